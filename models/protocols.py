@@ -1,0 +1,214 @@
+"""The protocols that every model answers to, and the records they speak in.
+
+A *chat* model turns messages into streamed text, or into text that matches a JSON schema; an
+*embedder* turns texts into unit vectors; a *reranker* scores passages against a query. Implementations
+load their heavy libraries on first use, never at import.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from traces.errors import DeepthinkError
+
+Vectors: TypeAlias = npt.NDArray[np.float32]
+JsonSchema: TypeAlias = Mapping[str, Any]
+Role = Literal["system", "user", "assistant"]
+FinishReason = Literal["stop", "length"]
+
+
+class ModelError(DeepthinkError):
+    """Raised when a model cannot be opened or fails while it answers."""
+
+    title = "The model failed"
+    kind = "model"
+
+
+class ModelMissing(ModelError):
+    """Raised when a model is asked for that is not on this machine."""
+
+    title = "Model not found"
+
+
+class ModelUnreachable(ModelError):
+    """Raised when a model server does not answer, or stops answering within its time-outs."""
+
+    title = "The model server does not answer"
+
+
+class ContextOverflow(ModelError):
+    """Raised *before* a call whose prompt and answer do not fit the context; nothing is cut silently."""
+
+    title = "The prompt does not fit the model's context"
+
+
+class GenerationCancelled(DeepthinkError):
+    """Raised by a model call whose ``cancel`` event was set."""
+
+    title = "Cancelled"
+    kind: ClassVar[Literal["cancelled"]] = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one model call cost.
+
+    Attributes:
+        evaluated: Prompt tokens that were computed.
+        reused: Prompt tokens taken over from the previous call's prefix.
+        generated: Tokens of the answer (reasoning included).
+        seconds: Wall-clock seconds of the whole call.
+    """
+
+    evaluated: int = 0
+    reused: int = 0
+    generated: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.evaluated + other.evaluated,
+            self.reused + other.reused,
+            self.generated + other.generated,
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A finished answer. ``text`` is free of think tags; what the model thought is in ``reasoning``."""
+
+    text: str
+    usage: Usage
+    finish_reason: FinishReason = "stop"
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A pick among options.
+
+    Attributes:
+        probabilities: One per option, in order, summing to one.
+        measured: True where they were read from the model's logits, False where the model only
+            named its pick (the pick then has probability one).
+    """
+
+    probabilities: tuple[float, ...]
+    usage: Usage
+    measured: bool = True
+
+    @property
+    def index(self) -> int:
+        """Position of the most probable option (the first of equals)."""
+        return max(range(len(self.probabilities)), key=self.probabilities.__getitem__)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """How one call is to be made.
+
+    Attributes:
+        max_tokens: Upper bound of the answer.
+        schema: A JSON schema the answer must match; implementations constrain the decoding with it.
+        temperature: 0 is greedy, and deterministic.
+        on_text: Called with each piece of answer text as it is generated (never reasoning).
+        cancel: Polled while the call runs; once set, the call raises `GenerationCancelled` within a
+            second, also while a prompt is being evaluated.
+    """
+
+    max_tokens: int = 512
+    schema: JsonSchema | None = None
+    temperature: float = 0.0
+    on_text: Callable[[str], None] | None = None
+    cancel: threading.Event | None = field(default=None, compare=False)
+
+
+class Chat(Protocol):
+    """A chat model.
+
+    `generate` and `choose` raise `ContextOverflow` before anything is computed if the prompt and
+    ``max_tokens`` do not fit, `ModelUnreachable` or `ModelError` if the engine fails, and
+    `GenerationCancelled` if ``options.cancel`` is set. They may be called from any thread, one at a
+    time.
+    """
+
+    @property
+    def name(self) -> str:
+        """How a person names this model, e.g. ``llama.cpp:qwen2.5-coder-1.5b``."""
+        ...
+
+    @property
+    def context_tokens(self) -> int:
+        """Tokens of prompt and answer together that one call may use."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of ``text`` alone (an estimate, never too low, where the engine cannot count)."""
+        ...
+
+    def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
+        """Answer ``messages``; streams through ``options.on_text``."""
+        ...
+
+    def choose(
+        self,
+        messages: Sequence[Message],
+        options: Sequence[str],
+        cancel: threading.Event | None = None,
+    ) -> Choice:
+        """Pick one of the single-token labels in ``options`` as the answer's first token."""
+        ...
+
+    def close(self) -> None:
+        """Free what the model holds; calling it twice is harmless."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into unit-length vectors."""
+
+    @property
+    def name(self) -> str:
+        """Identity of the vectors: libraries made with another name are never mixed with these."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Length of each vector."""
+        ...
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape ``(len(texts), dimensions)``, float32, unit length."""
+        ...
+
+    def embed_query(self, text: str) -> Vectors:
+        """One vector of shape ``(dimensions,)``, float32, unit length."""
+        ...
+
+
+class Reranker(Protocol):
+    """Scores passages against a query; higher is more relevant."""
+
+    @property
+    def name(self) -> str:
+        """How a person names this reranker."""
+        ...
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        """One score per passage, each in [0, 1], in the order of ``passages``."""
+        ...

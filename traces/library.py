@@ -1,0 +1,506 @@
+"""What was read: collections, documents, chunks and their vectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from traces.errors import DeepthinkError
+from traces.store import Store, now
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+SECTION_SEPARATOR = " › "
+
+
+class UnknownCollection(DeepthinkError):
+    """Raised when a collection is named that the library does not hold."""
+
+    title = "Unknown collection"
+    kind = "usage"
+
+
+class UnknownDocument(DeepthinkError):
+    """Raised when a document is named that the library does not hold."""
+
+    title = "Unknown document"
+    kind = "usage"
+
+
+class EmbedderMismatch(DeepthinkError):
+    """Raised when vectors of another embedder would be mixed with the library's."""
+
+    title = "Another embedder made this library"
+    kind = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A named set of documents; ``generation`` grows with every change of them."""
+
+    name: str
+    description: str
+    generation: int
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewChunk:
+    """A chunk about to be stored; ``terms`` are its normalised keyword terms."""
+
+    position: int
+    kind: str
+    section: tuple[str, ...]
+    page: int | None
+    text: str
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A document about to be stored. ``coverage`` is the share of its text that is in ``chunks``."""
+
+    collection: str
+    source: str
+    name: str
+    title: str
+    media_type: str
+    sha256: str
+    bytes: int
+    pages: int | None
+    date: str
+    coverage: float
+    notices: tuple[str, ...]
+    reader: int
+    chunks: tuple[NewChunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A stored document."""
+
+    id: int
+    collection: str
+    source: str
+    name: str
+    title: str
+    media_type: str
+    sha256: str
+    bytes: int
+    pages: int | None
+    date: str
+    coverage: float
+    notices: tuple[str, ...]
+    reader: int
+    ingested: datetime
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stored chunk together with what a citation needs to know of its document."""
+
+    id: int
+    document_id: int
+    collection: str
+    document: str
+    title: str
+    date: str
+    section: str
+    page: int | None
+    position: int
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where to search; an empty field does not restrict.
+
+    Attributes:
+        collections: Collection names.
+        documents: Document ids.
+        sections: Stored section paths; a path includes everything beneath it.
+    """
+
+    collections: tuple[str, ...] = ()
+    documents: tuple[int, ...] = ()
+    sections: tuple[str, ...] = field(default=())
+
+    def where(self) -> tuple[str, list[Any]]:
+        """An SQL condition on ``d`` (documents) and ``c`` (chunks), with its parameters."""
+        conditions = ["true"]
+        values: list[Any] = []
+        if self.collections:
+            conditions.append("list_contains(?, d.collection)")
+            values.append(list(self.collections))
+        if self.documents:
+            conditions.append("list_contains(?, d.id)")
+            values.append(list(self.documents))
+        if self.sections:
+            beneath = " OR ".join("starts_with(c.section, ?)" for _ in self.sections)
+            conditions.append(f"(list_contains(?, c.section) OR {beneath})")
+            values.append(list(self.sections))
+            values.extend(section + SECTION_SEPARATOR for section in self.sections)
+        return " AND ".join(conditions), values
+
+
+class Library:
+    """Queries on what was read. Every method opens the store, works and closes it again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    # --- collections -------------------------------------------------------------------------
+
+    def collections(self) -> list[Collection]:
+        """All collections, by name."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                """
+                SELECT k.name, k.description, k.generation,
+                       count(DISTINCT d.id), count(c.id)
+                FROM collections k
+                LEFT JOIN documents d ON d.collection = k.name
+                LEFT JOIN chunks c ON c.document_id = d.id
+                GROUP BY ALL ORDER BY k.name
+                """
+            ).fetchall()
+        return [Collection(*row) for row in rows]
+
+    def require_collections(self, names: Iterable[str]) -> list[Collection]:
+        """The named collections, or all of them if no name is given.
+
+        Raises:
+            UnknownCollection: one of them does not exist.
+        """
+        known = {c.name: c for c in self.collections()}
+        wanted = list(names) or list(known)
+        for name in wanted:
+            if name not in known:
+                there = ", ".join(known) or "none yet"
+                raise UnknownCollection(
+                    f"There is no collection “{name}”; the library has: {there}.",
+                    f"Make it with `deepthink ingest PATH --collection {name}`.",
+                )
+        return [known[name] for name in wanted]
+
+    def describe_collection(self, name: str, description: str) -> None:
+        """Make the collection if it is new; set its description unless ``description`` is empty."""
+        with self._store.transaction() as db:
+            _touch_collection(db, name)
+            if description:
+                db.execute(
+                    "UPDATE collections SET description = ? WHERE name = ?", [description, name]
+                )
+
+    def remove_collection(self, name: str) -> int:
+        """Remove a collection with all its documents; returns how many there were.
+
+        Raises:
+            UnknownCollection: it does not exist.
+        """
+        self.require_collections([name])
+        ids = [d.id for d in self.documents(name)]
+        with self._store.transaction() as db:
+            for document_id in ids:
+                _delete_document(db, document_id)
+            db.execute("DELETE FROM collections WHERE name = ?", [name])
+        return len(ids)
+
+    # --- documents ---------------------------------------------------------------------------
+
+    def documents(self, collection: str | None = None) -> list[Document]:
+        """Stored documents, by collection and name."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                """
+                SELECT d.id, d.collection, d.source, d.name, d.title, d.media_type, d.sha256,
+                       d.bytes, d.pages, d.date, d.coverage, d.notices, d.reader, d.ingested,
+                       count(c.id)
+                FROM documents d LEFT JOIN chunks c ON c.document_id = d.id
+                WHERE ? IS NULL OR d.collection = ?
+                GROUP BY ALL ORDER BY d.collection, d.name
+                """,
+                [collection, collection],
+            ).fetchall()
+        return [
+            Document(*row[:11], tuple(json.loads(row[11])), *row[12:14], chunks=row[14])
+            for row in rows
+        ]
+
+    def put_document(
+        self,
+        document: NewDocument,
+        vectors: npt.NDArray[np.float32],
+        embedder: str,
+    ) -> int:
+        """Store a document, replacing the one of the same collection and source; returns its id.
+
+        Everything happens in one transaction: a crash leaves the library as it was.
+
+        Args:
+            document: The document with its chunks.
+            vectors: Shape ``(len(document.chunks), dimensions)``.
+            embedder: Name of the model that made the vectors.
+
+        Raises:
+            EmbedderMismatch: the library's vectors were made by another model.
+        """
+        with self._store.transaction() as db:
+            dimensions = int(vectors.shape[1])
+            _ensure_embedder(db, embedder, dimensions)
+            _touch_collection(db, document.collection)
+            old = db.execute(
+                "SELECT id FROM documents WHERE collection = ? AND source = ?",
+                [document.collection, document.source],
+            ).fetchall()
+            for (old_id,) in old:
+                _delete_document(db, old_id)
+            (document_id,) = _one(db.execute("SELECT nextval('document_ids')").fetchone())
+            db.execute(
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    document_id,
+                    document.collection,
+                    document.source,
+                    document.name,
+                    document.title,
+                    document.media_type,
+                    document.sha256,
+                    document.bytes,
+                    document.pages,
+                    document.date,
+                    document.coverage,
+                    json.dumps(document.notices),
+                    document.reader,
+                    now(),
+                ],
+            )
+            _insert_chunks(db, document_id, document.chunks, vectors)
+        return int(document_id)
+
+    def remove_document(self, document_id: int) -> None:
+        """Remove one document with its chunks and vectors.
+
+        Raises:
+            UnknownDocument: there is none with this id.
+        """
+        with self._store.transaction() as db:
+            if not _delete_document(db, document_id):
+                raise UnknownDocument(
+                    f"There is no document {document_id}.", "`deepthink library` lists them."
+                )
+
+    # --- passages ----------------------------------------------------------------------------
+
+    def passages(self, ids: Sequence[int]) -> list[Passage]:
+        """The chunks with these ids, in the order asked for; ids that are gone are left out."""
+        if not ids:
+            return []
+        with self._store.connect() as db:
+            rows = db.execute(
+                f"{_PASSAGE} WHERE list_contains(?, c.id)", [list(ids)]
+            ).fetchall()
+        found = {row[0]: Passage(*row) for row in rows}
+        return [found[i] for i in ids if i in found]
+
+    def document_passages(self, document_id: int) -> list[Passage]:
+        """All chunks of a document in reading order."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                f"{_PASSAGE} WHERE d.id = ? ORDER BY c.position", [document_id]
+            ).fetchall()
+        return [Passage(*row) for row in rows]
+
+    def sections(self, scope: Scope) -> list[str]:
+        """The distinct section paths within ``scope``, in reading order."""
+        condition, values = scope.where()
+        with self._store.connect() as db:
+            rows = db.execute(
+                f"""
+                SELECT c.section FROM chunks c JOIN documents d ON d.id = c.document_id
+                WHERE {condition} AND c.section <> ''
+                GROUP BY c.section ORDER BY min(c.id)
+                """,
+                values,
+            ).fetchall()
+        return [row[0] for row in rows]
+
+    def chunk_ids(self, scope: Scope) -> list[int]:
+        """Ids of all chunks within ``scope``."""
+        condition, values = scope.where()
+        with self._store.connect() as db:
+            rows = db.execute(
+                f"""
+                SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document_id
+                WHERE {condition} ORDER BY c.id
+                """,
+                values,
+            ).fetchall()
+        return [row[0] for row in rows]
+
+    def terms(self, collection: str) -> list[tuple[int, str]]:
+        """``(chunk id, space-joined keyword terms)`` of every chunk of a collection, by id."""
+        with self._store.connect() as db:
+            return db.execute(
+                """
+                SELECT c.id, c.terms FROM chunks c JOIN documents d ON d.id = c.document_id
+                WHERE d.collection = ? ORDER BY c.id
+                """,
+                [collection],
+            ).fetchall()
+
+    def nearest(
+        self, vector: npt.NDArray[np.float32], embedder: str, scope: Scope, limit: int
+    ) -> list[tuple[int, float]]:
+        """``(chunk id, inner product)`` of the ``limit`` nearest chunks within ``scope``.
+
+        The search is exact. Vectors are unit length, so the inner product is the cosine.
+
+        Raises:
+            EmbedderMismatch: the library's vectors were made by another model.
+        """
+        condition, values = scope.where()
+        with self._store.connect() as db:
+            made = db.execute("SELECT embedder, dimensions FROM library").fetchone()
+            if made is None:
+                return []
+            if made != (embedder, len(vector)):
+                raise _mismatch(made[0], embedder)
+            return db.execute(
+                f"""
+                SELECT c.id, array_inner_product(v.vector, ?::FLOAT[{len(vector)}]) AS similarity
+                FROM vectors v
+                JOIN chunks c ON c.id = v.chunk_id
+                JOIN documents d ON d.id = c.document_id
+                WHERE {condition}
+                ORDER BY similarity DESC, c.id LIMIT ?
+                """,
+                [vector.tolist(), *values, limit],
+            ).fetchall()
+
+    def vectors(self, ids: Sequence[int]) -> dict[int, npt.NDArray[np.float32]]:
+        """The stored vectors of these chunks."""
+        if not ids:
+            return {}
+        with self._store.connect() as db:
+            rows = db.execute(
+                "SELECT chunk_id, vector FROM vectors WHERE list_contains(?, chunk_id)",
+                [list(ids)],
+            ).fetchall()
+        return {row[0]: np.asarray(row[1], dtype=np.float32) for row in rows}
+
+    def embedder(self) -> str | None:
+        """Name of the model that made the library's vectors, None while it is empty."""
+        with self._store.connect() as db:
+            row = db.execute("SELECT embedder FROM library").fetchone()
+        return row[0] if row else None
+
+
+_PASSAGE = """
+    SELECT c.id, d.id, d.collection, d.name, d.title, d.date, c.section, c.page, c.position,
+           c.kind, c.text
+    FROM chunks c JOIN documents d ON d.id = c.document_id
+"""
+
+
+def _one(row: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    if row is None:
+        raise AssertionError("a query that always gives a row gave none")
+    return row
+
+
+def _mismatch(made: str, asked: str) -> EmbedderMismatch:
+    return EmbedderMismatch(
+        f"The library's vectors were made by {made}; {asked} cannot search or extend them.",
+        f"Choose {made} again (`deepthink models use {made}`), or remove the collections and "
+        "ingest them anew.",
+    )
+
+
+def _ensure_embedder(db: DuckDBPyConnection, embedder: str, dimensions: int) -> None:
+    made = db.execute("SELECT embedder, dimensions FROM library").fetchone()
+    if made == (embedder, dimensions):
+        return
+    if made is not None:
+        (held,) = _one(db.execute("SELECT count(*) FROM chunks").fetchone())
+        if held:
+            raise _mismatch(made[0], embedder)
+        db.execute("DELETE FROM library")
+        db.execute("DROP TABLE vectors")
+    db.execute("INSERT INTO library VALUES (?, ?)", [embedder, dimensions])
+    db.execute(f"CREATE TABLE vectors (chunk_id BIGINT NOT NULL, vector FLOAT[{dimensions}] NOT NULL)")
+
+
+def _touch_collection(db: DuckDBPyConnection, name: str) -> None:
+    known = db.execute("SELECT 1 FROM collections WHERE name = ?", [name]).fetchone()
+    if known:
+        db.execute("UPDATE collections SET generation = generation + 1 WHERE name = ?", [name])
+    else:
+        db.execute("INSERT INTO collections VALUES (?, '', 1, ?)", [name, now()])
+
+
+def _delete_document(db: DuckDBPyConnection, document_id: int) -> bool:
+    row = db.execute("SELECT collection FROM documents WHERE id = ?", [document_id]).fetchone()
+    if row is None:
+        return False
+    db.execute(
+        "DELETE FROM vectors WHERE chunk_id IN (SELECT id FROM chunks WHERE document_id = ?)",
+        [document_id],
+    )
+    db.execute("DELETE FROM chunks WHERE document_id = ?", [document_id])
+    db.execute("DELETE FROM documents WHERE id = ?", [document_id])
+    _touch_collection(db, row[0])
+    return True
+
+
+def _insert_chunks(
+    db: DuckDBPyConnection,
+    document_id: int,
+    chunks: Sequence[NewChunk],
+    vectors: npt.NDArray[np.float32],
+) -> None:
+    if not chunks:
+        return
+    import pyarrow as pa
+
+    ids = [
+        row[0]
+        for row in db.execute(
+            "SELECT nextval('chunk_ids') FROM range(?)", [len(chunks)]
+        ).fetchall()
+    ]
+    rows = pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "document_id": pa.array([document_id] * len(chunks), pa.int64()),
+            "position": pa.array([c.position for c in chunks], pa.int32()),
+            "kind": [c.kind for c in chunks],
+            "section": [SECTION_SEPARATOR.join(c.section) for c in chunks],
+            "page": pa.array([c.page for c in chunks], pa.int32()),
+            "text": [c.text for c in chunks],
+            "terms": [" ".join(c.terms) for c in chunks],
+        }
+    )
+    flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
+    vector_rows = pa.table(
+        {
+            "chunk_id": pa.array(ids, pa.int64()),
+            "vector": pa.FixedSizeListArray.from_arrays(flat, int(vectors.shape[1])),
+        }
+    )
+    db.register("new_chunks", rows)
+    db.register("new_vectors", vector_rows)
+    db.execute("INSERT INTO chunks SELECT * FROM new_chunks")
+    db.execute("INSERT INTO vectors SELECT * FROM new_vectors")
+    db.unregister("new_chunks")
+    db.unregister("new_vectors")

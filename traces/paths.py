@@ -1,0 +1,59 @@
+"""Every path the product reads or writes, in one place.
+
+The platform's own folders are used unless ``DEEPTHINK_HOME`` names one folder for everything;
+``DEEPTHINK_MODELS`` moves only the model files, which are large and worth sharing.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+_APP = "deepthink"
+
+
+def _home() -> Path | None:
+    home = os.environ.get("DEEPTHINK_HOME")
+    return Path(home).expanduser() if home else None
+
+
+def data_dir() -> Path:
+    """Folder of what must not be lost: the store and, by default, the models."""
+    home = _home()
+    return home / "data" if home else Path(platformdirs.user_data_dir(_APP))
+
+
+def config_file() -> Path:
+    """The settings file (TOML); it need not exist."""
+    home = _home()
+    base = home / "config" if home else Path(platformdirs.user_config_dir(_APP))
+    return base / "config.toml"
+
+
+def state_dir() -> Path:
+    """Folder of logs and other files that help but may be deleted."""
+    home = _home()
+    return home / "state" if home else Path(platformdirs.user_state_dir(_APP))
+
+
+def models_dir() -> Path:
+    """Folder of model files."""
+    models = os.environ.get("DEEPTHINK_MODELS")
+    return Path(models).expanduser() if models else data_dir() / "models"
+
+
+def store_file() -> Path:
+    """The one DuckDB file."""
+    return data_dir() / "deepthink.duckdb"
+
+
+def probes_file() -> Path:
+    """What was measured about each model (JSON)."""
+    return data_dir() / "probes.json"
+
+
+def log_file() -> Path:
+    """The log that ``--debug`` and unexpected failures write."""
+    return state_dir() / "deepthink.log"

@@ -1,0 +1,191 @@
+"""Opening the one DuckDB file: short connections, a bounded wait for other processes, migrations.
+
+DuckDB lets one process hold a file for writing and refuses every other opener meanwhile, readers
+included. So nothing here keeps a connection: callers open, work and close, and an opener that finds
+the file held waits, up to ``patience`` seconds. Threads of one process each open their own
+connection; DuckDB lets those share the file.
+"""
+
+from __future__ import annotations
+
+import errno
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traces.errors import DeepthinkError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_HELD = ("could not set lock", "conflicting lock", "being used by another process")
+_FULL = ("no space left", "not enough space", "disk quota", "could not write")
+
+
+class StoreError(DeepthinkError):
+    """Raised when the store cannot be opened, read or written."""
+
+    title = "The library file cannot be used"
+    kind = "store"
+
+
+class StoreBusy(StoreError):
+    """Raised when another process held the store for longer than we wait."""
+
+    title = "The library is busy"
+
+
+class StoreFull(StoreError):
+    """Raised when the disk is full; what was being written is rolled back."""
+
+    title = "The disk is full"
+
+
+class StoreTooNew(StoreError):
+    """Raised when a newer version of deepthink has written the store."""
+
+    title = "The library was written by a newer version"
+
+
+def now() -> datetime:
+    """The present moment as DuckDB stores it: UTC, without a zone."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+class Store:
+    """The DuckDB file at ``path``, created on first use.
+
+    Args:
+        path: The file.
+        patience: Seconds to wait for another process to let go of it.
+    """
+
+    def __init__(self, path: Path, patience: float = 20.0) -> None:
+        self.path = path
+        self.patience = patience
+        self._migrated = False
+
+    @contextmanager
+    def connect(self) -> Iterator[DuckDBPyConnection]:
+        """A connection for a short piece of work, closed at the end.
+
+        Raises:
+            StoreBusy: another process kept the file longer than ``patience``.
+            StoreFull: the disk is full.
+            StoreError: the file is damaged or cannot be reached.
+        """
+        import duckdb
+
+        connection = self._open()
+        try:
+            yield connection
+        except duckdb.Error as error:
+            raise _translated(error, self.path) from error
+        finally:
+            connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[DuckDBPyConnection]:
+        """Like `connect`, with everything done inside it kept together or not at all."""
+        with self.connect() as connection:
+            connection.begin()
+            try:
+                yield connection
+            except BaseException:
+                connection.rollback()
+                raise
+            connection.commit()
+
+    def _open(self) -> DuckDBPyConnection:
+        import duckdb
+
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"The folder {self.path.parent} cannot be created: {error.strerror}.",
+                "Set DEEPTHINK_HOME to a folder you may write to.",
+            ) from error
+        deadline = time.monotonic() + self.patience
+        pause = 0.01
+        while True:
+            try:
+                connection = duckdb.connect(str(self.path))
+                break
+            except duckdb.Error as error:
+                if not any(sign in str(error).lower() for sign in _HELD):
+                    raise _translated(error, self.path) from error
+                if time.monotonic() >= deadline:
+                    raise StoreBusy(
+                        f"Another process has held {self.path.name} for {self.patience:.0f} seconds.",
+                        "Let the other deepthink command finish, or stop it, and try again.",
+                    ) from error
+            # Jitter keeps two waiting processes from meeting again and again.
+            time.sleep(pause * (0.5 + random.random()))
+            pause = min(pause * 1.6, 0.25)
+        if not self._migrated:
+            try:
+                _migrate(connection, self.path)
+            except duckdb.Error as error:
+                connection.close()
+                raise _translated(error, self.path) from error
+            except StoreError:
+                connection.close()
+                raise
+            self._migrated = True
+        return connection
+
+
+def _translated(error: Exception, path: Path) -> StoreError:
+    text = str(error).lower()
+    if any(sign in text for sign in _FULL) or getattr(error, "errno", None) == errno.ENOSPC:
+        return StoreFull(
+            f"There is no room left to write {path}.",
+            "Free some disk space and run the command again; nothing that was stored before is lost.",
+        )
+    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return StoreError(
+        f"{path} cannot be used: {first}",
+        "If the file is damaged, move it away and ingest your documents again; "
+        "`deepthink doctor` checks it.",
+    )
+
+
+def _migrations() -> list[tuple[int, str]]:
+    folder = files("traces") / "migrations"
+    scripts = sorted(p.name for p in folder.iterdir() if p.name.endswith(".sql"))
+    return [(int(name[:4]), (folder / name).read_text("utf-8")) for name in scripts]
+
+
+def _migrate(connection: DuckDBPyConnection, path: Path) -> None:
+    """Bring the schema up to date, all or nothing.
+
+    The version lives in a table rather than in the file name so that a backup carries it along.
+    """
+    connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
+    row = connection.execute("SELECT max(version) FROM schema_version").fetchone()
+    have = row[0] if row and row[0] is not None else 0
+    scripts = _migrations()
+    newest = scripts[-1][0]
+    if have > newest:
+        raise StoreTooNew(
+            f"{path} has schema version {have}; this deepthink knows up to {newest}.",
+            "Upgrade deepthink, or set DEEPTHINK_HOME to a new folder.",
+        )
+    if have == newest:
+        return
+    connection.begin()
+    try:
+        for version, script in scripts:
+            if version > have:
+                connection.execute(script)
+                connection.execute("INSERT INTO schema_version VALUES (?)", [version])
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
