@@ -1,0 +1,77 @@
+"""The keyword index of a collection: BM25 over normalised terms, built lazily, kept per generation."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from agent.retrieval.terms import terms
+from traces.library import Library, Scope
+
+
+class KeywordIndex:
+    """BM25 (Okapi, rank-bm25's defaults) over the chunks of one collection.
+
+    Args:
+        rows: ``(chunk id, space-joined terms)``, by id.
+    """
+
+    def __init__(self, rows: Sequence[tuple[int, str]]) -> None:
+        from rank_bm25 import BM25Okapi
+
+        self._ids = [chunk_id for chunk_id, _ in rows]
+        self._row = {chunk_id: row for row, chunk_id in enumerate(self._ids)}
+        documents = [joined.split() for _, joined in rows]
+        # rank-bm25 divides by the number of documents, and by their mean length.
+        self._bm25 = BM25Okapi(documents) if any(documents) else None
+
+    def search(self, query: Sequence[str], within: Sequence[int] | None) -> list[tuple[int, float]]:
+        """``(chunk id, score)`` of every chunk that shares a term with the query, best first.
+
+        Args:
+            query: Normalised terms.
+            within: Chunk ids to look at; None for all.
+        """
+        if self._bm25 is None or not query:
+            return []
+        rows = (
+            range(len(self._ids))
+            if within is None
+            else [self._row[chunk_id] for chunk_id in within if chunk_id in self._row]
+        )
+        wanted = set(query)
+        hits = [row for row in rows if not wanted.isdisjoint(self._bm25.doc_freqs[row])]
+        if not hits:
+            return []
+        scores = self._bm25.get_batch_scores(list(query), hits)
+        scored = [(self._ids[row], float(score)) for row, score in zip(hits, scores, strict=True)]
+        return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
+
+
+class KeywordIndexes:
+    """The indexes of a library, one per collection, rebuilt when its generation has changed."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._lock = threading.Lock()
+        self._built: dict[str, tuple[int, KeywordIndex]] = {}
+
+    def search(self, query: str, scope: Scope, limit: int) -> list[tuple[int, float]]:
+        """The best ``limit`` chunks within ``scope``; scores of several collections are comparable
+        only roughly, since each has its own term statistics."""
+        query_terms = terms(query)
+        restricted = bool(scope.documents or scope.sections)
+        within = self._library.chunk_ids(scope) if restricted else None
+        hits: list[tuple[int, float]] = []
+        for collection in self._library.require_collections(scope.collections):
+            index = self._index(collection.name, collection.generation)
+            hits.extend(index.search(query_terms, within))
+        return sorted(hits, key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+    def _index(self, collection: str, generation: int) -> KeywordIndex:
+        with self._lock:
+            built = self._built.get(collection)
+            if built is None or built[0] != generation:
+                built = (generation, KeywordIndex(self._library.terms(collection)))
+                self._built[collection] = built
+            return built[1]

@@ -1,0 +1,49 @@
+"""Keyword terms: what a text becomes before it meets the keyword index, and a query likewise."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+import snowballstemmer
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{_CJK}]+|[^\W\d_{_CJK}]+(?:['’][^\W\d_]+)?|\d+")
+_STOP = frozenset(
+    "a an and are as at be but by did do does for from had has have how if in into is it its of on "
+    "or s such t that the their then there these they this to was were what when where which who "
+    "whom whose why will with would".split()
+)
+_stemmer = snowballstemmer.stemmer("english")
+
+
+@lru_cache(maxsize=200_000)
+def _stem(word: str) -> str:
+    return str(_stemmer.stemWord(word))
+
+
+def terms(text: str) -> list[str]:
+    """Case-folded, stemmed (English) terms in order; Chinese, Japanese and Korean as bigrams.
+
+    Numbers lose their thousands separators, so that ``26,974`` and ``26974`` meet. Function words are
+    left out; a text of nothing else keeps them, so that no query is empty by accident.
+    """
+    found = _terms(text)
+    kept = [term for term in found if term not in _STOP]
+    return kept or found
+
+
+def _terms(text: str) -> list[str]:
+    result: list[str] = []
+    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).casefold()):
+        token = match.group()
+        first = token[0]
+        if first.isdigit():
+            result.append(token.replace(",", "").rstrip("."))
+        elif "\u3040" <= first <= "\ud7af":
+            result.extend(token[i : i + 2] for i in range(max(1, len(token) - 1)))
+        else:
+            word = token.replace("’", "'")
+            result.append(_stem(word.removesuffix("'s")))
+    return result

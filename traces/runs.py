@@ -1,0 +1,276 @@
+"""What was done: runs, their events, and every decision as the decider saw it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from traces.errors import DeepthinkError
+from traces.store import Store, now
+
+
+class UnknownRun(DeepthinkError):
+    """Raised when a run is asked for that the store does not hold, or an id prefix fits several."""
+
+    title = "Unknown run"
+    kind = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run about to begin."""
+
+    question: str
+    profile: str
+    chat_model: str
+    embedder: str
+    reranker: str
+    decider: str
+    collections: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended, and what it cost in tokens."""
+
+    status: str
+    stopped_because: str
+    answer: str
+    model_calls: int
+    evaluated: int
+    reused: int
+    generated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stored run; ``finished`` is None while it runs, or if it was killed."""
+
+    id: str
+    question: str
+    profile: str
+    chat_model: str
+    embedder: str
+    reranker: str
+    decider: str
+    collections: tuple[str, ...]
+    status: str
+    stopped_because: str
+    answer: str
+    started: datetime
+    finished: datetime | None
+    model_calls: int
+    evaluated: int
+    reused: int
+    generated: int
+
+    @property
+    def seconds(self) -> float | None:
+        """Wall-clock seconds of the run, None unless it finished."""
+        return (self.finished - self.started).total_seconds() if self.finished else None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """One event of a run; ``elapsed`` is in seconds since the run began."""
+
+    seq: int
+    elapsed: float
+    kind: str
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRow:
+    """One decision: a step of the Markov decision process.
+
+    Attributes:
+        seq: 0-based order within the run.
+        step: Research steps finished when it was taken.
+        state_version: Version of the state's encoding.
+        state: The state exactly as the decider saw it (JSON-like).
+        valid_actions: What could have been chosen.
+        action: What was chosen.
+        probabilities: One per action, summing to one.
+        behaviour_probability: Probability with which the acting source takes ``action`` here.
+        source: ``rules``, ``llm``, ``learned``, ``human`` or ``budget``.
+        latency_ms: Milliseconds the decision took.
+        justification: The source's reason in words, where it has one.
+        shadow: True for a second opinion that was recorded but not acted on.
+    """
+
+    seq: int
+    step: int
+    state_version: int
+    state: Mapping[str, Any]
+    valid_actions: tuple[str, ...]
+    action: str
+    probabilities: Mapping[str, float]
+    behaviour_probability: float
+    source: str
+    latency_ms: float
+    justification: str = ""
+    shadow: bool = False
+
+
+class Runs:
+    """Queries on what was done. Every method opens the store, works and closes it again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def begin(self, run: NewRun) -> str:
+        """Store a run that starts now; returns its id: 12 random hex digits, so that a few suffice."""
+        run_id = uuid.uuid4().hex[:12]
+        with self._store.transaction() as db:
+            db.execute(
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'running', '', '', ?, NULL, "
+                "0, 0, 0, 0)",
+                [
+                    run_id,
+                    run.question,
+                    run.profile,
+                    run.chat_model,
+                    run.embedder,
+                    run.reranker,
+                    run.decider,
+                    json.dumps(run.collections),
+                    now(),
+                ],
+            )
+        return run_id
+
+    def record(
+        self,
+        run_id: str,
+        events: Sequence[StoredEvent],
+        decisions: Sequence[DecisionRow] = (),
+        end: RunEnd | None = None,
+    ) -> None:
+        """Append events and decisions, and close the run if it ended, in one transaction."""
+        if not events and not decisions and end is None:
+            return
+        with self._store.transaction() as db:
+            if events:
+                db.executemany(
+                    "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
+                    [
+                        [run_id, e.seq, e.elapsed, e.kind, json.dumps(e.payload)]
+                        for e in events
+                    ],
+                )
+            if decisions:
+                db.executemany(
+                    "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    [[run_id, *_decision_values(d)] for d in decisions],
+                )
+            if end is not None:
+                db.execute(
+                    """
+                    UPDATE runs SET status = ?, stopped_because = ?, answer = ?, finished = ?,
+                        model_calls = ?, evaluated = ?, reused = ?, generated = ?
+                    WHERE id = ?
+                    """,
+                    [
+                        end.status,
+                        end.stopped_because,
+                        end.answer,
+                        now(),
+                        end.model_calls,
+                        end.evaluated,
+                        end.reused,
+                        end.generated,
+                        run_id,
+                    ],
+                )
+
+    def recent(self, limit: int = 20) -> list[Run]:
+        """The latest runs, newest first."""
+        with self._store.connect() as db:
+            rows = db.execute(f"{_RUN} ORDER BY started DESC, id DESC LIMIT ?", [limit]).fetchall()
+        return [_run(row) for row in rows]
+
+    def find(self, prefix: str) -> Run:
+        """The run whose id begins with ``prefix``; ``last`` names the newest.
+
+        Raises:
+            UnknownRun: none fits, or several do.
+        """
+        if prefix == "last":
+            latest = self.recent(1)
+            if not latest:
+                raise UnknownRun("No run is stored yet.", "Ask something: `deepthink ask …`.")
+            return latest[0]
+        with self._store.connect() as db:
+            rows = db.execute(f"{_RUN} WHERE starts_with(id, ?) LIMIT 2", [prefix]).fetchall()
+        if len(rows) != 1:
+            how = "Several runs begin" if rows else "No run begins"
+            raise UnknownRun(f"{how} with “{prefix}”.", "`deepthink runs list` shows the ids.")
+        return _run(rows[0])
+
+    def events(self, run_id: str) -> list[StoredEvent]:
+        """The events of a run, in order."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                "SELECT seq, elapsed, kind, payload FROM events WHERE run_id = ? ORDER BY seq",
+                [run_id],
+            ).fetchall()
+        return [StoredEvent(row[0], row[1], row[2], json.loads(row[3])) for row in rows]
+
+    def decisions(self, run_id: str) -> list[DecisionRow]:
+        """The decisions of a run, in order, shadow decisions included."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                """
+                SELECT seq, step, state_version, state, valid_actions, action, probabilities,
+                       behaviour_probability, source, latency_ms, justification, shadow
+                FROM decisions WHERE run_id = ? ORDER BY seq, shadow
+                """,
+                [run_id],
+            ).fetchall()
+        return [
+            DecisionRow(
+                row[0],
+                row[1],
+                row[2],
+                json.loads(row[3]),
+                tuple(json.loads(row[4])),
+                row[5],
+                json.loads(row[6]),
+                *row[7:],
+            )
+            for row in rows
+        ]
+
+
+_RUN = """
+    SELECT id, question, profile, chat_model, embedder, reranker, decider, collections, status,
+           stopped_because, answer, started, finished, model_calls, evaluated, reused, generated
+    FROM runs
+"""
+
+
+def _run(row: tuple[Any, ...]) -> Run:
+    return Run(*row[:7], tuple(json.loads(row[7])), *row[8:])
+
+
+def _decision_values(d: DecisionRow) -> list[Any]:
+    return [
+        d.seq,
+        d.step,
+        d.state_version,
+        json.dumps(d.state),
+        json.dumps(d.valid_actions),
+        d.action,
+        json.dumps(d.probabilities),
+        d.behaviour_probability,
+        d.source,
+        d.latency_ms,
+        d.justification,
+        d.shadow,
+        now(),
+    ]
