@@ -1,0 +1,86 @@
+"""Renders chat messages into a prompt with the template that a GGUF file carries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from models.protocols import Message, ModelError
+
+CHATML = (
+    "{% for message in messages %}"
+    "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+)
+
+
+class ChatTemplate:
+    """One model's chat template.
+
+    Args:
+        source: The Jinja template; ChatML if the file carries none.
+        begin: Text of the token that begins a sequence.
+        end: Text of the token that ends one.
+        control_texts: Texts of the model's control tokens. Where a message contains one (a document
+            may) it is broken up, so that a passage cannot pose as a turn of the conversation.
+    """
+
+    def __init__(
+        self, source: str | None, *, begin: str = "", end: str = "", control_texts: Sequence[str] = ()
+    ) -> None:
+        from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+
+        self._format: Any = Jinja2ChatFormatter(
+            template=source or CHATML, bos_token=begin, eos_token=end
+        )
+        texts = sorted((text for text in control_texts if len(text) > 2), key=len, reverse=True)
+        self._controls = re.compile("|".join(map(re.escape, texts))) if texts else None
+
+    def render(self, messages: Sequence[Message], *, thinking: bool | None = None) -> str:
+        """The prompt, up to where the assistant's answer begins.
+
+        Args:
+            messages: The conversation.
+            thinking: Switch thinking on or off where the template has the switch; its own default if
+                None.
+
+        Raises:
+            ModelError: if the template cannot render any form of these messages.
+        """
+        import jinja2
+
+        plain = [{"role": m.role, "content": self._defused(m.content)} for m in messages]
+        switch = {} if thinking is None else {"enable_thinking": thinking}
+        try:
+            return self._rendered(plain, switch)
+        except (jinja2.TemplateError, ValueError, TypeError):
+            # Some templates know no system role and insist on alternating turns.
+            try:
+                return self._rendered(_alternating(plain), switch)
+            except (jinja2.TemplateError, ValueError, TypeError) as refusal:
+                raise ModelError(
+                    f"The model's chat template does not accept these messages: {refusal}.",
+                    "Choose another model file.",
+                ) from refusal
+
+    def _rendered(self, messages: list[dict[str, str]], switch: dict[str, bool]) -> str:
+        prompt: str = self._format(messages=messages, **switch).prompt
+        return prompt
+
+    def _defused(self, content: str) -> str:
+        if self._controls is None:
+            return content
+        return self._controls.sub(lambda match: f"{match[0][0]} {match[0][1:]}", content)
+
+
+def _alternating(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The same conversation with system turns told by the user and equal neighbours joined."""
+    turns: list[dict[str, str]] = []
+    for message in messages:
+        role = "user" if message["role"] == "system" else message["role"]
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += "\n\n" + message["content"]
+        else:
+            turns.append({"role": role, "content": message["content"]})
+    return turns
