@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -49,44 +50,36 @@ class Recall:
         self,
         query: str,
         strategy: Strategy,
-        scope: Scope,
+        scopes: Sequence[Scope],
         limit: int,
         *,
         keywords: str = "",
-        section: str = "",
     ) -> list[Hit]:
-        """The ``limit`` best passages for ``query`` within ``scope``, best first.
+        """The ``limit`` best passages for ``query``, best first.
 
         Args:
             query: One line; embedded as it is, and turned into keyword terms.
             strategy: Which rankings are used.
-            scope: Hard filters.
+            scopes: Where to look. With several, the rankings of each are fused: a passage that stands
+                in all of them rises, and one that stands only in the widest is still found.
             limit: How many to return.
             keywords: Further terms for the keyword ranking.
-            section: Where the passage likely stands, as a planner words it. A wrong guess must not
-                hide the right passage, so the rankings within the matching sections are fused with
-                the rankings of the whole scope rather than replacing them.
 
         Raises:
-            UnknownCollection: the scope names one that does not exist.
+            UnknownCollection: a scope names one that does not exist.
             EmbedderMismatch: the library was made by another embedder.
         """
-        scopes = [scope]
-        if section:
-            matched = match_sections(section, self._library.sections(scope))
-            if matched:
-                scopes.append(Scope(scope.collections, scope.documents, tuple(matched)))
         rankings: list[list[tuple[int, float]]] = []
         seen: dict[str, dict[int, float]] = {}
         if strategy != "keyword":
             vector = self._embedder.embed_query(query)
-            for where in scopes:
-                found = self._library.nearest(vector, self._embedder.name, where, self._depth)
+            for scope in scopes:
+                found = self._library.nearest(vector, self._embedder.name, scope, self._depth)
                 seen.setdefault("vector", {}).update(found)
                 rankings.append(found)
         if strategy != "vector":
-            for where in scopes:
-                found = self._keyword.search(f"{query} {keywords}", where, self._depth)
+            for scope in scopes:
+                found = self._keyword.search(f"{query} {keywords}", scope, self._depth)
                 seen.setdefault("keyword", {}).update(found)
                 rankings.append(found)
         if len(rankings) == 1:
@@ -105,3 +98,31 @@ class Recall:
             )
             for passage in passages
         ]
+
+
+def aim(
+    library: Library, collections: Sequence[str], tool: str, section: str, *, hard: bool
+) -> list[Scope]:
+    """The scopes for a step: everywhere asked about, and where the planner expects the passage.
+
+    A planner guesses, and a small one guesses wrong often. So its tool and section only lift what
+    they match, unless ``hard`` filters are asked for; even those give way where they match nothing.
+
+    Args:
+        library: Knows the stored sections.
+        collections: Those the question may use.
+        tool: The planner's collection, or "".
+        section: The planner's section in its own words, or "".
+        hard: Search nowhere else than where the planner says.
+    """
+    everywhere = Scope(collections=tuple(collections))
+    scopes = [everywhere]
+    narrow = everywhere
+    if tool in collections and len(collections) > 1:
+        narrow = Scope(collections=(tool,))
+        scopes.append(narrow)
+    if section:
+        matched = match_sections(section, library.sections(narrow))
+        if matched:
+            scopes.append(Scope(collections=narrow.collections, sections=tuple(matched)))
+    return scopes[-1:] if hard else scopes

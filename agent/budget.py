@@ -1,0 +1,81 @@
+"""Budgets: what a run may spend, and the clock and ledger that hold it to that."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+from models.protocols import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one run may spend.
+
+    Attributes:
+        steps: Research steps, over all revisions of the plan.
+        revisions: Times the plan may be revised.
+        tokens: Tokens the model computes: prompt tokens evaluated and tokens generated.
+        seconds: Wall-clock seconds until the last model call must end.
+        barren: Steps in a row without new evidence after which the run stops looking.
+    """
+
+    steps: int = 6
+    revisions: int = 2
+    tokens: int = 40_000
+    seconds: float = 900.0
+    barren: int = 2
+
+
+class BudgetExhausted(Exception):  # noqa: N818 - it ends the research, not the run: no error to a person
+    """Raised before or during a model call that the budget has no room for."""
+
+
+class Stop(threading.Event):
+    """An event that is set by a person, or by the clock when the run's seconds are used up.
+
+    Model calls poll it, so neither a long prompt nor a long answer outlives the budget.
+
+    Args:
+        seconds: Until the clock stops the run.
+        cancel: An event of the caller's that stops it as well.
+    """
+
+    def __init__(self, seconds: float, cancel: threading.Event | None = None) -> None:
+        super().__init__()
+        self._ends = time.monotonic() + seconds
+        self._cancel = cancel
+
+    @property
+    def out_of_time(self) -> bool:
+        """True once the clock has run out."""
+        return time.monotonic() >= self._ends
+
+    @property
+    def cancelled(self) -> bool:
+        """True once a person has asked to stop."""
+        return super().is_set() or (self._cancel is not None and self._cancel.is_set())
+
+    def is_set(self) -> bool:
+        """True if a person or the clock has stopped the run."""
+        return self.cancelled or self.out_of_time
+
+
+class Ledger:
+    """Counts model calls and their tokens against the budget."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.calls = 0
+        self.usage = Usage()
+
+    def add(self, usage: Usage) -> None:
+        """Book one finished call."""
+        self.calls += 1
+        self.usage += usage
+
+    @property
+    def tokens_left(self) -> int:
+        """Tokens that may still be computed."""
+        return max(0, self.budget.tokens - self.usage.evaluated - self.usage.generated)

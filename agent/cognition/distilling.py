@@ -1,0 +1,169 @@
+"""Distillation: passages shrink to the sentences and table rows that bear on the question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from agent import prompts
+from agent.retrieval.terms import terms
+from agent.sentences import sentences
+from agent.session import Session
+from agent.state import Candidate
+from models.protocols import Embedder
+
+_LETTERED = re.compile(r"^\s*[\[(]?([A-H])[\])][.:]?\s*(.+)$")
+_TERM_WEIGHT = 0.35  # of shared terms against cosine similarity, in a unit's score
+_NEAR_BEST = 0.75  # a further unit is kept if it scores at least this share of its passage's best
+_GAP = " … "
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """What is left of a passage, and how well its best part fits the question (0 to about 1)."""
+
+    candidate: Candidate
+    excerpt: str
+    score: float
+
+
+class Distiller(Protocol):
+    """Picks what matters out of passages. Every part of an excerpt stands word for word in its chunk."""
+
+    def distil(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        question: str,
+        candidates: Sequence[Candidate],
+    ) -> list[Distilled]:
+        """One entry for each passage that is kept, in the order of ``candidates``."""
+        ...
+
+
+class ExtractiveDistiller:
+    """Model-free: sentences and rows scored by embedding similarity and shared terms.
+
+    Args:
+        embedder: Scores the units.
+        most_sentences: Sentences kept of a prose passage.
+        most_rows: Rows kept of a table.
+    """
+
+    def __init__(self, embedder: Embedder, most_sentences: int = 3, most_rows: int = 6) -> None:
+        self._embedder = embedder
+        self._most_sentences = most_sentences
+        self._most_rows = most_rows
+
+    def distil(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        question: str,
+        candidates: Sequence[Candidate],
+    ) -> list[Distilled]:
+        """All candidates, each with its best units in reading order."""
+        return self.extract(question, candidates)
+
+    def extract(self, question: str, candidates: Sequence[Candidate]) -> list[Distilled]:
+        """The same without a session, for whoever has none."""
+        units = [_units(candidate) for candidate in candidates]
+        flat = [unit for parts in units for unit in parts.body]
+        if not flat:
+            return []
+        vectors = self._embedder.embed_passages(flat)
+        similarity = vectors @ self._embedder.embed_query(question)
+        wanted = set(terms(question))
+        shares = [len(wanted.intersection(terms(unit))) / max(1, len(wanted)) for unit in flat]
+        scores = np.asarray(similarity) + _TERM_WEIGHT * np.asarray(shares, dtype=np.float32)
+        result: list[Distilled] = []
+        start = 0
+        for candidate, parts in zip(candidates, units, strict=True):
+            own = scores[start : start + len(parts.body)]
+            start += len(parts.body)
+            if len(own) == 0:
+                continue
+            most = self._most_rows if candidate["kind"] == "table" else self._most_sentences
+            result.append(Distilled(candidate, _excerpt(parts, own, most), float(own.max())))
+        return result
+
+
+class ModelDistiller:
+    """Asks the model to copy what helps, as the seed's distiller does, and keeps only what it copied.
+
+    Args:
+        fallback: Used where the model copies nothing that stands in any passage.
+    """
+
+    def __init__(self, fallback: ExtractiveDistiller) -> None:
+        self._fallback = fallback
+
+    def distil(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        question: str,
+        candidates: Sequence[Candidate],
+    ) -> list[Distilled]:
+        """The passages the model copied from; invented lines are dropped."""
+        shown = candidates[:8]
+        instruction = prompts.distil(question, [c["text"] for c in shown])
+        reply = session.write("distil", notebook, instruction, 320)
+        copied: dict[int, list[str]] = {}
+        for line in reply.text.splitlines():
+            match = _LETTERED.match(line)
+            if match is None:
+                continue
+            index = ord(match.group(1)) - ord("A")
+            if index < len(shown) and _stands_in(match.group(2), shown[index]["text"]):
+                copied.setdefault(index, []).append(match.group(2).strip())
+        if not copied:
+            return self._fallback.extract(question, shown)
+        return [
+            Distilled(shown[index], _GAP.join(lines), shown[index]["score"])
+            for index, lines in sorted(copied.items())
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Units:
+    """A passage in parts: ``head`` is always shown (a table's caption and header line)."""
+
+    head: tuple[str, ...]
+    body: tuple[str, ...]
+    table: bool
+
+
+def _units(candidate: Candidate) -> _Units:
+    if candidate["kind"] != "table":
+        return _Units((), tuple(sentences(candidate["text"])), table=False)
+    lines = [line for line in candidate["text"].splitlines() if line.strip()]
+    first_row = next((i for i, line in enumerate(lines) if " | " in line), 0)
+    head = lines[: first_row + 1]
+    return _Units(tuple(head), tuple(lines[first_row + 1 :]) or tuple(head[-1:]), table=True)
+
+
+def _excerpt(parts: _Units, scores: np.ndarray, most: int) -> str:
+    best = float(scores.max())
+    order = np.argsort(-scores, kind="stable")[:most]
+    kept = sorted(int(i) for i in order if scores[i] >= best * _NEAR_BEST)
+    if parts.table:
+        rows = [parts.body[i] for i in kept]
+        return "\n".join([*(line for line in parts.head if line not in rows), *rows])
+    pieces: list[str] = []
+    for position, index in enumerate(kept):
+        if position:
+            pieces.append(" " if index == kept[position - 1] + 1 else _GAP)
+        pieces.append(parts.body[index])
+    return "".join(pieces)
+
+
+def _stands_in(copied: str, text: str) -> bool:
+    """True if nearly all terms of ``copied`` occur in ``text`` (small models drop commas)."""
+    have = set(terms(text))
+    copied_terms = terms(copied)
+    return bool(copied_terms) and sum(t in have for t in copied_terms) >= 0.9 * len(copied_terms)

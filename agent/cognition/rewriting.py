@@ -1,0 +1,107 @@
+"""Rewriting: a plan step becomes a question that stands on its own, and one line to search with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Protocol
+
+from agent import prompts
+from agent.session import Session
+from agent.state import Note, PlanStep
+
+_REFERENCE = re.compile(r"#(\d+)")
+_LONGEST = 300  # characters; a longer "query" is an essay, and searches for nothing
+
+
+def resolve(question: str, notes: Sequence[Note]) -> str:
+    """``question`` with each ``#n`` replaced by the short answer of step n.
+
+    A reference to a step that found nothing becomes that step's own question in brackets, which still
+    says what is meant.
+    """
+    by_step = {note["step"]: note for note in notes}
+
+    def answer(match: re.Match[str]) -> str:
+        note = by_step.get(int(match.group(1)))
+        if note is None:
+            return ""
+        return note["answer"] if note["found"] else f"({note['question'].rstrip('?')})"
+
+    return " ".join(_REFERENCE.sub(answer, question).split())
+
+
+class Rewriter(Protocol):
+    """Makes the query of a step."""
+
+    def rewrite(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        step: PlanStep,
+        question: str,
+        notes: Sequence[Note],
+    ) -> str:
+        """One line, at most 300 characters, never empty.
+
+        Args:
+            session: The run's way to its model.
+            notebook: What the model reads first.
+            step: The plan step.
+            question: Its question with references resolved.
+            notes: What was found so far.
+        """
+        ...
+
+
+class PlainRewriter:
+    """Model-free: the resolved question, and the last findings where it names nothing itself."""
+
+    def rewrite(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        step: PlanStep,
+        question: str,
+        notes: Sequence[Note],
+    ) -> str:
+        """The question; "What happened to the supplier's plant?" also gets the supplier's name."""
+        query = question
+        if _REFERENCE.search(step["question"]) is None and not _names_something(question):
+            found = [note["answer"] for note in notes if note["found"]]
+            query = " ".join([question, *found[-1:]])
+        return query[:_LONGEST]
+
+
+class ModelRewriter:
+    """Asks the model for a query, as the seed does."""
+
+    def rewrite(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        step: PlanStep,
+        question: str,
+        notes: Sequence[Note],
+    ) -> str:
+        """The first line of what the model writes; the question itself if that is no query."""
+        reply = session.write("rewrite", notebook, prompts.rewrite(question), 48)
+        return one_line(reply.text) or question[:_LONGEST]
+
+
+def one_line(text: str) -> str:
+    """The first line that says something, without quotes or a label; "" if it is an essay or empty."""
+    for line in text.splitlines():
+        bare = re.sub(r"^(?:search )?query:\s*", "", line.strip(" \t`*\"'“”#-"), flags=re.IGNORECASE)
+        bare = bare.strip(" \"'“”")
+        if any(c.isalnum() for c in bare):
+            return bare if len(bare) <= _LONGEST else ""
+    return ""
+
+
+def _names_something(question: str) -> bool:
+    """True if a word after the first is capitalised, or holds a digit, or is not Latin script."""
+    words = question.split()
+    return any(w[:1].isupper() or any(c.isdigit() for c in w) for w in words[1:]) or any(
+        ord(c) > 0x2E7F for c in question
+    )

@@ -1,0 +1,136 @@
+"""The decision interface: a policy state goes in, CONTINUE, REVISE or FINISH comes out.
+
+A decision-maker is handed to the graph. This package brings two, `agent.cognition.deciding.Rules` and
+`agent.cognition.deciding.ModelJudge`; others (a learned policy, a person) need only the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from agent.budget import Budget
+from agent.state import ACTIONS, Action, RunState
+
+STATE_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyState:
+    """What a decider sees. It is built from the run alone and is stored with every decision.
+
+    Attributes:
+        question: The person's question.
+        step: Research steps finished.
+        steps_left: Steps the budget still allows.
+        revisions_left: Revisions the budget still allows.
+        tokens_left: Share of the token budget that is left, 0 to 1.
+        plan_done: Steps of the plan that are finished.
+        open_questions: Questions of the plan's remaining steps.
+        last_action: The action before this one, "" at the first decision.
+        query: The last search.
+        fresh: Passages the last step added.
+        again: Passages the last step found that were known before.
+        barren: Steps in a row without a new passage.
+        top_score: Score of the last step's best passage.
+        findings: Question, short answer and success of each finished step.
+        evidence: Title and excerpt of each passage held.
+        notebook: The run's notebook, for deciders that read; stored as the run's events, not here.
+    """
+
+    question: str
+    step: int
+    steps_left: int
+    revisions_left: int
+    tokens_left: float
+    plan_done: int
+    open_questions: list[str]
+    last_action: str
+    query: str
+    fresh: int
+    again: int
+    barren: int
+    top_score: float
+    findings: list[dict[str, Any]]
+    evidence: list[dict[str, Any]]
+    notebook: list[str] = field(default_factory=list, compare=False, repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """The state as it is stored, without the notebook."""
+        stored = asdict(self)
+        del stored["notebook"]
+        return stored
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An action with the probability of each action under the source that took it."""
+
+    action: Action
+    probabilities: dict[Action, float]
+    source: str
+    latency_ms: float
+    justification: str = ""
+
+
+class Decider(Protocol):
+    """A source of decisions."""
+
+    @property
+    def name(self) -> str:
+        """``rules``, ``llm``, ``learned`` or ``human``."""
+        ...
+
+    def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
+        """One of ``valid``, which is never empty; actions outside it have probability zero."""
+        ...
+
+
+def certain(action: Action) -> dict[Action, float]:
+    """The probabilities of a source that does not hesitate."""
+    return {other: 1.0 if other == action else 0.0 for other in ACTIONS}
+
+
+def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicyState:
+    """The policy state of a run as it stands; the same code serves running and training."""
+    evidence = state["evidence"]
+    this_step = [item for item in evidence if item["number"] in state["fresh"]]
+    return PolicyState(
+        question=state["question"],
+        step=state["step"],
+        steps_left=max(0, budget.steps - state["step"]),
+        revisions_left=max(0, budget.revisions - state["revisions"]),
+        tokens_left=round(tokens_left / budget.tokens, 4),
+        plan_done=state["position"] + 1,
+        open_questions=[s["question"] for s in state["plan"][state["position"] + 1 :]],
+        last_action=state["action"],
+        query=state["query"],
+        fresh=len(this_step),
+        again=max(0, len(state["candidates"]) - len(this_step)),
+        barren=state["barren"],
+        top_score=round(max((c["score"] for c in state["candidates"]), default=0.0), 6),
+        findings=[
+            {"question": n["question"], "answer": n["answer"], "found": n["found"]}
+            for n in state["notes"]
+        ],
+        evidence=[{"title": e["title"], "excerpt": e["excerpt"][:400]} for e in evidence],
+        notebook=list(state["notebook"]),
+    )
+
+
+def valid_actions(state: PolicyState) -> tuple[Action, ...]:
+    """The validity mask.
+
+    CONTINUE needs an open step; REVISE needs something found or searched to learn from and may not
+    follow itself; FINISH is always possible once nothing is open, and before that needs evidence.
+    """
+    valid: list[Action] = []
+    if state.steps_left > 0:
+        if state.open_questions:
+            valid.append("CONTINUE")
+        if state.revisions_left > 0 and state.step > 0 and state.evidence:
+            valid.append("REVISE")
+    if state.evidence or not state.open_questions or not valid:
+        valid.append("FINISH")
+    return tuple(valid)

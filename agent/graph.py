@@ -1,0 +1,106 @@
+"""The research loop as a LangGraph graph. Nothing is compiled at import; parts come as arguments."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+from agent.budget import Budget, BudgetExhausted
+from agent.deps import Deps
+from agent.events import NodeFinished, NodeStarted, Warned
+from agent.nodes.decide import decide
+from agent.nodes.distil import distil
+from agent.nodes.next_step import next_step
+from agent.nodes.plan import plan
+from agent.nodes.reflect import reflect
+from agent.nodes.rerank import rerank
+from agent.nodes.retrieve import retrieve
+from agent.nodes.synthesise import synthesise
+from agent.state import RunState, Spent
+from models.protocols import GenerationCancelled
+
+if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
+
+Node = Callable[[RunState, Deps], dict[str, Any]]
+
+NODES: dict[str, Node] = {
+    "plan": plan,
+    "next_step": next_step,
+    "retrieve": retrieve,
+    "rerank": rerank,
+    "distil": distil,
+    "reflect": reflect,
+    "decide": decide,
+    "synthesise": synthesise,
+}
+_ALWAYS = {"decide", "synthesise"}  # run even when the budget is used up: they end the run in order
+_ROUTES = {"CONTINUE": "next_step", "REVISE": "plan", "FINISH": "synthesise"}
+
+
+def build_graph(deps: Deps) -> CompiledStateGraph[RunState, None, RunState, RunState]:
+    """Wire the nodes and compile.
+
+        plan → next_step → retrieve → rerank → distil → reflect → decide
+        decide: CONTINUE → next_step, REVISE → plan, FINISH → synthesise → end
+        next_step: → decide where a revision brought no new step
+
+    Args:
+        deps: Everything the nodes use; one run's, since it holds the run's budget.
+    """
+    from langgraph.graph import END, START, StateGraph
+
+    graph = StateGraph(RunState)
+    for name, node in NODES.items():
+        graph.add_node(name, cast(Any, _observed(name, node, deps)))
+    graph.add_edge(START, "plan")
+    graph.add_edge("plan", "next_step")
+    graph.add_conditional_edges(
+        "next_step",
+        lambda state: "retrieve" if state["query"] else "decide",
+        {"retrieve": "retrieve", "decide": "decide"},
+    )
+    graph.add_edge("retrieve", "rerank")
+    graph.add_edge("rerank", "distil")
+    graph.add_edge("distil", "reflect")
+    graph.add_edge("reflect", "decide")
+    graph.add_conditional_edges("decide", lambda state: state["action"], cast(Any, _ROUTES))
+    graph.add_edge("synthesise", END)
+    return graph.compile()
+
+
+def recursion_limit(budget: Budget) -> int:
+    """Supersteps a run within ``budget`` can take; LangGraph's own default is no limit to speak of."""
+    per_step = len(NODES)
+    return per_step * (budget.steps + budget.revisions + 2)
+
+
+def _observed(name: str, node: Node, deps: Deps) -> Callable[[RunState], dict[str, Any]]:
+    """The node with its events, its spending written to the state, and the budget's word obeyed."""
+
+    def run(state: RunState) -> dict[str, Any]:
+        session = deps.session
+        if session.stop.cancelled:
+            raise GenerationCancelled("The run was cancelled.")
+        if state["stopped_because"] and name not in _ALWAYS:
+            return {}
+        session.emit(NodeStarted(name, state["step"]))
+        began = time.monotonic()
+        try:
+            update = node(state, deps)
+        except BudgetExhausted as used_up:
+            session.emit(Warned(f"The {used_up} is used up; finishing with what was found."))
+            update = {"stopped_because": str(used_up)}
+        usage = session.ledger.usage
+        update["spent"] = Spent(
+            model_calls=session.ledger.calls,
+            evaluated=usage.evaluated,
+            reused=usage.reused,
+            generated=usage.generated,
+        )
+        step = update.get("step", state["step"])
+        session.emit(NodeFinished(name, step, round(time.monotonic() - began, 4)))
+        return update
+
+    return run

@@ -1,0 +1,97 @@
+"""Node ``distil``: keeps the best passages as numbered evidence, each cut down to what matters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent import prompts
+from agent.cognition.distilling import Distilled
+from agent.deps import Deps
+from agent.events import EvidenceKept, NotebookGrew
+from agent.state import Evidence, RunState
+
+_ANSWER_ROOM = 700  # context tokens kept free for the instructions and answers still to come
+
+
+def distil(state: RunState, deps: Deps) -> dict[str, Any]:
+    """Reads plan, position, step, candidates, evidence, notebook. Writes evidence, fresh, barren,
+    notebook.
+
+    A chunk gets its citation number the first time it is kept, and keeps it. An empty retrieval never
+    reaches the distiller: it would invent evidence. Passages that do not fit the context any more are
+    dropped from the lowest-ranked end.
+    """
+    question = state["plan"][state["position"]]["question"]
+    if not state["candidates"]:
+        entry = prompts.nothing_entry(state["step"], question)
+        deps.session.emit(EvidenceKept(state["step"], [], []))
+        deps.session.emit(NotebookGrew(entry))
+        return {
+            "fresh": [],
+            "barren": state["barren"] + 1,
+            "notebook": [*state["notebook"], entry],
+        }
+    distilled = deps.cognition.distiller.distil(
+        deps.session, state["notebook"], question, state["candidates"]
+    )
+    kept = distilled[: deps.kept]
+    room = deps.session.room(state["notebook"], _ANSWER_ROOM)
+    while kept and deps.session.chat.count_tokens(_read(kept)) > room:
+        kept.pop()
+    return _keep(state, deps, question, kept)
+
+
+def _read(kept: list[Distilled]) -> str:
+    return "\n".join(f"[00] ({d.candidate['title']}) {d.excerpt}" for d in kept)
+
+
+def _keep(
+    state: RunState, deps: Deps, question: str, kept: list[Distilled]
+) -> dict[str, Any]:
+    evidence = list(state["evidence"])
+    by_passage = {item["passage_id"]: item for item in evidence}
+    shown: list[tuple[Evidence, bool]] = []
+    fresh: list[Evidence] = []
+    again: list[int] = []
+    for item in kept:
+        held = by_passage.get(item.candidate["passage_id"])
+        if held is None:
+            new = _evidence(item, len(evidence) + 1, state["step"])
+            evidence.append(new)
+            fresh.append(new)
+            shown.append((new, False))
+            continue
+        again.append(held["number"])
+        known = item.excerpt in held["excerpt"]
+        shown.append((Evidence({**held, "excerpt": item.excerpt}), known))
+        if not known:
+            longer = Evidence({**held, "excerpt": f"{held['excerpt']} … {item.excerpt}"})
+            evidence[held["number"] - 1] = longer
+    entry = prompts.evidence_entry(state["step"], question, shown)
+    deps.session.emit(EvidenceKept(state["step"], fresh, again))
+    deps.session.emit(NotebookGrew(entry))
+    return {
+        "evidence": evidence,
+        "fresh": [item["number"] for item in fresh],
+        "barren": 0 if fresh else state["barren"] + 1,
+        "notebook": [*state["notebook"], entry],
+    }
+
+
+def _evidence(item: Distilled, number: int, step: int) -> Evidence:
+    candidate = item.candidate
+    return Evidence(
+        number=number,
+        step=step,
+        passage_id=candidate["passage_id"],
+        collection=candidate["collection"],
+        document=candidate["document"],
+        title=candidate["title"],
+        date=candidate["date"],
+        section=candidate["section"],
+        page=candidate["page"],
+        kind=candidate["kind"],
+        text=candidate["text"],
+        excerpt=item.excerpt,
+        score=item.score,
+    )

@@ -1,0 +1,108 @@
+"""Profiles: which implementation each cognitive step uses.
+
+``seed`` asks the language model everywhere, as the loop this product descends from does: the faithful
+reproduction, and the baseline to beat. ``lean``, the default, asks it only what nothing cheaper
+answers well: the plan, each step's finding, the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.cognition.deciding import ModelJudge, Rules
+from agent.cognition.distilling import Distiller, ExtractiveDistiller, ModelDistiller
+from agent.cognition.planning import ModelPlanner, Planner
+from agent.cognition.reflecting import ModelReflector, Reflector
+from agent.cognition.rewriting import ModelRewriter, PlainRewriter, Rewriter
+from agent.cognition.strategy import ModelStrategist, PlainStrategist, Strategist
+from agent.cognition.writing import ModelWriter, Writer
+from agent.decisions import Decider
+from agent.session import Session
+from models.protocols import Embedder
+from traces.errors import DeepthinkError
+
+
+class UnknownProfile(DeepthinkError):
+    """Raised when a profile is named that does not exist."""
+
+    title = "Unknown profile"
+    kind = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Cognition:
+    """One implementation of each step.
+
+    Attributes:
+        hard_filters: Search only where the plan says, as the seed does; otherwise the plan's tool and
+            section are preferred, and a wrong guess hides nothing.
+    """
+
+    planner: Planner
+    rewriter: Rewriter
+    strategist: Strategist
+    distiller: Distiller
+    reflector: Reflector
+    writer: Writer
+    decider: Callable[[Session], Decider]
+    hard_filters: bool
+
+
+def _lean(embedder: Embedder) -> Cognition:
+    return Cognition(
+        planner=ModelPlanner(full=False),
+        rewriter=PlainRewriter(),
+        strategist=PlainStrategist(),
+        distiller=ExtractiveDistiller(embedder),
+        reflector=ModelReflector(),
+        writer=ModelWriter(max_tokens=220),
+        decider=lambda _session: Rules(),
+        hard_filters=False,
+    )
+
+
+def _seed(embedder: Embedder) -> Cognition:
+    return Cognition(
+        planner=ModelPlanner(full=True),
+        rewriter=ModelRewriter(),
+        strategist=ModelStrategist(),
+        distiller=ModelDistiller(ExtractiveDistiller(embedder)),
+        reflector=ModelReflector(),
+        writer=ModelWriter(max_tokens=400),
+        decider=lambda session: ModelJudge(session, explain=True),
+        hard_filters=True,
+    )
+
+
+PROFILES: dict[str, Callable[[Embedder], Cognition]] = {"lean": _lean, "seed": _seed}
+
+
+def profile(name: str, embedder: Embedder) -> Cognition:
+    """The cognition that ``name`` stands for.
+
+    Raises:
+        UnknownProfile: there is none of that name.
+    """
+    if name not in PROFILES:
+        raise UnknownProfile(
+            f"There is no profile “{name}”.", f"Choose one of: {', '.join(PROFILES)}."
+        )
+    return PROFILES[name](embedder)
+
+
+def decider(name: str) -> Callable[[Session], Decider]:
+    """The decision source that ``name`` stands for: ``rules`` or ``llm``.
+
+    Raises:
+        UnknownProfile: there is none of that name.
+    """
+    sources: dict[str, Callable[[Session], Decider]] = {
+        "rules": lambda _session: Rules(),
+        "llm": lambda session: ModelJudge(session, explain=False),
+    }
+    if name not in sources:
+        raise UnknownProfile(
+            f"There is no decision source “{name}”.", f"Choose one of: {', '.join(sources)}."
+        )
+    return sources[name]

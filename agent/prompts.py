@@ -1,0 +1,184 @@
+"""Every text the model is given, beside the notebook's own record of the run.
+
+Each function makes one instruction: the last part of a prompt. They are short because each is
+evaluated anew at every call, and plain because the model is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent.state import Evidence, Note, PlanStep
+
+SYSTEM = (
+    "You are a careful research assistant who works in a notebook, one small step at a time. "
+    "You use only what the notebook's evidence says, never your own memory. "
+    "Copy names, numbers, units and dates exactly. Follow the last instruction and nothing else."
+)
+
+NOT_FOUND = "Not found in your documents."
+
+
+# --- notebook entries: what every later prompt begins with ------------------------------------
+
+
+def opening(question: str, tools: Sequence[tuple[str, str]]) -> str:
+    """The notebook's first entry: the question and where one may look."""
+    lines = [f"- {name}: {description}" for name, description in tools]
+    return f"QUESTION: {question}\n\nCOLLECTIONS:\n" + "\n".join(lines)
+
+
+def plan_entry(steps: Sequence[PlanStep], first: int, revision: int) -> str:
+    """The plan, or what is left of it after a revision."""
+    lines = [f"{number}. {step['question']}" for number, step in enumerate(steps, start=first)]
+    return ("PLAN:\n" if revision == 0 else "NEW PLAN FOR WHAT IS MISSING:\n") + "\n".join(lines)
+
+
+def evidence_entry(step: int, question: str, shown: Sequence[tuple[Evidence, bool]]) -> str:
+    """The evidence of a step; a passage shown before with the same excerpt is only named.
+
+    Args:
+        step: Number of the step.
+        question: Its question with references resolved.
+        shown: The step's evidence in order, each with True if its excerpt is already in the notebook.
+    """
+    lines = [f"STEP {step}: {question}"]
+    for item, known in shown:
+        where = " › ".join(part for part in (item["title"], last_heading(item["section"])) if part)
+        dated = f", {item['date']}" if item["date"] else ""
+        body = "(as above)" if known else item["excerpt"]
+        # A table starts on a line of its own, so that its columns stay columns.
+        gap = "\n" if item["kind"] == "table" and not known else " "
+        lines.append(f"[{item['number']}] ({where}{dated}){gap}{body}")
+    return "\n".join(lines)
+
+
+def nothing_entry(step: int, question: str) -> str:
+    """A step whose search brought nothing that could be read."""
+    return f"STEP {step}: {question}\n(no evidence)"
+
+
+def note_entry(note: Note) -> str:
+    """A step's finding."""
+    if not note["found"]:
+        return f"FINDING {note['step']}: not found."
+    cites = "".join(f"[{number}]" for number in note["cites"])
+    return f"FINDING {note['step']}: {note['sentence']} {cites}".rstrip()
+
+
+def last_heading(section: str) -> str:
+    """The innermost heading of a stored section path."""
+    return section.rsplit(" › ", 1)[-1]
+
+
+# --- instructions: the last part of a prompt --------------------------------------------------
+
+_PLAN_EXAMPLE = (
+    '{"steps":[{"question":"Which company built the harbour bridge of Avelin?",'
+    '"tool":"archive","section":""},'
+    '{"question":"Who is the chief executive of #1?","tool":"archive","section":"Management"}]}'
+)
+_SEED_PLAN_EXAMPLE = (
+    '{"steps":[{"question":"Which company built the harbour bridge of Avelin?",'
+    '"reason":"The company must be known before its chief executive can be looked up.",'
+    '"tool":"archive","keywords":"harbour bridge Avelin built","section":""},'
+    '{"question":"Who is the chief executive of #1?",'
+    '"reason":"This is what the question asks for.",'
+    '"tool":"archive","keywords":"chief executive officer","section":"Management"}]}'
+)
+
+
+def plan(tools: Sequence[str], most: int, *, full: bool) -> str:
+    """Asks for a plan of at most ``most`` steps; ``full`` asks for reasons and keywords too."""
+    return (
+        "Split the QUESTION into the lookups it needs, in order, at most "
+        f"{most}. Each lookup asks for one fact, in a full question that repeats the names, years "
+        "and units of the QUESTION. Where a lookup needs the result of lookup 1, write #1 in it. "
+        "A question about one fact needs only one lookup. Do not add lookups for calculating, "
+        "comparing or summing up.\n"
+        f"tool: one of {', '.join(tools)}. section: the heading it is likely under, or empty.\n"
+        "Example for “Who is the chief executive of the company that built the harbour bridge of "
+        f"Avelin?”: {_SEED_PLAN_EXAMPLE if full else _PLAN_EXAMPLE}\n"
+        "Answer with the JSON for the QUESTION only."
+    )
+
+
+def revise(missing: Sequence[str], most: int) -> str:
+    """Asks for new steps for what is still missing."""
+    lines = "\n".join(f"- {question}" for question in missing)
+    return (
+        f"Still missing:\n{lines}\n"
+        f"Write at most {most} new lookups that find it, asked in other words or by way of what was "
+        "found. Use the same JSON form as the plan: "
+        '{"steps":[{"question":"…","tool":"…","section":""}]}\nAnswer with the JSON only.'
+    )
+
+
+def rewrite(question: str) -> str:
+    """Asks for a search query (``seed``)."""
+    return (
+        f"Write the best search query for: {question}\n"
+        "One line of at most 20 words: key terms and names, no operators, no explanation."
+    )
+
+
+def strategy(query: str) -> str:
+    """Asks which retrieval strategy suits (``seed``)."""
+    return (
+        f"Choose how to search for: {query}\n"
+        "vector: conceptual questions. keyword: exact names, codes, numbers. hybrid: both, or "
+        'unsure.\nAnswer with JSON: {"justification":"…","strategy":"vector|keyword|hybrid"}'
+    )
+
+
+def distil(question: str, passages: Sequence[str]) -> str:
+    """Asks for what bears on the question in passages that are shown only here (``seed``)."""
+    shown = "\n\n".join(f"({letter}) {text}" for letter, text in zip("ABCDEFGH", passages, strict=False))
+    return (
+        f"PASSAGES:\n{shown}\n\nCopy, word for word, the sentences and table rows that help to answer: "
+        f"{question}\nWrite one line for each passage that helps, beginning with its letter in "
+        "brackets. Leave out passages that do not help."
+    )
+
+
+def reflect(question: str) -> str:
+    """Asks what the step's evidence says about its question (``lean``)."""
+    return (
+        f"Look at the evidence of this step. Question: {question}\n"
+        "Answer in JSON. source: the number of the passage that answers it, 0 if none does. "
+        "answer: the shortest exact answer, copied from that passage, empty if none. "
+        "sentence: one full sentence that states it as a fact with names, numbers and dates, "
+        "empty if none.\n"
+        '{"source":…,"answer":"…","sentence":"…"}'
+    )
+
+
+def judge() -> str:
+    """Asks for CONTINUE, REVISE or FINISH as a letter."""
+    return (
+        "Decide what to do next.\n"
+        "A: CONTINUE with the next step of the plan; more facts are needed.\n"
+        "B: REVISE the plan; the steps that are left will not find what is missing.\n"
+        "C: FINISH; the findings answer the QUESTION completely.\n"
+        "Answer with one letter."
+    )
+
+
+def justify(action: str) -> str:
+    """Asks why an action was chosen."""
+    return f"You chose {action}. Say why in one short sentence."
+
+
+def synthesise(question: str, missing: Sequence[str]) -> str:
+    """Asks for the cited answer."""
+    gaps = ""
+    if missing:
+        listed = "; ".join(missing)
+        gaps = f" This was not found, so say plainly that it is missing: {listed}"
+    return (
+        f"Now answer the QUESTION: {question}\n"
+        "Use only the FINDINGs and the evidence. Say first what was asked for, in one to four short "
+        "sentences with all names, numbers and dates. Put the number of the passage it comes from at "
+        "the end of every sentence, like [1]. If two passages disagree, use the one with the later "
+        f"date.{gaps}"
+    )

@@ -1,0 +1,25 @@
+"""Splitting prose into sentences, in English and in Chinese, Japanese and Korean."""
+
+from __future__ import annotations
+
+import re
+
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Inc|Corp|Co|Ltd|vs|etc|e\.g|i\.e|cf|approx|Fig|Art|Sec|"
+    r"U\.S|U\.K|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)|\b[A-Z])\.$"
+)
+_END = re.compile(r"(?<=[.!?])[\"”’)\]]*\s+(?=[\"“‘(\[]?[A-Z0-9\u00c0-\u00dd])|(?<=[。！？])|\n+")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of ``text`` in order, stripped; their concatenation loses only white space."""
+    pieces: list[str] = []
+    start = 0
+    for match in _END.finditer(text):
+        piece = text[start : match.end()]
+        if "\n" not in match.group() and _ABBREVIATION.search(piece.rstrip()):
+            continue
+        pieces.append(piece.strip())
+        start = match.end()
+    pieces.append(text[start:].strip())
+    return [piece for piece in pieces if piece]

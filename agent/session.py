@@ -1,0 +1,150 @@
+"""One run's way to its model: every call goes through here, so that none escapes budget or record."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from agent.budget import Budget, BudgetExhausted, Ledger, Stop
+from agent.events import Event, ModelCalled
+from agent.prompts import SYSTEM
+from models.protocols import (
+    Chat,
+    ChatOptions,
+    Choice,
+    GenerationCancelled,
+    Message,
+    Reply,
+    Usage,
+)
+from models.structured import Structured, ask
+
+T = TypeVar("T", bound=BaseModel)
+R = TypeVar("R")
+
+_TEMPLATE_TOKENS = 32  # what a chat template wraps around system prompt and notebook, generously
+
+
+class Session:
+    """The model, the budget and the event sink of one run.
+
+    Prompts are append-only: system prompt first, then the notebook as it has grown, and the
+    instruction of the moment last. So each prompt shares all but its end with the one before it, and
+    an engine that keeps its prefix evaluates only what is new.
+
+    Args:
+        chat: The model.
+        budget: What the run may spend.
+        emit: Takes the events; called from whichever thread runs the graph.
+        cancel: Set by a person to stop the run.
+    """
+
+    def __init__(
+        self,
+        chat: Chat,
+        budget: Budget,
+        emit: Callable[[Event], None],
+        cancel: threading.Event | None = None,
+    ) -> None:
+        self.chat = chat
+        self.emit = emit
+        self.stop = Stop(budget.seconds, cancel)
+        self.ledger = Ledger(budget)
+
+    def messages(self, notebook: Sequence[str], instruction: str) -> list[Message]:
+        """The prompt for ``instruction`` after ``notebook``."""
+        text = "\n\n".join([*notebook, instruction])
+        return [Message("system", SYSTEM), Message("user", text)]
+
+    def room(self, notebook: Sequence[str], reserve: int) -> int:
+        """Tokens that may still be appended to the notebook if ``reserve`` are kept for the rest."""
+        used = self.chat.count_tokens("\n\n".join([SYSTEM, *notebook])) + _TEMPLATE_TOKENS
+        return max(0, self.chat.context_tokens - used - reserve)
+
+    def write(
+        self,
+        purpose: str,
+        notebook: Sequence[str],
+        instruction: str,
+        max_tokens: int,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Reply:
+        """Free text.
+
+        Raises:
+            BudgetExhausted: the budget has no room for the call, or its clock ran out during it.
+            GenerationCancelled: a person stopped the run.
+        """
+        messages = self.messages(notebook, instruction)
+        options = ChatOptions(max_tokens=max_tokens, on_text=on_text, cancel=self.stop)
+        return self._call(
+            purpose, messages, max_tokens, lambda: _with_usage(self.chat.generate(messages, options))
+        )
+
+    def ask(
+        self,
+        purpose: str,
+        notebook: Sequence[str],
+        instruction: str,
+        shape: type[T],
+        default: T,
+        max_tokens: int,
+    ) -> Structured[T]:
+        """An object of ``shape``, or ``default``, recorded as such. Raises as `write` does."""
+        messages = self.messages(notebook, instruction)
+        options = ChatOptions(max_tokens=max_tokens, cancel=self.stop)
+
+        def call() -> tuple[Structured[T], Usage]:
+            result = ask(self.chat, messages, shape, default, options)
+            return result, result.usage
+
+        # A repair turn costs a second answer, and the first one again as prompt.
+        return self._call(purpose, messages, 3 * max_tokens, call)
+
+    def choose(
+        self, purpose: str, notebook: Sequence[str], instruction: str, labels: Sequence[str]
+    ) -> Choice:
+        """A probability for each single-token label. Raises as `write` does."""
+        messages = self.messages(notebook, instruction)
+
+        def call() -> tuple[Choice, Usage]:
+            choice = self.chat.choose(messages, labels, self.stop)
+            return choice, choice.usage
+
+        return self._call(purpose, messages, 1, call)
+
+    def _call(
+        self,
+        purpose: str,
+        messages: Sequence[Message],
+        answer_tokens: int,
+        call: Callable[[], tuple[R, Usage]],
+    ) -> R:
+        # The prompt is counted whole: what the engine will reuse of it is not known before the call.
+        prompt = sum(self.chat.count_tokens(m.content) for m in messages)
+        if prompt + answer_tokens > self.ledger.tokens_left:
+            raise BudgetExhausted("token budget")
+        if self.stop.out_of_time:
+            raise BudgetExhausted("time budget")
+        began = time.monotonic()
+        try:
+            result, usage = call()
+        except GenerationCancelled as stopped:
+            if self.stop.cancelled:
+                raise
+            raise BudgetExhausted("time budget") from stopped
+        usage = replace(usage, seconds=time.monotonic() - began)
+        self.ledger.add(usage)
+        self.emit(
+            ModelCalled(purpose, usage.evaluated, usage.reused, usage.generated, usage.seconds)
+        )
+        return result
+
+
+def _with_usage(reply: Reply) -> tuple[Reply, Usage]:
+    return reply, reply.usage
