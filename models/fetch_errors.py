@@ -48,20 +48,39 @@ class SourceFailed(Exception):
         self.reason = reason
 
 
-def gigabytes(size: int) -> str:
-    """``size`` bytes as a person reads them: ``1.12 GB``, or ``84 MB`` below a tenth of that."""
-    return f"{size / 1e9:.2f} GB" if size >= 100_000_000 else f"{max(size / 1e6, 0.1):.1f} MB"
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_UNUSABLE = frozenset(
+    {
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENOTDIR,
+        errno.EEXIST,
+        errno.EIO,
+        errno.ENAMETOOLONG,
+    }
+)
 
 
-def disk_full(name: str, needed: int, folder: Path) -> DiskFull:
-    """The error for a pull of ``name`` that needs ``needed`` more bytes than ``folder`` has room for."""
+def is_disk_full(error: OSError) -> bool:
+    """Whether ``error`` means that a disk or a quota is full."""
+    return error.errno in _FULL
+
+
+def is_folder_unusable(error: OSError) -> bool:
+    """Whether ``error`` means that a folder cannot be written to, now or ever."""
+    return error.errno in _UNUSABLE
+
+
+def disk_full(model: str, needed: int, free: int, folder: Path) -> DiskFull:
+    """The error for a pull of ``model`` that needs ``needed`` bytes where ``free`` are left."""
     return DiskFull(
-        f"Fetching {name} needs {gigabytes(needed)} of free space in {folder}.",
+        f"Fetching {model} needs {_readable(needed)} of free space in {folder}, which has "
+        f"{_readable(free)}.",
         "Make room there, or set DEEPTHINK_MODELS to a folder on a larger disk, and pull again; "
         "what was fetched so far is kept and not fetched twice.",
     )
 
 
-def is_disk_full(error: OSError) -> bool:
-    """Whether ``error`` means that a disk or a quota is full."""
-    return error.errno in (errno.ENOSPC, errno.EDQUOT) or getattr(error, "winerror", None) == 112
+def _readable(size: int) -> str:
+    return f"{size / 1e9:.2f} GB" if size >= 100_000_000 else f"{size / 1e6:.1f} MB"

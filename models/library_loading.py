@@ -1,0 +1,55 @@
+"""Loading models with the Hugging Face libraries: offline, without noise, one thread at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from models.offline import forbid_hubs
+from models.protocols import ModelError, ModelMissing
+
+_LOADING: Final = threading.Lock()
+
+
+@contextmanager
+def loading(folder: Path, what: str) -> Iterator[None]:
+    """Within this, a model is loaded from ``folder``; ``what`` names its kind in errors.
+
+    One load at a time in a process: the libraries' lazy imports are not made for several threads,
+    and their verbosity is global. Their progress bars and load reports would draw over a terminal
+    app's screen, so they are off meanwhile and as they were afterwards.
+
+    Raises:
+        ModelMissing: ``folder`` is not there.
+        ModelError: Whatever the library raised, with its words.
+    """
+    if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
+        raise ModelMissing(
+            f"There is no {what} in {folder}.",
+            "Check the path in the settings, or pull a model with “deepthink models pull”.",
+        )
+    forbid_hubs()
+    with _LOADING:
+        from transformers.utils import logging
+
+        verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        try:
+            yield
+        except ModelError:
+            raise
+        except Exception as error:
+            reason = str(error).strip().splitlines() or [type(error).__name__]
+            raise ModelError(
+                f"The {what} in {folder} could not be loaded: {reason[0]}",
+                "Check that the folder is complete; “deepthink models pull” mends a model from "
+                "the catalogue.",
+            ) from error
+        finally:
+            logging.set_verbosity(verbosity)
+            if bars:
+                logging.enable_progress_bar()
