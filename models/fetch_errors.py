@@ -83,4 +83,4 @@ def disk_full(model: str, needed: int, free: int, folder: Path) -> DiskFull:
 
 
 def _readable(size: int) -> str:
-    return f"{size / 1e9:.2f} GB" if size >= 100_000_000 else f"{size / 1e6:.1f} MB"
+    return f"{size / 1e9:.2f} GB" if size >= 100_000_000 else f"{size / 1e6:.2f} MB"

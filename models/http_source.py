@@ -11,7 +11,7 @@ import httpx
 
 from models.catalogue import ModelFile
 from models.fetch_errors import SourceFailed
-from models.part_file import BLOCK, PartFile, SourceName, Watch
+from models.part_file import PartFile, SourceName, Watch
 
 _TIMEOUT: Final = httpx.Timeout(10.0, connect=5.0)
 _ATTEMPTS: Final = 3
@@ -118,7 +118,8 @@ def _accept(response: httpx.Response, part: PartFile, start: int, host: str) -> 
 
 
 def _blocks(response: httpx.Response, watch: Watch) -> Iterator[bytes]:
-    for block in response.iter_raw(BLOCK):
+    # As they come: httpx forgets what it has gathered for a larger block if the connection breaks.
+    for block in response.iter_raw():
         watch.pause(0)
         yield block
 

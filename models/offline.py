@@ -1,7 +1,7 @@
 """Keeping the model libraries off the network.
 
 ``local_files_only`` at each loading call is what keeps a load local. The variables here are for
-what no argument reaches: telemetry, tracing, update checks, and code paths that forget the argument.
+what no argument reaches: telemetry, tracing, and code paths that forget the argument.
 """
 
 from __future__ import annotations

