@@ -1,0 +1,47 @@
+"""Bytes to text: the declared encoding, else UTF-8, else the likeliest."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_DECLARED = re.compile(rb"(?:charset\s*=\s*[\"']?|encoding\s*=\s*[\"'])([\w.:-]+)", re.IGNORECASE)
+_SAMPLE = 1 << 20
+
+
+def decode(data: bytes) -> str:
+    """``data`` as text, line ends as ``\\n``. Bytes that fit no encoding become U+FFFD."""
+    return _decoded(data).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _decoded(data: bytes) -> str:
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return data.decode(name, "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        pass  # the ordinary case is over; look closer
+    head = data[:4096]
+    if b"<" in head and (declared := _DECLARED.search(head)):
+        try:
+            return data.decode(declared[1].decode("ascii"), "replace")
+        except LookupError:
+            pass  # a name no codec has; guess as if none were given
+    return data.decode(_likeliest(data), "replace")
+
+
+def _likeliest(data: bytes) -> str:
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[:_SAMPLE]).best()
+    if best is None or best.encoding in {"ascii", "utf_8"}:
+        return "cp1252"
+    return best.encoding

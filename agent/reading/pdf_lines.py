@@ -1,0 +1,200 @@
+"""The lines of a PDF page, from the boxes of its characters.
+
+PDFium gives each character in the order of the content stream, with its box and font. A line is what
+shares a baseline; a segment is a stretch of a line without a wide gap, so that a table's row comes out
+as one line of several segments and a sentence as a line of one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+_BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
+_ITALIC_FLAG = 1 << 6  # ISO 32000-1, table 123
+_HYPHEN_AT_LINE_END = 0xFFFE  # what PDFium puts where a word is broken between two lines
+_WIDE_GAP = 1.0  # in heights of the line; a space is about a quarter, a justified one seldom a half
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Words that follow each other without a wide gap."""
+
+    text: str
+    x0: float
+    x1: float
+    bold: bool
+    italic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Segments on one baseline, from left to right. ``y`` is the middle, counted from the page's foot."""
+
+    segments: tuple[Segment, ...]
+    y: float
+    height: float
+
+    @property
+    def text(self) -> str:
+        return " ".join(segment.text for segment in self.segments)
+
+    @property
+    def x0(self) -> float:
+        return self.segments[0].x0
+
+    @property
+    def x1(self) -> float:
+        return self.segments[-1].x1
+
+    @property
+    def bold(self) -> bool:
+        return all(segment.bold for segment in self.segments)
+
+    @property
+    def italic(self) -> bool:
+        return all(segment.italic for segment in self.segments)
+
+
+@dataclass(slots=True)
+class _Word:
+    text: str
+    x0: float
+    x1: float
+    bottom: float
+    top: float
+    bold: bool
+    italic: bool
+
+    @property
+    def middle(self) -> float:
+        return (self.bottom + self.top) / 2
+
+    @property
+    def height(self) -> float:
+        return self.top - self.bottom
+
+
+def page_lines(text_page: Any) -> list[Line]:
+    """The lines of one PDFium text page, from top to bottom (by column, where it has two)."""
+    strips = _strips(_words(text_page))
+    if not _in_columns(strips):
+        strips = _by_baseline(strips)
+    return [_line(strip) for strip in strips]
+
+
+def _words(text_page: Any) -> Iterator[_Word | None]:
+    """The words in stream order; None stands for the end of a line."""
+    import pypdfium2.raw as pdfium
+
+    raw = text_page.raw
+    box = pdfium.FS_RECTF()
+    font_of = _font_reader(raw)
+    word: _Word | None = None
+    for index in range(text_page.count_chars()):
+        code: int = pdfium.FPDFText_GetUnicode(raw, index)
+        if code in {0x20, 0xA0, 0x09, 0x0D, 0x0A, 0x00, 0x200B}:
+            if word:
+                yield word
+                word = None
+            if code == 0x0A:
+                yield None
+            continue
+        character = "-" if code in {_HYPHEN_AT_LINE_END, 0x02} else chr(code)
+        pdfium.FPDFText_GetLooseCharBox(raw, index, box)
+        if word and (abs(box.bottom - word.bottom) > word.height or box.left < word.x0 - 1):
+            yield word  # the same run goes on elsewhere on the page
+            yield None
+            word = None
+        if word:
+            word.text += character
+            word.x1 = max(word.x1, box.right)
+        else:
+            bold, italic = font_of(index)
+            word = _Word(character, box.left, box.right, box.bottom, box.top, bold, italic)
+        if code == _HYPHEN_AT_LINE_END:
+            yield word
+            yield None
+            word = None
+    if word:
+        yield word
+
+
+def _font_reader(raw: Any) -> Callable[[int], tuple[bool, bool]]:
+    import pypdfium2.raw as pdfium
+
+    name = ctypes.create_string_buffer(256)
+    flags = ctypes.c_int()
+
+    def font_of(index: int) -> tuple[bool, bool]:
+        pdfium.FPDFText_GetFontInfo(raw, index, name, 256, flags)
+        bold = _BOLD.search(name.value.decode("utf-8", "replace")) is not None
+        return bold, bool(flags.value & _ITALIC_FLAG)
+
+    return font_of
+
+
+def _strips(words: Iterator[_Word | None]) -> list[list[_Word]]:
+    """The words of one stretch of the content stream that lie on one baseline."""
+    strips: list[list[_Word]] = [[]]
+    for word in words:
+        strip = strips[-1]
+        if word is None:
+            strips.append([])
+        elif strip and abs(word.middle - strip[-1].middle) > strip[-1].height * 0.6:
+            strips.append([word])
+        else:
+            strip.append(word)
+    return [strip for strip in strips if strip]
+
+
+def _in_columns(strips: list[list[_Word]]) -> bool:
+    """Whether prose runs in two columns, so that the stream's order has to be kept."""
+    prose = [s for s in strips if len(s) >= 4 and sum(w.text[0].isalpha() for w in s) >= 3]
+    beside = 0
+    for one, other in zip(prose, prose[1:] + prose[:1], strict=True):
+        del other
+        beside += any(
+            abs(one[0].middle - two[0].middle) < one[0].height * 0.5
+            and (two[0].x0 > one[-1].x1 or two[-1].x1 < one[0].x0)
+            for two in prose
+        )
+    return beside >= 8 and beside > len(prose) * 0.4
+
+
+def _by_baseline(strips: list[list[_Word]]) -> list[list[_Word]]:
+    rows: list[list[_Word]] = []
+    for strip in sorted(strips, key=lambda strip: (-strip[0].middle, strip[0].x0)):
+        row = rows[-1] if rows else None
+        if row and abs(row[0].middle - strip[0].middle) < min(row[0].height, strip[0].height) * 0.4:
+            row.extend(strip)
+        else:
+            rows.append(list(strip))
+    return [sorted(row, key=lambda word: word.x0) for row in rows]
+
+
+def _line(words: list[_Word]) -> Line:
+    height = max(word.height for word in words)
+    segments: list[list[_Word]] = [[words[0]]]
+    for word in words[1:]:
+        if word.x0 - segments[-1][-1].x1 > height * _WIDE_GAP:
+            segments.append([word])
+        else:
+            segments[-1].append(word)
+    return Line(
+        segments=tuple(
+            Segment(
+                " ".join(word.text for word in segment),
+                segment[0].x0,
+                segment[-1].x1,
+                all(word.bold for word in segment),
+                all(word.italic for word in segment),
+            )
+            for segment in segments
+        ),
+        y=words[0].middle,
+        height=height,
+    )
