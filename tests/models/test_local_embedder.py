@@ -184,7 +184,7 @@ def test_a_broken_folder_is_explained_in_the_librarys_words(tmp_path: Path) -> N
 # --- a fresh process ---------------------------------------------------------------------------
 
 _SILENT_AND_OFFLINE = """
-import socket, sys, warnings
+import os, socket, sys, warnings
 from pathlib import Path
 
 def blocked(*arguments, **options):
@@ -201,6 +201,7 @@ embedder = open_embedder(Path(sys.argv[1]))
 dimensions = embedder.dimensions
 assert "torch" not in sys.modules
 assert embedder.embed_query("where does the river flow").shape == (dimensions,)
+assert "OMP_WAIT_POLICY" not in os.environ, "llama.cpp would see it"
 """
 
 
