@@ -111,8 +111,7 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
         barren=state["barren"],
         top_score=round(max((c["score"] for c in state["candidates"]), default=0.0), 6),
         findings=[
-            {"question": n["question"], "answer": n["answer"], "found": n["found"]}
-            for n in state["notes"]
+            {"question": n["question"], "answer": n["answer"], "found": n["found"]} for n in state["notes"]
         ],
         evidence=[{"title": e["title"], "excerpt": e["excerpt"][:400]} for e in evidence],
         notebook=list(state["notebook"]),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from agent.cognition.deciding import ModelJudge, Rules
 from agent.cognition.distilling import Distiller, ExtractiveDistiller, ModelDistiller
 from agent.cognition.planning import ModelPlanner, Planner
-from agent.cognition.reflecting import ModelReflector, Reflector
+from agent.cognition.reflecting import ModelReflector, QuotingReflector, Reflector
 from agent.cognition.rewriting import ModelRewriter, PlainRewriter, Rewriter
 from agent.cognition.strategy import ModelStrategist, PlainStrategist, Strategist
 from agent.cognition.writing import ModelWriter, Writer
@@ -55,7 +55,7 @@ def _lean(embedder: Embedder) -> Cognition:
         rewriter=PlainRewriter(),
         strategist=PlainStrategist(),
         distiller=ExtractiveDistiller(embedder),
-        reflector=ModelReflector(),
+        reflector=QuotingReflector(),
         writer=ModelWriter(max_tokens=220),
         decider=lambda _session: Rules(),
         hard_filters=False,
@@ -85,9 +85,7 @@ def profile(name: str, embedder: Embedder) -> Cognition:
         UnknownProfile: there is none of that name.
     """
     if name not in PROFILES:
-        raise UnknownProfile(
-            f"There is no profile “{name}”.", f"Choose one of: {', '.join(PROFILES)}."
-        )
+        raise UnknownProfile(f"There is no profile “{name}”.", f"Choose one of: {', '.join(PROFILES)}.")
     return PROFILES[name](embedder)
 
 

@@ -6,6 +6,7 @@ evaluated anew at every call, and plain because the model is small.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from agent.state import Evidence, Note, PlanStep
@@ -63,7 +64,8 @@ def note_entry(note: Note) -> str:
     if not note["found"]:
         return f"FINDING {note['step']}: not found."
     cites = "".join(f"[{number}]" for number in note["cites"])
-    return f"FINDING {note['step']}: {note['sentence']} {cites}".rstrip()
+    # The short answer where there is one: the sentence it stands in is in the evidence already.
+    return f"FINDING {note['step']}: {note['answer'] or note['sentence']} {cites}".rstrip()
 
 
 def last_heading(section: str) -> str:
@@ -73,12 +75,34 @@ def last_heading(section: str) -> str:
 
 # --- instructions: the last part of a prompt --------------------------------------------------
 
-_PLAN_EXAMPLE = (
-    '{"steps":[{"question":"Which company built the harbour bridge of Avelin?",'
-    '"tool":"archive","section":""},'
-    '{"question":"Who is the chief executive of #1?","tool":"archive","section":"Management"}]}'
+_EXAMPLES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "Where did the mother of the author of the novel Marrow die?",
+        ("Who wrote the novel Marrow?", "Who is the mother of #1?", "Where did #2 die?"),
+    ),
+    (
+        "Were the director of the film Kadis and the director of Lunar Tide born in the same country?",
+        (
+            "Who directed the film Kadis?",
+            "Who directed Lunar Tide?",
+            "In which country was #1 born?",
+            "In which country was #2 born?",
+        ),
+    ),
+    (
+        "How did the dispute with its largest customer affect Ansel's profit in 2019 and 2020?",
+        (
+            "Who is the largest customer of Ansel?",
+            "What was the dispute between Ansel and #1?",
+            "What was Ansel's profit in 2019 and 2020?",
+        ),
+    ),
+    ("How many bridges does Avelin have?", ("How many bridges does Avelin have?",)),
 )
-_SEED_PLAN_EXAMPLE = (
+# Names that stand in the examples only: a plan that holds one was copied, not made.
+EXAMPLE_NAMES = ("Marrow", "Kadis", "Lunar Tide", "Ansel", "Avelin")
+
+_SEED_EXAMPLE = (
     '{"steps":[{"question":"Which company built the harbour bridge of Avelin?",'
     '"reason":"The company must be known before its chief executive can be looked up.",'
     '"tool":"archive","keywords":"harbour bridge Avelin built","section":""},'
@@ -88,29 +112,45 @@ _SEED_PLAN_EXAMPLE = (
 )
 
 
-def plan(tools: Sequence[str], most: int, *, full: bool) -> str:
-    """Asks for a plan of at most ``most`` steps; ``full`` asks for reasons and keywords too."""
+def plan(most: int) -> str:
+    """Asks for a plan of at most ``most`` lookups and nothing else about them (``lean``)."""
+    examples = "\n".join(
+        f"QUESTION: {question}\n{json.dumps({'steps': steps}, separators=(',', ':'))}"
+        for question, steps in _EXAMPLES
+    )
     return (
-        "Split the QUESTION into the lookups it needs, in order, at most "
-        f"{most}. Each lookup asks for one fact, in a full question that repeats the names, years "
-        "and units of the QUESTION. Where a lookup needs the result of lookup 1, write #1 in it. "
-        "A question about one fact needs only one lookup. Do not add lookups for calculating, "
-        "comparing or summing up.\n"
-        f"tool: one of {', '.join(tools)}. section: the heading it is likely under, or empty.\n"
-        "Example for “Who is the chief executive of the company that built the harbour bridge of "
-        f"Avelin?”: {_SEED_PLAN_EXAMPLE if full else _PLAN_EXAMPLE}\n"
-        "Answer with the JSON for the QUESTION only."
+        "Split the QUESTION at the top into the simple lookups it needs, in order, at most "
+        f"{most}. Each lookup asks for one fact about one named thing. Write #1 for the result of "
+        "lookup 1. Never compare or calculate in a lookup.\n"
+        f"Examples:\n{examples}\nNow the JSON for the QUESTION at the top."
     )
 
 
-def revise(missing: Sequence[str], most: int) -> str:
-    """Asks for new steps for what is still missing."""
+def seed_plan(tools: Sequence[str], most: int) -> str:
+    """Asks for a plan with reason, tool, keywords and likely section for each step (``seed``)."""
+    return (
+        f"Split the QUESTION into the lookups it needs, in order, at most {most}. Each lookup asks "
+        "for one fact, in a full question that repeats the names, years and units of the QUESTION. "
+        "Where a lookup needs the result of lookup 1, write #1 in it. Do not add lookups for "
+        "calculating, comparing or summing up.\n"
+        f"tool: one of {', '.join(tools)}. section: the heading it is likely under, or empty.\n"
+        "Example for “Who is the chief executive of the company that built the harbour bridge of "
+        f"Avelin?”: {_SEED_EXAMPLE}\nAnswer with the JSON for the QUESTION only."
+    )
+
+
+def revise(missing: Sequence[str], most: int, *, full: bool) -> str:
+    """Asks for new steps for what is still missing, in the form of the plan."""
     lines = "\n".join(f"- {question}" for question in missing)
+    form = (
+        '{"steps":[{"question":"…","reason":"…","tool":"…","keywords":"…","section":""}]}'
+        if full
+        else '{"steps":["…"]}'
+    )
     return (
         f"Still missing:\n{lines}\n"
-        f"Write at most {most} new lookups that find it, asked in other words or by way of what was "
-        "found. Use the same JSON form as the plan: "
-        '{"steps":[{"question":"…","tool":"…","section":""}]}\nAnswer with the JSON only.'
+        f"Write at most {most} new lookups that find it, in other words, or by way of the names in "
+        f"the findings.\n{form}\nAnswer with the JSON only."
     )
 
 
@@ -141,10 +181,20 @@ def distil(question: str, passages: Sequence[str]) -> str:
     )
 
 
-def reflect(question: str) -> str:
-    """Asks what the step's evidence says about its question (``lean``)."""
+def read(question: str) -> str:
+    """Asks which passage answers and for the exact words that do (``lean``)."""
     return (
-        f"Look at the evidence of this step. Question: {question}\n"
+        f"Answer from the evidence of this step: {question}\n"
+        "source: the number of the passage that says it; 0 if none does. "
+        "answer: the shortest exact answer, copied from that passage; empty if none.\n"
+        '{"source":…,"answer":"…"}'
+    )
+
+
+def reflect(question: str) -> str:
+    """Asks for a one-sentence summary of what the step found (``seed``)."""
+    return (
+        f"Reflect on the evidence of this step. Question: {question}\n"
         "Answer in JSON. source: the number of the passage that answers it, 0 if none does. "
         "answer: the shortest exact answer, copied from that passage, empty if none. "
         "sentence: one full sentence that states it as a fact with names, numbers and dates, "

@@ -151,9 +151,7 @@ def _searchable(library: Library, names: tuple[str, ...]) -> tuple[Collection, .
     collections = tuple(c for c in library.require_collections(names) if c.chunks)
     if not collections:
         where = f"Nothing is in {', '.join(names)}" if names else "No document has been read"
-        raise EmptyLibrary(
-            f"{where} yet.", "Add some: `deepthink ingest PATH`, or try `deepthink demo`."
-        )
+        raise EmptyLibrary(f"{where} yet.", "Add some: `deepthink ingest PATH`, or try `deepthink demo`.")
     return collections
 
 

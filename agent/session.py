@@ -140,9 +140,7 @@ class Session:
             raise BudgetExhausted("time budget") from stopped
         usage = replace(usage, seconds=time.monotonic() - began)
         self.ledger.add(usage)
-        self.emit(
-            ModelCalled(purpose, usage.evaluated, usage.reused, usage.generated, usage.seconds)
-        )
+        self.emit(ModelCalled(purpose, usage.evaluated, usage.reused, usage.generated, usage.seconds))
         return result
 
 

@@ -198,9 +198,7 @@ class Library:
         with self._store.transaction() as db:
             _touch_collection(db, name)
             if description:
-                db.execute(
-                    "UPDATE collections SET description = ? WHERE name = ?", [description, name]
-                )
+                db.execute("UPDATE collections SET description = ? WHERE name = ?", [description, name])
 
     def remove_collection(self, name: str) -> int:
         """Remove a collection with all its documents; returns how many there were.
@@ -232,10 +230,7 @@ class Library:
                 """,
                 [collection, collection],
             ).fetchall()
-        return [
-            Document(*row[:11], tuple(json.loads(row[11])), *row[12:14], chunks=row[14])
-            for row in rows
-        ]
+        return [_document(row) for row in rows]
 
     def put_document(
         self,
@@ -307,18 +302,14 @@ class Library:
         if not ids:
             return []
         with self._store.connect() as db:
-            rows = db.execute(
-                f"{_PASSAGE} WHERE list_contains(?, c.id)", [list(ids)]
-            ).fetchall()
+            rows = db.execute(f"{_PASSAGE} WHERE list_contains(?, c.id)", [list(ids)]).fetchall()
         found = {row[0]: Passage(*row) for row in rows}
         return [found[i] for i in ids if i in found]
 
     def document_passages(self, document_id: int) -> list[Passage]:
         """All chunks of a document in reading order."""
         with self._store.connect() as db:
-            rows = db.execute(
-                f"{_PASSAGE} WHERE d.id = ? ORDER BY c.position", [document_id]
-            ).fetchall()
+            rows = db.execute(f"{_PASSAGE} WHERE d.id = ? ORDER BY c.position", [document_id]).fetchall()
         return [Passage(*row) for row in rows]
 
     def sections(self, scope: Scope) -> list[str]:
@@ -413,6 +404,12 @@ _PASSAGE = """
 """
 
 
+def _document(row: tuple[Any, ...]) -> Document:
+    values = list(row)
+    values[11] = tuple(json.loads(values[11]))
+    return Document(*values)
+
+
 def _one(row: tuple[Any, ...] | None) -> tuple[Any, ...]:
     if row is None:
         raise AssertionError("a query that always gives a row gave none")
@@ -474,10 +471,7 @@ def _insert_chunks(
     import pyarrow as pa
 
     ids = [
-        row[0]
-        for row in db.execute(
-            "SELECT nextval('chunk_ids') FROM range(?)", [len(chunks)]
-        ).fetchall()
+        row[0] for row in db.execute("SELECT nextval('chunk_ids') FROM range(?)", [len(chunks)]).fetchall()
     ]
     rows = pa.table(
         {

@@ -128,8 +128,7 @@ class Runs:
         run_id = uuid.uuid4().hex[:12]
         with self._store.transaction() as db:
             db.execute(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'running', '', '', ?, NULL, "
-                "0, 0, 0, 0)",
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'running', '', '', ?, NULL, 0, 0, 0, 0)",
                 [
                     run_id,
                     run.question,
@@ -158,10 +157,7 @@ class Runs:
             if events:
                 db.executemany(
                     "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
-                    [
-                        [run_id, e.seq, e.elapsed, e.kind, json.dumps(e.payload)]
-                        for e in events
-                    ],
+                    [[run_id, e.seq, e.elapsed, e.kind, json.dumps(e.payload)] for e in events],
                 )
             if decisions:
                 db.executemany(
@@ -255,7 +251,9 @@ _RUN = """
 
 
 def _run(row: tuple[Any, ...]) -> Run:
-    return Run(*row[:7], tuple(json.loads(row[7])), *row[8:])
+    values = list(row)
+    values[7] = tuple(json.loads(values[7]))
+    return Run(*values)
 
 
 def _decision_values(d: DecisionRow) -> list[Any]:

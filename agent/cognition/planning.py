@@ -9,12 +9,13 @@ from typing import Protocol
 from pydantic import BaseModel, Field
 
 from agent import prompts
+from agent.retrieval.terms import terms
 from agent.session import Session
-from agent.state import Note, PlanStep
+from agent.state import PlanStep
 from models.structured import Origin
 
 MOST_STEPS = 4
-_STEP_TOKENS = 90  # JSON of one lookup, generously; the seed's form is about twice as long
+_STEP_TOKENS = 60  # JSON of one lookup, generously; the seed's form is about twice as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,7 @@ class Plan:
 class Planner(Protocol):
     """Makes the plan, and makes what is left of it anew."""
 
-    def plan(
-        self, session: Session, notebook: Sequence[str], question: str, tools: Sequence[str]
-    ) -> Plan:
+    def plan(self, session: Session, notebook: Sequence[str], question: str, tools: Sequence[str]) -> Plan:
         """The first plan."""
         ...
 
@@ -46,13 +45,11 @@ class Planner(Protocol):
         ...
 
 
+class _Lookups(BaseModel):
+    steps: list[str] = Field(max_length=MOST_STEPS)
+
+
 class _Step(BaseModel):
-    question: str
-    tool: str = ""
-    section: str = ""
-
-
-class _FullStep(BaseModel):
     question: str
     reason: str
     tool: str
@@ -60,20 +57,14 @@ class _FullStep(BaseModel):
     section: str
 
 
-class _Plan(BaseModel):
-    steps: list[_Step] = Field(max_length=8)
-
-
 class _FullPlan(BaseModel):
-    steps: list[_FullStep] = Field(max_length=8)
+    steps: list[_Step] = Field(max_length=MOST_STEPS)
 
 
 class WholeQuestion:
     """The model-free planner: one step that asks the whole question, everywhere."""
 
-    def plan(
-        self, session: Session, notebook: Sequence[str], question: str, tools: Sequence[str]
-    ) -> Plan:
+    def plan(self, session: Session, notebook: Sequence[str], question: str, tools: Sequence[str]) -> Plan:
         """One step; needs neither session nor notebook."""
         return Plan([_whole(question)], "default")
 
@@ -93,21 +84,20 @@ class ModelPlanner:
     """Asks the model.
 
     Args:
-        full: Ask for a reason and keywords with each step, as the seed does; costs twice the tokens.
+        full: Ask for reason, tool, keywords and section with each step, as the seed does. Small models
+            fill these in without regard to the question (a 1.5B model named the same collection for
+            every step of 16 questions, and sections that do not exist), at twice the tokens; so
+            ``lean`` asks for the lookups alone and searches everywhere.
     """
 
     def __init__(self, *, full: bool) -> None:
         self._full = full
-        self._shape: type[_Plan] | type[_FullPlan] = _FullPlan if full else _Plan
 
-    def plan(
-        self, session: Session, notebook: Sequence[str], question: str, tools: Sequence[str]
-    ) -> Plan:
-        """The model's plan; one step with the whole question if it gives none."""
-        steps, origin = self._ask(
-            session, "plan", notebook, prompts.plan(tools, MOST_STEPS, full=self._full), MOST_STEPS
-        )
-        steps = _tidy(steps, tools)[:MOST_STEPS]
+    def plan(self, session: Session, notebook: Sequence[str], question: str, tools: Sequence[str]) -> Plan:
+        """The model's plan; one step with the whole question if it gives none that bears on it."""
+        instruction = prompts.seed_plan(tools, MOST_STEPS) if self._full else prompts.plan(MOST_STEPS)
+        steps, origin = self._ask(session, "plan", notebook, instruction, MOST_STEPS)
+        steps = _bearing_on(question, _tidy(steps, tools))
         return Plan(steps, origin) if steps else Plan([_whole(question)], "default")
 
     def revise(
@@ -119,11 +109,12 @@ class ModelPlanner:
         most: int,
     ) -> Plan:
         """The model's new steps, without those it asked before; there may be none."""
-        steps, origin = self._ask(session, "revise", notebook, prompts.revise(missing, most), most)
+        instruction = prompts.revise(missing, most, full=self._full)
+        steps, origin = self._ask(session, "revise", notebook, instruction, most)
         asked = {_folded(line) for entry in notebook for line in entry.splitlines()}
         fresh = [
             step
-            for step in _tidy(steps, tools)
+            for step in _bearing_on("\n".join(notebook), _tidy(steps, tools))
             if not any(line.endswith(_folded(step["question"])) for line in asked)
         ]
         return Plan(fresh[:most], origin)
@@ -131,18 +122,20 @@ class ModelPlanner:
     def _ask(
         self, session: Session, purpose: str, notebook: Sequence[str], instruction: str, most: int
     ) -> tuple[list[PlanStep], Origin]:
-        tokens = most * _STEP_TOKENS * (2 if self._full else 1)
-        shape = self._shape
-        result = session.ask(purpose, notebook, instruction, shape, shape(steps=[]), tokens)
-        return [_plan_step(step) for step in result.value.steps], result.origin
+        tokens = 40 + most * _STEP_TOKENS * (2 if self._full else 1)
+        if self._full:
+            full = session.ask(purpose, notebook, instruction, _FullPlan, _FullPlan(steps=[]), tokens)
+            return [_plan_step(step) for step in full.value.steps], full.origin
+        bare = session.ask(purpose, notebook, instruction, _Lookups, _Lookups(steps=[]), tokens)
+        return [_whole(question) for question in bare.value.steps], bare.origin
 
 
-def _plan_step(step: _Step | _FullStep) -> PlanStep:
+def _plan_step(step: _Step) -> PlanStep:
     return PlanStep(
         question=step.question,
-        reason=step.reason if isinstance(step, _FullStep) else "",
+        reason=step.reason,
         tool=step.tool,
-        keywords=step.keywords if isinstance(step, _FullStep) else "",
+        keywords=step.keywords,
         section=step.section,
     )
 
@@ -169,7 +162,15 @@ def _tidy(steps: Sequence[PlanStep], tools: Sequence[str]) -> list[PlanStep]:
     return tidy
 
 
-def open_references(steps: Sequence[PlanStep], notes: Sequence[Note]) -> list[str]:
-    """The questions of the steps whose ``#n`` points at a finding that was not found."""
-    lost = {f"#{note['step']}" for note in notes if not note["found"]}
-    return [s["question"] for s in steps if any(mark in s["question"] for mark in lost)]
+def _bearing_on(text: str, steps: Sequence[PlanStep]) -> list[PlanStep]:
+    """The steps that have to do with ``text``: not copied from an example, not about nothing.
+
+    A step bears on it if it shares a term with it, or refers to an earlier step.
+    """
+    known = set(terms(text))
+    return [
+        step
+        for step in steps
+        if not any(n in step["question"] and n not in text for n in prompts.EXAMPLE_NAMES)
+        and ("#" in step["question"] or not known.isdisjoint(terms(step["question"])))
+    ]

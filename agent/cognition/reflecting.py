@@ -10,6 +10,8 @@ from pydantic import BaseModel
 
 from agent import prompts
 from agent.cognition.support import best_source, support
+from agent.retrieval.terms import terms
+from agent.sentences import sentences
 from agent.session import Session
 from agent.state import Evidence
 from models.structured import Origin
@@ -45,14 +47,47 @@ class Reflector(Protocol):
         ...
 
 
-class _Reflection(BaseModel):
+class _Reading(BaseModel):
     source: int
     answer: str
+
+
+class _Reflection(_Reading):
     sentence: str
 
 
+class QuotingReflector:
+    """Asks the model for the shortest answer only; the sentence is the passage's own (``lean``).
+
+    A quoted sentence costs nothing to generate and cannot be wrong about its source.
+    """
+
+    def reflect(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        question: str,
+        evidence: Sequence[Evidence],
+    ) -> Finding:
+        """The model's finding; not found if no passage of the step holds its answer."""
+        result = session.ask(
+            "reflect",
+            notebook,
+            prompts.read(question),
+            _Reading,
+            _Reading(source=0, answer=""),
+            96,
+        )
+        answer = _plain(result.value.answer)
+        source = _source(answer, result.value.source, evidence)
+        if source is None:
+            return Finding(False, "", "", [], result.origin)
+        sentence = quote(answer, source)
+        return Finding(True, sentence, answer, [source["number"]], result.origin)
+
+
 class ModelReflector:
-    """Asks the model, then checks what it says against the passage it names."""
+    """Asks the model to state the finding in a sentence of its own, as the seed does."""
 
     def reflect(
         self,
@@ -70,20 +105,12 @@ class ModelReflector:
             _Reflection(source=0, answer="", sentence=""),
             160,
         )
-        said = result.value
-        answer = " ".join(said.answer.split())
-        sentence = " ".join(said.sentence.split()) or answer
-        if not sentence or (said.source == 0 and not answer):
+        sentence = " ".join(result.value.sentence.split())
+        answer = _plain(result.value.answer) or sentence
+        source = _source(answer, result.value.source, evidence)
+        if source is None:
             return Finding(False, "", "", [], result.origin)
-        named = [item for item in evidence if item["number"] == said.source]
-        source = (
-            named[0]
-            if named and support(answer or sentence, named[0]) >= _ENOUGH
-            else best_source(answer or sentence, evidence)
-        )
-        if source is None or support(answer or sentence, source) < _ENOUGH:
-            return Finding(False, "", "", [], result.origin)
-        return Finding(True, sentence, answer or sentence, [source["number"]], result.origin)
+        return Finding(True, sentence or answer, answer, [source["number"]], result.origin)
 
 
 class ExtractiveReflector:
@@ -100,3 +127,30 @@ class ExtractiveReflector:
         best = max(evidence, key=lambda item: item["score"])
         text = " ".join(best["excerpt"].split())
         return Finding(True, text, text, [best["number"]], "default")
+
+
+_NO_ANSWER = {"", "none", "empty", "n/a", "not found", "unknown", "not mentioned", "not stated"}
+
+
+def _plain(answer: str) -> str:
+    """One line; "" for the words small models use for an empty answer."""
+    text = " ".join(answer.split()).strip(" \"'")
+    return "" if text.casefold().rstrip(".") in _NO_ANSWER else text
+
+
+def _source(answer: str, named: int, evidence: Sequence[Evidence]) -> Evidence | None:
+    """The passage that holds ``answer``: the one the model named if it does, else the best."""
+    if not answer or named == 0:
+        return None
+    for item in evidence:
+        if item["number"] == named and support(answer, item) >= _ENOUGH:
+            return item
+    best = best_source(answer, evidence)
+    return best if best is not None and support(answer, best) >= _ENOUGH else None
+
+
+def quote(answer: str, item: Evidence) -> str:
+    """The sentence or table row of the passage's excerpt that holds most of ``answer``."""
+    wanted = set(terms(answer))
+    units = [unit for unit in sentences(item["excerpt"].replace(" … ", "\n")) if unit]
+    return max(units, key=lambda unit: len(wanted.intersection(terms(unit))), default=answer)

@@ -11,6 +11,7 @@ from agent.session import Session
 from agent.state import Note, PlanStep
 
 _REFERENCE = re.compile(r"#(\d+)")
+_POINTING = frozenset("that this those these it its he she they his her their them each".split())
 _LONGEST = 300  # characters; a longer "query" is an essay, and searches for nothing
 
 
@@ -55,7 +56,7 @@ class Rewriter(Protocol):
 
 
 class PlainRewriter:
-    """Model-free: the resolved question, and the last findings where it names nothing itself."""
+    """Model-free: the resolved question, and the last finding where it points back without saying so."""
 
     def rewrite(
         self,
@@ -65,9 +66,9 @@ class PlainRewriter:
         question: str,
         notes: Sequence[Note],
     ) -> str:
-        """The question; "What happened to the supplier's plant?" also gets the supplier's name."""
+        """The question; "What happened at that supplier's plant?" also gets the supplier's name."""
         query = question
-        if _REFERENCE.search(step["question"]) is None and not _names_something(question):
+        if _REFERENCE.search(step["question"]) is None and _leans_on_others(question):
             found = [note["answer"] for note in notes if note["found"]]
             query = " ".join([question, *found[-1:]])
         return query[:_LONGEST]
@@ -99,9 +100,10 @@ def one_line(text: str) -> str:
     return ""
 
 
-def _names_something(question: str) -> bool:
-    """True if a word after the first is capitalised, or holds a digit, or is not Latin script."""
-    words = question.split()
-    return any(w[:1].isupper() or any(c.isdigit() for c in w) for w in words[1:]) or any(
-        ord(c) > 0x2E7F for c in question
-    )
+def _leans_on_others(question: str) -> bool:
+    """True if the question points at what came before: "that plant", "For how long?"."""
+    words = [word.strip("?.,;:'’\"").casefold().removesuffix("'s") for word in question.split()]
+    if _POINTING.intersection(words):
+        return True
+    names = any(w[:1].isupper() or any(c.isdigit() for c in w) for w in question.split()[1:])
+    return not names and not any(ord(c) > 0x2E7F for c in question)

@@ -32,7 +32,7 @@ def decide(state: RunState, deps: Deps) -> dict[str, Any]:
             state=seen.to_json(),
             valid=list(valid),
             action=decision.action,
-            probabilities=dict(decision.probabilities),
+            probabilities={str(a): p for a, p in decision.probabilities.items()},
             source=decision.source,
             latency_ms=round(decision.latency_ms, 3),
             justification=decision.justification,

@@ -45,9 +45,7 @@ def _read(kept: list[Distilled]) -> str:
     return "\n".join(f"[00] ({d.candidate['title']}) {d.excerpt}" for d in kept)
 
 
-def _keep(
-    state: RunState, deps: Deps, question: str, kept: list[Distilled]
-) -> dict[str, Any]:
+def _keep(state: RunState, deps: Deps, question: str, kept: list[Distilled]) -> dict[str, Any]:
     evidence = list(state["evidence"])
     by_passage = {item["passage_id"]: item for item in evidence}
     shown: list[tuple[Evidence, bool]] = []

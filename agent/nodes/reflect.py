@@ -21,9 +21,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     evidence = [item for item in state["evidence"] if item["passage_id"] in recalled]
     finding = NOTHING
     if evidence:
-        finding = deps.cognition.reflector.reflect(
-            deps.session, state["notebook"], question, evidence
-        )
+        finding = deps.cognition.reflector.reflect(deps.session, state["notebook"], question, evidence)
     note = Note(
         step=state["step"],
         question=question,

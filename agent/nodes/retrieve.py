@@ -26,6 +26,7 @@ def retrieve(state: RunState, deps: Deps) -> dict[str, Any]:
     scopes = aim(
         deps.library,
         deps.tools,
+        step["question"],
         step["tool"],
         step["section"],
         hard=deps.cognition.hard_filters,

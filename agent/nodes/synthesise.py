@@ -47,9 +47,7 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
             lambda text: deps.session.emit(AnswerText(text)),
         )
     except BudgetExhausted as used_up:
-        deps.session.emit(
-            Warned(f"The {used_up} is used up; the answer lists the findings as they stand.")
-        )
+        deps.session.emit(Warned(f"The {used_up} is used up; the answer lists the findings as they stand."))
         written = from_findings(notes)
     checked = citations.check(written, evidence)
     answer = citations.render(checked)

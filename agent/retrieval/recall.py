@@ -8,7 +8,7 @@ from typing import Literal
 
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
 from agent.retrieval.keyword import KeywordIndexes
-from agent.retrieval.sections import match_sections
+from agent.retrieval.sections import match_sections, mentioned_sections
 from models.protocols import Embedder
 from traces.library import Library, Passage, Scope
 
@@ -101,9 +101,17 @@ class Recall:
 
 
 def aim(
-    library: Library, collections: Sequence[str], tool: str, section: str, *, hard: bool
+    library: Library,
+    collections: Sequence[str],
+    question: str,
+    tool: str,
+    section: str,
+    *,
+    hard: bool,
 ) -> list[Scope]:
-    """The scopes for a step: everywhere asked about, and where the planner expects the passage.
+    """The scopes for a step: everywhere asked about, and where the passage is expected.
+
+    It is expected where the planner says, or in the section that the question itself names.
 
     A planner guesses, and a small one guesses wrong often. So its tool and section only lift what
     they match, unless ``hard`` filters are asked for; even those give way where they match nothing.
@@ -111,6 +119,7 @@ def aim(
     Args:
         library: Knows the stored sections.
         collections: Those the question may use.
+        question: The step's question.
         tool: The planner's collection, or "".
         section: The planner's section in its own words, or "".
         hard: Search nowhere else than where the planner says.
@@ -121,8 +130,8 @@ def aim(
     if tool in collections and len(collections) > 1:
         narrow = Scope(collections=(tool,))
         scopes.append(narrow)
-    if section:
-        matched = match_sections(section, library.sections(narrow))
-        if matched:
-            scopes.append(Scope(collections=narrow.collections, sections=tuple(matched)))
+    stored = library.sections(narrow)
+    matched = match_sections(section, stored) if section else mentioned_sections(question, stored)
+    if matched:
+        scopes.append(Scope(collections=narrow.collections, sections=tuple(matched)))
     return scopes[-1:] if hard else scopes

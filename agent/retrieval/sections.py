@@ -40,6 +40,27 @@ def match_sections(wanted: str, stored: Sequence[str]) -> list[str]:
     return [path for path, score in matches.items() if score == best]
 
 
+def mentioned_sections(question: str, stored: Sequence[str]) -> list[str]:
+    """The stored section paths whose heading the question names in passing.
+
+    "According to the annual report's risk factors, …" names ``Item 1A. Risk Factors``: all terms of the
+    heading, at least two, stand in the question. "Item 7" names its section by number.
+    """
+    item = _ITEM.search(question)
+    have = set(terms(question))
+    found: dict[str, None] = {}
+    for path in stored:
+        headings = path.split(SECTION_SEPARATOR)
+        for depth, heading in enumerate(headings, start=1):
+            number = _ITEM.search(heading)
+            named = set(terms(_ITEM.sub("", heading)))
+            by_number = item and number and item.group(1).casefold() == number.group(1).casefold()
+            if by_number or (len(named) >= 2 and named <= have):
+                found[SECTION_SEPARATOR.join(headings[:depth])] = None
+                break
+    return list(found)
+
+
 def _score(item: str | None, wanted: set[str], heading: str) -> float:
     found = _ITEM.search(heading)
     if item and found:
