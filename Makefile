@@ -1,0 +1,67 @@
+# The two commands of the README do all the set-up: `make demo` and `make test`.
+# A stamp file remembers what is installed, so that a second run installs nothing again.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types contracts pytest test-slow bench clean
+
+help:
+	@echo "make demo       set everything up, read the sample library, answer a question about it"
+	@echo "make test       set everything up; lint, types, layer contracts, all tests"
+	@echo "make test-slow  the tests that take minutes with the 1.5B model"
+	@echo "make bench      measure speed and size on this machine, and print the tables"
+	@echo "make clean      remove the virtual environment and everything built"
+
+$(VENV)/.python: 
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "deepthink needs Python 3.11 or newer; name one: make PYTHON=python3.12 …" >&2; exit 1; }
+	@command -v cmake >/dev/null && command -v c++ >/dev/null \
+	  || { echo "llama.cpp is compiled during set-up (about five minutes, once): install cmake and a C++ compiler." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade pip
+	@touch $@
+
+# torch by its exact version first: where a CPU build is offered that version resolves to it, while an
+# open range may bring gigabytes of GPU libraries.
+$(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt
+	$(PIP) install --quiet "$$(grep '^torch==' constraints.txt)"
+	$(PIP) install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[test]'
+	@touch $@
+
+demo: $(VENV)/.installed
+	@$(BIN)/deepthink demo
+
+test: lint types contracts pytest
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-test
+	$(BIN)/mypy
+
+contracts: $(VENV)/.installed-test
+	$(BIN)/lint-imports
+
+pytest: $(VENV)/.installed-test
+	$(BIN)/deepthink models pull qwen2.5-coder-0.5b all-minilm-l6-v2
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(VENV)/.installed-test
+	$(BIN)/deepthink models pull
+	$(BIN)/python -m pytest -m slow
+
+bench: $(VENV)/.installed-test
+	$(BIN)/deepthink models pull
+	$(BIN)/python -m tests.benchmarks
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
