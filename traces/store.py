@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import random
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 _HELD = ("could not set lock", "conflicting lock", "being used by another process")
 _FULL = ("no space left", "not enough space", "disk quota", "could not write")
+
+
+_migrating = threading.Lock()  # other processes are kept out by DuckDB's own lock on the file
 
 
 class StoreError(DeepthinkError):
@@ -128,16 +132,17 @@ class Store:
             # Jitter keeps two waiting processes from meeting again and again.
             time.sleep(pause * (0.5 + random.random()))
             pause = min(pause * 1.6, 0.25)
-        if not self._migrated:
-            try:
-                _migrate(connection, self.path)
-            except duckdb.Error as error:
-                connection.close()
-                raise _translated(error, self.path) from error
-            except StoreError:
-                connection.close()
-                raise
-            self._migrated = True
+        try:
+            with _migrating:
+                if not self._migrated:
+                    _migrate(connection, self.path)
+                    self._migrated = True
+        except duckdb.Error as error:
+            connection.close()
+            raise _translated(error, self.path) from error
+        except StoreError:
+            connection.close()
+            raise
         return connection
 
 

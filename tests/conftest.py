@@ -1,0 +1,40 @@
+"""What every test shares: a home of its own, the real data where it is, the real models where needed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from traces import paths
+from traces.store import Store
+
+_MODELS = paths.models_dir()  # before any test moves the home: model files are shared
+DATA = Path(os.environ.get("DEEPTHINK_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder for this test alone; nothing of the person's own is read or written."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("DEEPTHINK_HOME", str(folder))
+    monkeypatch.setenv("DEEPTHINK_MODELS", str(_MODELS))
+    for name in [n for n in os.environ if n.startswith("DEEPTHINK_")]:
+        if name not in {"DEEPTHINK_HOME", "DEEPTHINK_MODELS", "DEEPTHINK_DATA"}:
+            monkeypatch.delenv(name)
+    return folder
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An empty store."""
+    return Store(tmp_path / "store.duckdb", patience=2.0)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of real filings and question sets; the test is skipped where it is absent."""
+    if not DATA.is_dir():
+        pytest.skip(f"the real data is not at {DATA} (set DEEPTHINK_DATA)")
+    return DATA

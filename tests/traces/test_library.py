@@ -1,0 +1,128 @@
+"""What was read: upsert, removal, exact search under filters, one embedder per library."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from traces.library import (
+    EmbedderMismatch,
+    Library,
+    NewChunk,
+    NewDocument,
+    Scope,
+    UnknownCollection,
+    UnknownDocument,
+)
+from traces.store import Store
+
+
+def _document(source: str, texts: list[str], collection: str = "c", section: str = "") -> NewDocument:
+    chunks = tuple(
+        NewChunk(i, "text", (section, f"part {i}") if section else (), None, text, tuple(text.split()))
+        for i, text in enumerate(texts)
+    )
+    return NewDocument(
+        collection=collection,
+        source=source,
+        name=source,
+        title=source.title(),
+        media_type="text/plain",
+        sha256=str(hash(tuple(texts))),
+        bytes=1,
+        pages=None,
+        date="",
+        coverage=1.0,
+        notices=("seen",),
+        reader=1,
+        chunks=chunks,
+    )
+
+
+def _unit(*rows: list[float]) -> np.ndarray:
+    matrix = np.array(rows, dtype=np.float32)
+    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+@pytest.fixture
+def library(store: Store) -> Library:
+    return Library(store)
+
+
+def test_putting_a_document_again_replaces_it(library: Library) -> None:
+    library.put_document(_document("a", ["one", "two"]), _unit([1, 0], [0, 1]), "e")
+    library.put_document(_document("a", ["three"]), _unit([1, 1]), "e")
+    (document,) = library.documents()
+    assert (document.chunks, document.notices) == (1, ("seen",))
+    assert [p.text for p in library.document_passages(document.id)] == ["three"]
+    assert library.collections()[0].generation == 3  # made, put again, its old form removed
+
+
+def test_a_failure_while_storing_keeps_the_old_document(library: Library) -> None:
+    library.put_document(_document("a", ["one"]), _unit([1, 0]), "e")
+    with pytest.raises(Exception, match="[Ll]ength|size|shape"):
+        library.put_document(_document("a", ["two", "three"]), _unit([1, 0]), "e")
+    (document,) = library.documents()
+    assert [p.text for p in library.document_passages(document.id)] == ["one"]
+
+
+def test_nearest_is_exact_and_filtered(library: Library) -> None:
+    library.put_document(_document("a", ["x", "y"], section="Item 1"), _unit([1, 0], [0.9, 0.1]), "e")
+    library.put_document(_document("b", ["z"], "other"), _unit([1, 0.01]), "e")
+    query = _unit([1, 0])[0]
+    everywhere = library.nearest(query, "e", Scope(), 10)
+    assert [library.passages([i])[0].text for i, _ in everywhere] == ["x", "z", "y"]
+    assert everywhere[0][1] == pytest.approx(1.0)
+    assert len(library.nearest(query, "e", Scope(collections=("other",)), 10)) == 1
+    within = library.nearest(query, "e", Scope(sections=("Item 1 › part 1",)), 10)
+    assert [library.passages([i])[0].text for i, _ in within] == ["y"]
+    assert len(library.nearest(query, "e", Scope(sections=("Item 1",)), 10)) == 2
+    assert library.nearest(query, "e", Scope(sections=("Item",)), 10) == []
+
+
+def test_a_library_refuses_vectors_of_another_embedder(library: Library) -> None:
+    library.put_document(_document("a", ["one"]), _unit([1, 0]), "e")
+    with pytest.raises(EmbedderMismatch):
+        library.put_document(_document("b", ["two"]), _unit([1, 0]), "other")
+    with pytest.raises(EmbedderMismatch):
+        library.nearest(_unit([1, 0])[0], "other", Scope(), 1)
+
+
+def test_an_empty_library_takes_a_new_embedder(library: Library) -> None:
+    first = library.put_document(_document("a", ["one"]), _unit([1, 0]), "e")
+    library.remove_document(first)
+    library.put_document(_document("a", ["one"]), _unit([1, 0, 0]), "wider")
+    assert library.embedder() == "wider"
+
+
+def test_removing(library: Library) -> None:
+    library.put_document(_document("a", ["one"]), _unit([1, 0]), "e")
+    library.put_document(_document("b", ["two"]), _unit([0, 1]), "e")
+    library.remove_document(library.documents()[0].id)
+    assert [d.name for d in library.documents()] == ["b"]
+    assert library.remove_collection("c") == 1
+    assert library.collections() == []
+    with pytest.raises(UnknownCollection):
+        library.remove_collection("c")
+    with pytest.raises(UnknownDocument):
+        library.remove_document(12345)
+
+
+def test_an_unknown_collection_names_those_there_are(library: Library) -> None:
+    library.put_document(_document("a", ["one"], "reports"), _unit([1, 0]), "e")
+    with pytest.raises(UnknownCollection) as caught:
+        library.require_collections(["nope"])
+    assert "reports" in caught.value.message
+
+
+def test_passages_keep_the_order_asked_for_and_skip_what_is_gone(library: Library) -> None:
+    library.put_document(_document("a", ["one", "two"]), _unit([1, 0], [0, 1]), "e")
+    first, second = [p.id for p in library.document_passages(library.documents()[0].id)]
+    assert [p.id for p in library.passages([second, 999, first])] == [second, first]
+    assert set(library.vectors([first])) == {first}
+
+
+def test_describing_a_collection(library: Library) -> None:
+    library.describe_collection("c", "what it holds")
+    library.describe_collection("c", "")
+    assert library.collections()[0].description == "what it holds"

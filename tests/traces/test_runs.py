@@ -1,0 +1,62 @@
+"""What was done: a run's life in the store."""
+
+from __future__ import annotations
+
+import pytest
+
+from traces.runs import DecisionRow, NewRun, RunEnd, Runs, StoredEvent, UnknownRun
+from traces.store import Store
+
+_NEW = NewRun("Why?", "lean", "chat", "embedder", "", "rules", ("a", "b"))
+
+
+def _decision(seq: int, *, shadow: bool = False) -> DecisionRow:
+    return DecisionRow(
+        seq=seq,
+        step=seq + 1,
+        state_version=1,
+        state={"question": "Why?", "open": ["x"]},
+        valid_actions=("CONTINUE", "FINISH"),
+        action="CONTINUE",
+        probabilities={"CONTINUE": 0.75, "REVISE": 0.0, "FINISH": 0.25},
+        behaviour_probability=0.75,
+        source="llm",
+        latency_ms=12.5,
+        justification="more is needed",
+        shadow=shadow,
+    )
+
+
+def test_a_run_round_trips(store: Store) -> None:
+    runs = Runs(store)
+    run_id = runs.begin(_NEW)
+    assert runs.find(run_id).status == "running"
+    events = [StoredEvent(0, 0.1, "Planned", {"steps": ["ä"]}), StoredEvent(1, 0.2, "Noted", {})]
+    runs.record(run_id, events, [_decision(0), _decision(0, shadow=True)])
+    runs.record(run_id, [], [_decision(1)], RunEnd("answered", "done", "Because.", 3, 10, 20, 30))
+    run = runs.find(run_id[:5])
+    assert (run.status, run.answer, run.collections) == ("answered", "Because.", ("a", "b"))
+    assert (run.model_calls, run.evaluated, run.reused, run.generated) == (3, 10, 20, 30)
+    assert run.seconds is not None
+    assert run.seconds >= 0
+    assert runs.events(run_id) == events
+    assert runs.decisions(run_id) == [_decision(0), _decision(0, shadow=True), _decision(1)]
+
+
+def test_the_newest_run_is_last(store: Store) -> None:
+    runs = Runs(store)
+    with pytest.raises(UnknownRun):
+        runs.find("last")
+    runs.begin(_NEW)
+    second = runs.begin(_NEW)
+    assert runs.find("last").id == second
+    assert [r.id for r in runs.recent(1)] == [second]
+
+
+def test_an_unknown_or_ambiguous_id_is_a_sentence(store: Store) -> None:
+    runs = Runs(store)
+    runs.begin(_NEW)
+    runs.begin(_NEW)
+    for prefix in ("zzz", ""):
+        with pytest.raises(UnknownRun):
+            runs.find(prefix)

@@ -1,0 +1,128 @@
+"""The store: migrations, waiting for other processes, all or nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from traces.store import Store, StoreBusy, StoreError, StoreFull, StoreTooNew, _translated
+
+_HOLD = """
+import sys, time, duckdb
+connection = duckdb.connect(sys.argv[1])
+print("held", flush=True)
+sys.stdin.readline()
+"""
+
+
+def _holder(path: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def _release(process: subprocess.Popen[str]) -> None:
+    process.communicate("go\n", timeout=20)
+
+
+def test_the_first_opening_makes_the_schema(store: Store) -> None:
+    with store.connect() as db:
+        tables = {row[0] for row in db.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    assert {"collections", "documents", "chunks", "runs", "events", "decisions"} <= tables
+
+
+def test_opening_again_changes_nothing(store: Store) -> None:
+    with store.transaction() as db:
+        db.execute("INSERT INTO collections VALUES ('c', '', 0, now()::TIMESTAMP)")
+    with Store(store.path).connect() as db:
+        assert db.execute("SELECT name FROM collections").fetchall() == [("c",)]
+        assert db.execute("SELECT count(*) FROM schema_version").fetchone() == (2,)
+
+
+def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
+    def fails() -> None:
+        with store.transaction() as db:
+            db.execute("INSERT INTO collections VALUES ('c', '', 0, now()::TIMESTAMP)")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fails()
+    with store.connect() as db:
+        assert db.execute("SELECT count(*) FROM collections").fetchone() == (0,)
+
+
+def test_another_process_is_waited_for(store: Store) -> None:
+    with store.connect():
+        pass
+    holder = _holder(store.path)
+    timer = threading.Timer(0.3, _release, [holder])
+    timer.start()
+    try:
+        with store.connect() as db:  # would raise at once without the wait
+            assert db.execute("SELECT 1").fetchone() == (1,)
+    finally:
+        timer.join()
+
+
+def test_the_wait_is_bounded(store: Store) -> None:
+    with store.connect():
+        pass
+    holder = _holder(store.path)
+    try:
+        impatient = Store(store.path, patience=0.2)
+        with pytest.raises(StoreBusy) as caught, impatient.connect():
+            pass
+    finally:
+        _release(holder)
+    assert caught.value.way_out
+
+
+def test_threads_write_side_by_side(store: Store) -> None:
+    def write(first: int) -> None:
+        for n in range(first, first + 10):
+            with store.transaction() as db:
+                db.execute("INSERT INTO events VALUES ('r', ?, 0, 'k', '{}')", [n])
+
+    threads = [threading.Thread(target=write, args=(10 * n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with store.connect() as db:
+        assert db.execute("SELECT count(DISTINCT seq) FROM events").fetchone() == (40,)
+
+
+def test_a_newer_schema_is_refused(store: Store) -> None:
+    with store.connect() as db:
+        db.execute("INSERT INTO schema_version VALUES (99)")
+    with pytest.raises(StoreTooNew), Store(store.path).connect():
+        pass
+
+
+def test_a_file_that_is_no_store_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "x.duckdb"
+    path.write_bytes(b"not a database at all, only text" * 400)
+    with pytest.raises(StoreError) as caught, Store(path).connect():
+        pass
+    assert str(path) in caught.value.message
+    assert caught.value.way_out
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    full = _translated(duckdb.IOException("Could not write file: No space left on device"), tmp_path)
+    assert isinstance(full, StoreFull)
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreError) as caught, Store(tmp_path / "file" / "s.duckdb").connect():
+        pass
+    assert "DEEPTHINK_HOME" in caught.value.way_out
