@@ -63,7 +63,7 @@ def _marked_sentences(answer: str) -> list[str]:
         leading = re.match(r"(?:\s*\[\d+(?:\s*,\s*\d+)*\])+", rest)
         if leading and pieces:
             pieces[-1] += leading.group()
-            rest = rest[leading.end() :].strip(" .")
+            rest = rest[leading.end() :].lstrip(" .")
         if rest:
             pieces.append(rest)
     return pieces
