@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agent.budget import Budget, BudgetExhausted
 from agent.deps import Deps
@@ -49,11 +49,40 @@ def build_graph(deps: Deps) -> CompiledStateGraph[RunState, None, RunState, RunS
     Args:
         deps: Everything the nodes use; one run's, since it holds the run's budget.
     """
+    return _wire({name: _observed(name, node, deps) for name, node in NODES.items()})
+
+
+def diagram(style: Literal["mermaid", "text"]) -> str:
+    """The graph as it is wired, for a person to read; needs neither model nor library.
+
+    Args:
+        style: ``mermaid`` source, or plain ``text`` with one line per edge.
+    """
+    drawn = _wire({name: lambda _state: {} for name in NODES}).get_graph()
+    if style == "mermaid":
+        return drawn.draw_mermaid()
+    lines: list[str] = []
+    for name in ["__start__", *NODES]:
+        for edge in drawn.edges:
+            if edge.source == name:
+                condition = f"  ({edge.data})" if edge.data and edge.data != edge.target else ""
+                arrow = "┄→" if edge.conditional else "──→"
+                lines.append(f"{_bare(name):<12} {arrow:<4} {_bare(edge.target)}{condition}")
+    return "\n".join(lines)
+
+
+def _bare(name: str) -> str:
+    return name.strip("_") if name.startswith("__") else name
+
+
+def _wire(
+    nodes: Mapping[str, Callable[[RunState], dict[str, Any]]],
+) -> CompiledStateGraph[RunState, None, RunState, RunState]:
     from langgraph.graph import END, START, StateGraph
 
     graph = StateGraph(RunState)
-    for name, node in NODES.items():
-        graph.add_node(name, cast(Any, _observed(name, node, deps)))
+    for name, node in nodes.items():
+        graph.add_node(name, cast(Any, node))
     graph.add_edge(START, "plan")
     graph.add_edge("plan", "next_step")
     graph.add_conditional_edges(

@@ -163,14 +163,16 @@ def _tidy(steps: Sequence[PlanStep], tools: Sequence[str]) -> list[PlanStep]:
 
 
 def _bearing_on(text: str, steps: Sequence[PlanStep]) -> list[PlanStep]:
-    """The steps that have to do with ``text``: not copied from an example, not about nothing.
+    """The steps that have to do with ``text``: questions, not copied from an example, not about nothing.
 
-    A step bears on it if it shares a term with it, or refers to an earlier step.
+    A step bears on it if it shares a term with it, or refers to an earlier step. Among questions, a
+    statement is the model's guess at an answer; where nothing is marked as a question, all may be.
     """
     known = set(terms(text))
+    asks = [step for step in steps if step["question"].endswith(("?", "？"))] or steps
     return [
         step
-        for step in steps
+        for step in asks
         if not any(n in step["question"] and n not in text for n in prompts.EXAMPLE_NAMES)
         and ("#" in step["question"] or not known.isdisjoint(terms(step["question"])))
     ]

@@ -1,0 +1,34 @@
+"""Runs the benchmarks named on the command line, or all of them, and keeps their tables."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from importlib import import_module
+
+from models.offline import forbid_hubs
+from traces import paths
+
+NAMES = ("startup", "ingestion", "retrieval", "filings", "loop", "samples")
+
+
+def main() -> None:
+    """Print each table as it is done."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="default: all, in this order")
+    chosen = parser.parse_args().names or list(NAMES)
+    forbid_hubs()
+    os.environ["DEEPTHINK_MODELS"] = str(paths.models_dir())
+    for name in chosen:
+        with tempfile.TemporaryDirectory(prefix="deepthink-bench-") as home:
+            os.environ["DEEPTHINK_HOME"] = home
+            table = import_module(f"tests.benchmarks.{name}").measure()
+        sys.stdout.write(table.markdown() + "\n")
+        sys.stdout.flush()
+        table.keep()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""Libraries for the benchmarks, made by the product's own ingestion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent.ingest import FileDone, FileFailed, ingest
+from models.catalogue import entry
+from models.local_embedder import LocalEmbedder, open_embedder
+from models.llama_cpp_chat import LlamaCppChat
+from tests.conftest import DATA
+from traces import paths
+from traces.store import Store
+
+FILINGS = DATA / "filings"
+NVIDIA = FILINGS / "nvda-10k-fy2023.html"
+
+
+def embedder() -> LocalEmbedder:
+    """The default embedder."""
+    return open_embedder(entry("all-minilm-l6-v2").location(paths.models_dir()))
+
+
+def chat(name: str = "qwen2.5-coder-1.5b") -> LlamaCppChat:
+    """A chat model of the catalogue."""
+    return LlamaCppChat(entry(name).location(paths.models_dir()), name=f"llama.cpp:{name}")
+
+
+def read_into(store: Store, collection: str, files: list[Path], description: str = "") -> list[FileDone]:
+    """Ingest files; a failure ends the benchmark."""
+    done: list[FileDone] = []
+    for event in ingest(
+        files, collection=collection, description=description, store=store, embedder=embedder()
+    ):
+        if isinstance(event, FileFailed):
+            raise event.error
+        if isinstance(event, FileDone):
+            done.append(event)
+    return done

@@ -1,0 +1,65 @@
+"""A table of measurements: printed, and kept as Markdown with how it came about."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
+_PACKAGES = ("duckdb", "llama-cpp-python", "langgraph", "sentence-transformers", "torch", "rank-bm25")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement; ``met`` is None where no bar was set."""
+
+    what: str
+    result: str
+    bar: str = ""
+    met: bool | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """The measurements of one benchmark.
+
+    Attributes:
+        name: Of the benchmark, and of the file its result is kept in.
+        title: What was measured.
+        rows: The measurements.
+        notes: How to read them: inputs, seeds, numbers of runs.
+    """
+
+    name: str
+    title: str
+    rows: list[Row]
+    notes: list[str] = field(default_factory=list)
+
+    def markdown(self) -> str:
+        """The table with machine, versions, command and date."""
+        lines = [f"# {self.title}", "", "| what | result | bar | |", "| --- | --- | --- | --- |"]
+        for row in self.rows:
+            verdict = {None: "", True: "met", False: "**missed**"}[row.met]
+            lines.append(f"| {row.what} | {row.result} | {row.bar} | {verdict} |")
+        lines += ["", *(f"- {note}" for note in self.notes), f"- {_circumstances(self.name)}", ""]
+        return "\n".join(lines)
+
+    def keep(self) -> Path:
+        """Write the Markdown beside the benchmark code."""
+        RESULTS.mkdir(exist_ok=True)
+        path = RESULTS / f"{self.name}.md"
+        path.write_text(self.markdown(), "utf-8")
+        return path
+
+
+def _circumstances(name: str) -> str:
+    packages = ", ".join(f"{package} {version(package)}" for package in _PACKAGES)
+    return (
+        f"`python -m tests.benchmarks {name}` on {datetime.now(UTC):%Y-%m-%d}; {os.cpu_count()} cores "
+        f"({platform.machine()}, {platform.system()}), Python {sys.version.split()[0]}, {packages}."
+    )
