@@ -51,8 +51,15 @@ def doubled_sentences(document: ParsedDocument, chunks: Sequence[Chunk]) -> list
         for words, times in found.items()
         if times > 1
         and words.count(" ") + 1 >= _SHORTEST
-        and times > visible.count(f" {words} ")
+        and times > max(visible.count(f" {half} ") for half in _halves(words))
     ]
+
+
+def _halves(words: str) -> tuple[str, str]:
+    """A sentence in two: at the end of a page a running header may stand in the middle of it."""
+    parts = words.split(" ")
+    middle = len(parts) // 2
+    return " ".join(parts[:middle]), " ".join(parts[middle:])
 
 
 def _words(text: str) -> Iterator[str]:

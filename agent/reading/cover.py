@@ -41,9 +41,10 @@ def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
 def stated_date(blocks: Sequence[Block]) -> str:
     """The date the document gives itself, as ISO: the period it reports on, or a line that is a date."""
     first = [block.text for block in blocks[:_FIRST] if block.text]
-    for text in first:
-        if (period := _PERIOD.search(text)) and (match := _DATES.match(text, period.end())):
-            return _iso(match)
+    if any(_FORM.fullmatch(text) for text in first):
+        for text in first:
+            if (period := _PERIOD.search(text)) and (match := _DATES.match(text, period.end())):
+                return _iso(match)
     for text in first[:20]:
         if match := _DATES.fullmatch(text.strip()):
             return _iso(match)

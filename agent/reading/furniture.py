@@ -37,9 +37,8 @@ def furniture(pages: Sequence[Sequence[str]]) -> set[tuple[int, int]]:
         if len({page for page, _ in places}) >= _PAGES:
             found.update(place for place in places if place[0] != places[0][0])
     for counted in numbers.values():
-        offset, times = Counter(shift for _, _, shift in counted).most_common(1)[0]
-        if times >= _PAGES:
-            found.update((page, entry) for page, entry, shift in counted if abs(shift - offset) < 2)
+        shifts = Counter(shift for _, _, shift in counted)
+        found.update((page, entry) for page, entry, shift in counted if shifts[shift] >= _PAGES)
     return found
 
 

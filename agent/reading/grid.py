@@ -17,12 +17,16 @@ from agent.reading.document import Table
 _CURRENCY = re.compile(r"(?:[A-Z]{1,3})?[$€£¥₹]|[A-Z]{3}")
 _CLOSING = re.compile(r"[)%\]]+|%\s*\)|pts\.?|bps")
 _VALUE = re.compile(
-    r"(?:[A-Z]{0,3}[$€£¥₹]|[A-Z]{3}\s)?[\s(\[<>~≈+\-−–]*(?:[A-Z]{0,3}[$€£¥₹])?\s*\d[\d,.'\s]*"
-    r"(?:[)%\]\s*†]|\([a-z\d]\)|pts\.?|bps|bn|m|x|years?|million|billion)*|[—–\-−]+\s*%?|n/?a|nm",
+    r"(?:[A-Z]{0,3}[$€£¥₹]|[A-Z]{3}\s)?[\s(\[<>~≈+\-−–]*(?:[A-Z]{0,3}[$€£¥₹])?\s*\.?\d(?:[\d,.'\s]*\d)?"
+    r"(?:[)%\]\s*†]|\([a-z\d]{1,3}\)|pts\.?|bps|bn|m|x|years?|million|billion)*|[—–\-−]+\s*%?|n/?a|nm",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"\(?(?:19|20)\d\d[A-Z]?\)?")
-_UNIT = re.compile(r"\(.*\)|[$€£¥] ?in \w+")
+_UNIT = re.compile(
+    r"\(.*(?:millions?|thousands?|billions?|dollars|unaudited|except|amounts|percent|[$€£¥%]).*\)"
+    r"|.{0,12}\bin (?:millions|thousands|billions)\b.{0,40}",
+    re.IGNORECASE,
+)
 _MOST_HEADER_ROWS = 8
 
 
@@ -146,7 +150,30 @@ def _columns(rows: Sequence[Sequence[Cell]], *, exact: bool) -> list[tuple[float
         elif len(hit) == 1:
             start, end = columns[hit[0]]
             columns[hit[0]] = (min(start, cell.start), max(end, cell.end))
-    return sorted(columns)
+    columns.sort()
+    return columns if exact else _without_halves(columns, with_values)
+
+
+def _without_halves(
+    columns: list[tuple[float, float]], rows: Sequence[Sequence[Cell]]
+) -> list[tuple[float, float]]:
+    """The columns, two that some cell spans and that no row fills both made one.
+
+    Numbers of one digit, aligned to the right, and years in the middle may not overlap.
+    """
+    index = 0
+    while index + 1 < len(columns):
+        one, two = columns[index], columns[index + 1]
+        hits = [
+            [(_overlap(cell, one), _overlap(cell, two)) for cell in row] for row in rows
+        ]
+        spanned = any(both == (True, True) for row in hits for both in row)
+        filled = any((True, False) in row and (False, True) in row for row in hits)
+        if spanned and not filled:
+            columns[index : index + 2] = [(min(one[0], two[0]), max(one[1], two[1]))]
+        else:
+            index += 1
+    return columns
 
 
 def _overlap(cell: Cell, column: tuple[float, float]) -> bool:
@@ -205,7 +232,7 @@ def _header(
     names: list[list[str]] = [[] for _ in columns]
     for row in rows:
         alone = len(row.cells) == 1
-        if alone and is_unit(row.cells[0].text):
+        if alone and (is_unit(row.cells[0].text) or _in_brackets(row.cells[0].text)):
             names[0].append(row.cells[0].text)
         elif alone and 0 in row.texts:
             titles.append(row.label)
@@ -217,31 +244,46 @@ def _header(
     return titles, tuple(" ".join(parts) for parts in names)
 
 
+def _in_brackets(text: str) -> bool:
+    return text.startswith("(") and text.endswith(")")
+
+
 def _covered(
     cells: Sequence[Cell], columns: Sequence[tuple[float, float]], *, exact: bool
 ) -> list[tuple[Cell, Sequence[int]]]:
     """Which columns each header cell names."""
     found: list[tuple[Cell, Sequence[int]]] = []
     for cell in cells:
-        hit: Sequence[int] = [i for i, column in enumerate(columns) if _overlap(cell, column)]
-        if not hit:
-            hit = [_nearest(cell, columns)]
-        if not exact and hit[0] > 0:
-            hit = _centred_over(cell, hit, columns)
-        found.append((cell, hit))
-    return found
+        hit = [i for i, column in enumerate(columns) if _overlap(cell, column)]
+        found.append((cell, hit or [_nearest(cell, columns)]))
+    if exact:
+        return found
+    taken = [column for _, hit in found for column in hit]
+    return [
+        (cell, _centred_over(cell, hit, columns, [c for c in taken if c not in hit]))
+        if hit[0] > 0
+        else (cell, hit)
+        for cell, hit in found
+    ]
 
 
 def _centred_over(
-    cell: Cell, hit: Sequence[int], columns: Sequence[tuple[float, float]]
+    cell: Cell,
+    hit: Sequence[int],
+    columns: Sequence[tuple[float, float]],
+    taken: Sequence[int],
 ) -> Sequence[int]:
-    """The widest run of columns around ``hit`` over whose middle the cell stands, label excluded."""
+    """The widest run of untaken columns around ``hit`` over whose middle the cell stands."""
     middle = (cell.start + cell.end) / 2
     widest = hit
     for first in range(1, hit[0] + 1):
         for last in range(hit[-1], len(columns)):
             centre = (columns[first][0] + columns[last][1]) / 2
-            if last - first + 1 > len(widest) and abs(centre - middle) < 8:
+            if (
+                last - first + 1 > len(widest)
+                and abs(centre - middle) < 12
+                and not any(first <= column <= last for column in taken)
+            ):
                 widest = range(first, last + 1)
     return widest
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agent.reading.document import Block, Table
@@ -19,9 +19,11 @@ _ITEM = re.compile(
     r"item\s+(?P<number>\d{1,2}\s?[a-c]?)(?:\b|(?<=\d))\s*(?P<mark>[.:–—-]*)\s*(?P<title>.*)",
     re.IGNORECASE,
 )
+_AFTER_ITEMS = re.compile(r"signatures?|exhibit\s+\(?\d{1,3}[.\d]*\)?.{0,12}", re.IGNORECASE)
 _ENDS_WITH_PAGE = re.compile(r"(?:\.{2,}|\s)\s*\d{1,3}$")
 _FEWEST_ITEMS = 3  # fewer, and "Item 2" is a line in somebody's list
 _DEEPEST = 6
+_Rank = tuple[float, bool, bool, bool, bool, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +60,14 @@ class Passage:
 
 def outlined(passages: Sequence[Passage]) -> list[Block]:
     """The passages as blocks, the headings among them found and given their levels."""
-    levels = _structural(passages)
-    base = 1
-    if levels:
-        base = 3
-    elif sum(passage.level > 0 for passage in passages) < 2:
-        levels = {}
-    native = {i: p.level for i, p in enumerate(passages) if p.level}
+    chosen, others = _structural(passages)
+    native = {index: p.level for index, p in enumerate(passages) if p.level}
     if len(native) >= 2:
-        deeper = base - min(native.values()) if base > 1 else 0
-        levels = {i: min(_DEEPEST, level + deeper) for i, level in native.items()} | levels
+        deeper = 3 - min(native.values()) if chosen else 0
+        levels = {index: min(_DEEPEST, level + deeper) for index, level in native.items()} | chosen
     else:
-        levels = _by_look(passages, levels, base) | levels
-    return [_block(passage, levels.get(i, 0)) for i, passage in enumerate(passages)]
+        levels = _by_look(passages, chosen, others) | chosen
+    return [_block(passage, levels.get(index, 0)) for index, passage in enumerate(passages)]
 
 
 def _block(passage: Passage, level: int) -> Block:
@@ -81,39 +78,55 @@ def _block(passage: Passage, level: int) -> Block:
     return Block("text", passage.text, page=passage.page)
 
 
-def _structural(passages: Sequence[Passage]) -> dict[int, int]:
-    """Levels of the ``Part`` and ``Item`` lines that open the part or item they name.
+def _structural(passages: Sequence[Passage]) -> tuple[dict[int, int], set[int]]:
+    """Levels of the ``Part`` and ``Item`` lines that open what they name, and all the other ones.
 
     The same line stands in the table of contents, in running headers and in cross-references; the
     one under which there is most text is the section.
     """
-    lines: list[tuple[int, str, str]] = []
+    lines = list(_part_and_item_lines(passages))
+    starts = [line.index for line in lines if not line.is_item]
+    best: dict[tuple[bool, str, str], tuple[int, int]] = {}
+    part = ""
+    for position, line in enumerate(lines):
+        if line.is_item:
+            end = lines[position + 1].index if position + 1 < len(lines) else len(passages)
+        else:
+            part = line.number
+            end = next((start for start in starts if start > line.index), len(passages))
+        weight = sum(_words(passage) for passage in passages[line.index + 1 : end])
+        key = (line.is_item, part, line.number)
+        if key not in best or weight >= best[key][0]:
+            best[key] = (weight, line.index)
+    if sum(is_item for is_item, _, _ in best) < _FEWEST_ITEMS:
+        return {}, set()
+    chosen = {index: 2 if key[0] else 1 for key, (_, index) in best.items()}
+    last = max(chosen)
+    chosen |= {
+        index: 2
+        for index, passage in enumerate(passages)
+        if index > last and _may_head(passage) and _AFTER_ITEMS.fullmatch(passage.text)
+    }
+    return chosen, {line.index for line in lines} - set(chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class _NumberedLine:
+    index: int
+    is_item: bool
+    number: str
+
+
+def _part_and_item_lines(passages: Sequence[Passage]) -> Iterator[_NumberedLine]:
     for index, passage in enumerate(passages):
-        if passage.table is not None or not _may_head(passage):
+        if not _may_head(passage):
             continue
         if (match := _PART.fullmatch(passage.text)) and _titled(match["title"], passage):
-            lines.append((index, "part", match["number"].upper()))
+            yield _NumberedLine(index, False, match["number"].upper())
         elif (match := _ITEM.fullmatch(passage.text)) and (
             _titled(match["title"], passage) or (match["mark"] and _short(match["title"]))
         ):
-            lines.append((index, "item", match["number"].replace(" ", "").upper()))
-    best: dict[tuple[str, ...], tuple[int, int]] = {}
-    part = ""
-    for position, (index, kind, number) in enumerate(lines):
-        if kind == "part":
-            part = number
-        end = lines[position + 1][0] if position + 1 < len(lines) else len(passages)
-        weight = sum(_words(passage) for passage in passages[index + 1 : end])
-        key = (kind, number) if kind == "part" else (kind, part, number)
-        if kind == "part":
-            following = lines[position + 1 :]
-            after = next((i for i, k, _ in following if k == "part"), len(passages))
-            weight = sum(_words(passage) for passage in passages[index + 1 : after])
-        if key not in best or weight >= best[key][0]:
-            best[key] = (weight, index)
-    if len({key for key in best if key[0] == "item"}) < _FEWEST_ITEMS:
-        return {}
-    return {index: 1 if key[0] == "part" else 2 for key, (_, index) in best.items()}
+            yield _NumberedLine(index, True, match["number"].replace(" ", "").upper())
 
 
 def _words(passage: Passage) -> int:
@@ -139,31 +152,47 @@ def _may_head(passage: Passage) -> bool:
     return (
         passage.table is None
         and not passage.item
-        and 2 <= len(text) <= 300
-        and any(character.isalpha() for character in text)
+        and len(text) <= 300
+        and sum(2 if ord(letter) > 0x2E7F else 1 for letter in text if letter.isalpha()) > 2
         and not text.startswith(("(", "•", "*", "☐", "☒"))
         and not text.endswith((",", ";", "-"))
     )
 
 
-def _by_look(passages: Sequence[Passage], known: dict[int, int], base: int) -> dict[int, int]:
+def _by_look(
+    passages: Sequence[Passage], known: dict[int, int], others: set[int]
+) -> dict[int, int]:
     """Levels of the passages that look like headings."""
     size, plain = _body(passages)
-    found = {
+    ranks = {
         index: _rank(passage)
         for index, passage in enumerate(passages)
-        if index not in known and _may_head(passage) and _stands_out(passage, size, plain)
+        if index not in known
+        and index not in others
+        and _may_head(passage)
+        and _stands_out(passage, size, plain)
     }
-    start = min(known, default=0)
-    for _ in range(2):  # once with all, once without those that turned out to head nothing
-        ranks = sorted({rank for index, rank in found.items() if index >= start})
-        levels = {
-            index: min(_DEEPEST, base + sum(other < rank for other in ranks))
-            for index, rank in found.items()
-        }
-        idle = _heading_nothing(passages, levels, known)
-        found = {index: rank for index, rank in found.items() if index not in idle}
-    return {index: level for index, level in levels.items() if index in found}
+    floor = 2 if known else 0
+    levels: dict[int, int] = {}
+    above: list[tuple[_Rank, int]] = []
+    for index in sorted(ranks.keys() | known.keys()):
+        if index in known:
+            floor = known[index]
+            above = []
+            continue
+        after = ranks.get(index + 1)
+        if index + 1 in known or index + 1 == len(passages):
+            continue  # nothing under it: the line of a cover page, a date
+        rank = ranks[index]
+        if after is not None and after <= rank:
+            if after < rank or ranks.get(index + 2) == rank or ranks.get(index - 1) == rank:
+                continue
+            rank = (*rank[:-1], -1)  # two alike in a row: the first stands above the second
+        while above and above[-1][0] >= rank:
+            above.pop()
+        levels[index] = min(_DEEPEST, (above[-1][1] if above else floor) + 1)
+        above.append((rank, levels[index]))
+    return levels
 
 
 def _body(passages: Sequence[Passage]) -> tuple[float, bool]:
@@ -191,7 +220,7 @@ def _stands_out(passage: Passage, size: float, plain: bool) -> bool:
     return (look.italic or look.underlined) and words <= 15 and not text.endswith((".", ":"))
 
 
-def _rank(passage: Passage) -> tuple[float, bool, bool, bool, bool]:
+def _rank(passage: Passage) -> _Rank:
     """A sorting key: what comes first stands above the rest."""
     look = passage.look
     return (
@@ -200,22 +229,8 @@ def _rank(passage: Passage) -> tuple[float, bool, bool, bool, bool]:
         not look.coloured,
         not (passage.text.isupper() and " " in passage.text),
         look.italic or look.underlined,
+        0,
     )
-
-
-def _heading_nothing(
-    passages: Sequence[Passage], levels: dict[int, int], known: dict[int, int]
-) -> set[int]:
-    """Headings with nothing under them, such as the lines of a cover page."""
-    every = levels | known
-    order = sorted(every)
-    idle: set[int] = set()
-    for index, after in zip(order, [*order[1:], len(passages)], strict=True):
-        if index in known or after > index + 1:
-            continue
-        if after == len(passages) or every[after] <= every[index]:
-            idle.add(index)
-    return idle
 
 
 def without_breaks(passages: Sequence[Passage]) -> list[Passage]:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _ONE_AT_A_TIME = threading.Lock()
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
-_PARAGRAPH_GAP = 1.45  # line pitches
+_PARAGRAPH_GAP = 1.45  # heights of a line
+_LOOSE_GAP = 2.0  # where the words show that the sentence goes on
 _SHORT_LINE = 0.8  # of the text's width
 
 
@@ -138,7 +139,9 @@ def _same_paragraph(paragraph: Sequence[Line], line: Line, right: float) -> bool
         return False
     if bulleted(line.text).startswith("• ") or is_marker(line.text.split(" ", 1)[0]):
         return False
-    if not 0 < last.y - line.y < _PARAGRAPH_GAP * last.height:
+    gap = (last.y - line.y) / last.height
+    goes_on = line.text[:1].islower() and last.x1 > right * _SHORT_LINE
+    if not 0 < gap < (_LOOSE_GAP if goes_on else _PARAGRAPH_GAP):
         return False
     return not (last.text.endswith((".", ":")) and last.x1 < right * _SHORT_LINE)
 

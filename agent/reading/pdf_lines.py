@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
 _ITALIC_FLAG = 1 << 6  # ISO 32000-1, table 123
 _HYPHEN_AT_LINE_END = 0xFFFE  # what PDFium puts where a word is broken between two lines
-_WIDE_GAP = 1.0  # in heights of the line; a space is about a quarter, a justified one seldom a half
+_SIGNS = frozenset({"$", "€", "£", "¥"})
+_WIDE_GAP = 0.85  # in heights of the line; a space is about a quarter, a justified one seldom a half
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +157,14 @@ def _strips(words: Iterator[_Word | None]) -> list[list[_Word]]:
 def _in_columns(strips: list[list[_Word]]) -> bool:
     """Whether prose runs in two columns, so that the stream's order has to be kept."""
     prose = [s for s in strips if len(s) >= 4 and sum(w.text[0].isalpha() for w in s) >= 3]
-    beside = 0
-    for one, other in zip(prose, prose[1:] + prose[:1], strict=True):
-        del other
-        beside += any(
+    beside = sum(
+        any(
             abs(one[0].middle - two[0].middle) < one[0].height * 0.5
             and (two[0].x0 > one[-1].x1 or two[-1].x1 < one[0].x0)
             for two in prose
         )
+        for one in prose
+    )
     return beside >= 8 and beside > len(prose) * 0.4
 
 
@@ -176,18 +179,31 @@ def _by_baseline(strips: list[list[_Word]]) -> list[list[_Word]]:
     return [sorted(row, key=lambda word: word.x0) for row in rows]
 
 
+def _spoken(words: list[_Word]) -> str:
+    """The words with spaces between, none after a currency sign."""
+    return "".join(
+        word.text if word.text in _SIGNS else word.text + " " for word in words
+    ).strip()
+
+
 def _line(words: list[_Word]) -> Line:
-    height = max(word.height for word in words)
+    heights: Counter[float] = Counter()
+    for word in words:
+        heights[round(word.height, 1)] += len(word.text)
+    height = heights.most_common(1)[0][0]
     segments: list[list[_Word]] = [[words[0]]]
-    for word in words[1:]:
-        if word.x0 - segments[-1][-1].x1 > height * _WIDE_GAP:
+    for last, word in pairwise(words):
+        gap = word.x0 - last.x1
+        if last.text in _SIGNS:
+            segments[-1].append(word)  # however far the number is set from its sign
+        elif gap > height * _WIDE_GAP or (word.text in _SIGNS and gap > 0):
             segments.append([word])
         else:
             segments[-1].append(word)
     return Line(
         segments=tuple(
             Segment(
-                " ".join(word.text for word in segment),
+                _spoken(segment),
                 segment[0].x0,
                 segment[-1].x1,
                 all(word.bold for word in segment),

@@ -14,7 +14,7 @@ from agent.reading.document import Table
 from agent.reading.grid import Cell, build_table, is_unit, is_value
 from agent.reading.pdf_lines import Line
 
-_BETWEEN = 3  # lines of one segment that a table may hold in a row
+_BETWEEN = 5  # lines of one segment that a table may hold in a row
 _NEAR = 2.2  # heights between two rows of one table's head
 
 
@@ -68,7 +68,11 @@ def _table_end(lines: Sequence[Line], start: int) -> int | None:
             break
         between = lines[last + 1 : nxt]
         edge = _values_edge([*lines[start : last + 1], lines[nxt]])
-        if not all(_fits(line, edge) for line in between):
+        left = min(line.x0 for line in lines[start : nxt + 1])
+        if has_values:
+            if not all(_fits(line, edge) for line in between):
+                break
+        elif not all(_heads(line, left, edge) or _fits(line, edge) for line in between):
             break
         opens = not _has_values(lines[nxt]) and has_values
         if opens and (between or lines[last].y - lines[nxt].y > _NEAR * lines[last].height):
@@ -117,15 +121,21 @@ def _continues(line: Line, above: Line, left: float) -> bool:
 def _head(found: Sequence[Line | TableLines], rows: Sequence[Line]) -> list[Line]:
     """The lines of one segment right above the first row that name columns or units."""
     edge = _values_edge(rows)
+    left = min(line.x0 for line in rows)
     head: list[Line] = []
     below = rows[0]
     for line in reversed(found):
         if isinstance(line, TableLines) or len(line.segments) > 1:
             break
         near = line.y - below.y < _NEAR * line.height
-        over_values = line.x0 > min(edge, rows[0].segments[-1].x0) - 2 * line.height and line.x0 > rows[0].x0 + 20
-        if not near or not (is_unit(line.text) or (over_values and len(line.text.split()) <= 8)):
+        if not near or not (is_unit(line.text) or _heads(line, left, edge)):
             break
         head.insert(0, line)
         below = line
     return head
+
+
+def _heads(line: Line, left: float, edge: float) -> bool:
+    """Whether a line of one segment stands over the values, and so names some columns."""
+    over_values = line.x0 > edge - 5 * line.height and line.x0 > left + 2 * line.height
+    return over_values and len(line.text.split()) <= 8
