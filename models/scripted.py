@@ -1,0 +1,215 @@
+"""Test doubles for whoever builds on deepthink: a scripted chat, and models that need no weights.
+
+`ScriptedChat` fails on a call it has no reply for *and* on a reply that was never asked for, so that a
+test which passes has seen exactly the calls it expects.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, TypeAlias
+
+import numpy as np
+from pydantic import BaseModel
+
+from models.protocols import (
+    ChatOptions,
+    Choice,
+    ContextOverflow,
+    GenerationCancelled,
+    Message,
+    Reply,
+    Usage,
+    Vectors,
+)
+
+Plain: TypeAlias = str | Mapping[str, Any] | BaseModel | BaseException
+Scripted: TypeAlias = Plain | Callable[[Sequence[Message]], Plain]
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call as the double saw it; ``labels`` is set for `ScriptedChat.choose`."""
+
+    messages: tuple[Message, ...]
+    options: ChatOptions = field(default_factory=ChatOptions)
+    labels: tuple[str, ...] = ()
+
+
+class ScriptedChat:
+    """A chat model that gives the replies it was told to give, in order.
+
+    Args:
+        replies: Each is a text; a mapping or pydantic object (given as JSON); an exception (raised);
+            or a function of the messages that returns one of these. For `choose`, a mapping of labels to
+            weights.
+        context_tokens: What `ContextOverflow` is measured against.
+
+    Use it as a context manager: leaving it without an error fails if replies are left over.
+    """
+
+    def __init__(self, replies: Sequence[Scripted], *, context_tokens: int = 8192) -> None:
+        self._replies = list(replies)
+        self._context_tokens = context_tokens
+        self._prefix: list[str] = []
+        self.calls: list[Call] = []
+
+    def __enter__(self) -> ScriptedChat:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.assert_consumed()
+
+    @property
+    def name(self) -> str:
+        """``scripted``."""
+        return "scripted"
+
+    @property
+    def context_tokens(self) -> int:
+        """As given."""
+        return self._context_tokens
+
+    def count_tokens(self, text: str) -> int:
+        """Words and signs."""
+        return len(_WORD.findall(text))
+
+    def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
+        """The next reply, streamed word by word.
+
+        Raises:
+            AssertionError: no reply is left.
+            ContextOverflow, GenerationCancelled: as a real model does.
+        """
+        self.calls.append(Call(tuple(messages), options))
+        usage = self._read(messages, options.max_tokens, options.cancel)
+        reply = self._next(messages)
+        if isinstance(reply, BaseModel):
+            reply = reply.model_dump_json()
+        text = reply if isinstance(reply, str) else json.dumps(reply)
+        pieces = re.findall(r"\S+\s*|\s+", text)
+        for piece in pieces:
+            if options.cancel is not None and options.cancel.is_set():
+                raise GenerationCancelled("The scripted answer was cancelled.")
+            if options.on_text is not None:
+                options.on_text(piece)
+        return Reply(text, Usage(usage.evaluated, usage.reused, len(pieces)))
+
+    def choose(
+        self,
+        messages: Sequence[Message],
+        options: Sequence[str],
+        cancel: threading.Event | None = None,
+    ) -> Choice:
+        """The next reply, which must be a mapping of labels to weights."""
+        self.calls.append(Call(tuple(messages), labels=tuple(options)))
+        usage = self._read(messages, 1, cancel)
+        reply = self._next(messages)
+        if not isinstance(reply, Mapping):
+            raise AssertionError(f"a choice among {list(options)} was asked for; the script has {reply!r}")
+        weights = [float(reply.get(label, 0.0)) for label in options]
+        total = sum(weights) or 1.0
+        return Choice(tuple(weight / total for weight in weights), usage)
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+    def assert_consumed(self) -> None:
+        """Fail if replies are left over."""
+        if self._replies:
+            raise AssertionError(f"{len(self._replies)} replies were never asked for: {self._replies!r}")
+
+    def _next(self, messages: Sequence[Message]) -> str | Mapping[str, Any] | BaseModel:
+        if not self._replies:
+            raise AssertionError(f"an unexpected call: …{messages[-1].content[-400:]!r}")
+        reply = self._replies.pop(0)
+        if callable(reply) and not isinstance(reply, BaseModel | BaseException):
+            reply = reply(messages)
+        if isinstance(reply, BaseException):
+            raise reply
+        return reply
+
+    def _read(
+        self, messages: Sequence[Message], answer: int, cancel: threading.Event | None
+    ) -> Usage:
+        if cancel is not None and cancel.is_set():
+            raise GenerationCancelled("The scripted call was cancelled.")
+        tokens = _WORD.findall("\n".join(message.content for message in messages))
+        if len(tokens) + answer > self._context_tokens:
+            raise ContextOverflow(
+                f"{len(tokens)} prompt tokens and {answer} of answer exceed {self._context_tokens}.",
+                "Ask something shorter.",
+            )
+        reused = 0
+        for ours, theirs in zip(self._prefix, tokens[:-1], strict=False):
+            if ours != theirs:
+                break
+            reused += 1
+        self._prefix = tokens
+        return Usage(evaluated=len(tokens) - reused, reused=reused)
+
+
+class HashEmbedder:
+    """Unit vectors of hashed words: texts that share words are near; the same text gives the same vector.
+
+    Args:
+        dimensions: Length of the vectors.
+    """
+
+    def __init__(self, dimensions: int = 128) -> None:
+        self._dimensions = dimensions
+
+    @property
+    def name(self) -> str:
+        """Names the dimensions too, since they tell libraries apart."""
+        return f"hash-{self._dimensions}"
+
+    @property
+    def dimensions(self) -> int:
+        """As given."""
+        return self._dimensions
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Shape ``(len(texts), dimensions)``."""
+        if not texts:
+            return np.zeros((0, self._dimensions), dtype=np.float32)
+        return np.stack([self.embed_query(text) for text in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        """Shape ``(dimensions,)``."""
+        vector = np.zeros(self._dimensions, dtype=np.float32)
+        for word in _WORD.findall(text.casefold()) or [""]:
+            digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
+            vector[int.from_bytes(digest[:4], "little") % self._dimensions] += 1.0
+        return vector / np.float32(np.linalg.norm(vector))
+
+
+class OverlapReranker:
+    """Scores a passage by the share of the query's words it holds."""
+
+    @property
+    def name(self) -> str:
+        """``overlap``."""
+        return "overlap"
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        """One score per passage, in [0, 1]."""
+        wanted = set(_WORD.findall(query.casefold()))
+        return [
+            len(wanted & set(_WORD.findall(passage.casefold()))) / max(1, len(wanted))
+            for passage in passages
+        ]
