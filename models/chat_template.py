@@ -31,9 +31,7 @@ class ChatTemplate:
     ) -> None:
         from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
-        self._format: Any = Jinja2ChatFormatter(
-            template=source or CHATML, bos_token=begin, eos_token=end
-        )
+        self._format: Any = Jinja2ChatFormatter(template=source or CHATML, bos_token=begin, eos_token=end)
         texts = sorted((text for text in control_texts if len(text) > 2), key=len, reverse=True)
         self._controls = re.compile("|".join(map(re.escape, texts))) if texts else None
 

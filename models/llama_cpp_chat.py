@@ -118,9 +118,7 @@ class LlamaCppChat:
             with self._cancellable(engine, options.cancel):
                 reused = engine.evaluate(tokens)
                 generated, finish = self._generate(engine, options, answer)
-            usage = Usage(
-                len(tokens) - reused, reused, generated, time.perf_counter() - started
-            )
+            usage = Usage(len(tokens) - reused, reused, generated, time.perf_counter() - started)
         text = answer.finish(finished=finish == "stop")
         return Reply(text, usage, finish, answer.reasoning)
 
@@ -159,9 +157,7 @@ class LlamaCppChat:
                 self._engine.close()
             self._engine = self._template = None
 
-    def _generate(
-        self, engine: Engine, options: ChatOptions, answer: _Answer
-    ) -> tuple[int, FinishReason]:
+    def _generate(self, engine: Engine, options: ChatOptions, answer: _Answer) -> tuple[int, FinishReason]:
         picker = Picker(engine, options.temperature, options.schema)
         try:
             for generated in range(options.max_tokens):
@@ -180,9 +176,7 @@ class LlamaCppChat:
     def _opened(self) -> tuple[Engine, ChatTemplate]:
         if self._engine is None or self._template is None:
             try:
-                engine = Engine(
-                    self._path, context_tokens=self._requested, threads=self._threads
-                )
+                engine = Engine(self._path, context_tokens=self._requested, threads=self._threads)
             except ImportError as missing:
                 raise ModelError(
                     "llama.cpp is not installed.", "Install it with `pip install llama-cpp-python`."
@@ -283,9 +277,7 @@ class _Answer:
             self._emit(text)
 
 
-def _prompt(
-    template: ChatTemplate, messages: Sequence[Message], thinking: bool | None, free: bool
-) -> str:
+def _prompt(template: ChatTemplate, messages: Sequence[Message], thinking: bool | None, free: bool) -> str:
     prompt = template.render(messages, thinking=thinking)
     if not free and opens_thinking(prompt):
         # The template has no switch: close the thought before it begins.

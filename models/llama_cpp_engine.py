@@ -3,6 +3,13 @@
 The C interface is used directly rather than `llama_cpp.Llama` for three reasons: exact counts of what
 was evaluated and what was reused, stopping in the middle of a long prompt, and no redirection of the
 process's standard error while a terminal app is drawing on it.
+
+On a CPU the result of a prompt depends on the prompt alone, to the last bit, not on what was reused of
+earlier ones. llama.cpp computes a token differently alone, in a step of less than `_GRAIN`, and (with
+flash attention) in one of less than 64; left alone, greedy answers to one prompt would vary with the
+history. So prompts are computed in steps that begin at multiples of `_GRAIN` and are no shorter, without
+flash attention, and tokens that were generated are computed again when they return as a prompt. It
+costs about a dozen tokens a call.
 """
 
 from __future__ import annotations
@@ -11,7 +18,7 @@ import ctypes
 import os
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +26,14 @@ import numpy as np
 import numpy.typing as npt
 
 from models.gguf import read_head
-from models.llama_cpp_log import forget_complaints, last_complaint, load_library
+from models.llama_cpp_library import forget_complaints, last_complaint, load_library
 from models.protocols import ModelError
 
 Logits = npt.NDArray[np.float32]
 
 _ABORTED = 2
 _CONTROL = 1 << 3
+_GRAIN = 8
 _HEADROOM = 300 << 20
 _THINK_TAGS = frozenset({"<think>", "</think>"})
 
@@ -57,6 +65,7 @@ class Engine:
         _refuse_without_memory(path, context_tokens)
         self._lib: Any = load_library()
         self.held: list[int] = []
+        self._settled = 0  # how many of them were computed as a prompt, in whole grains
         self._model = self._load(path)
         self._vocab = self._lib.llama_model_get_vocab(self._model)
         trained = int(self._lib.llama_model_n_ctx_train(self._model))
@@ -89,6 +98,8 @@ class Engine:
         params.n_batch = params.n_ubatch = self._batch
         params.n_threads = params.n_threads_batch = threads
         params.no_perf = True
+        if not self._lib.llama_supports_gpu_offload():
+            params.flash_attn_type = self._lib.LLAMA_FLASH_ATTN_TYPE_DISABLED
         params.swa_full = True  # without it a prefix cannot be reused on sliding-window models
         params.abort_callback = _abort_callback(self._lib)
         params.abort_callback_data = ctypes.addressof(self._abort_flag)
@@ -138,9 +149,7 @@ class Engine:
         data = text.encode("utf-8", "replace")
         room = len(data) + 2
         tokens = (self._lib.llama_token * room)()
-        count = self._lib.llama_tokenize(
-            self._vocab, data, len(data), tokens, room, False, special
-        )
+        count = self._lib.llama_tokenize(self._vocab, data, len(data), tokens, room, False, special)
         if count < 0:
             raise ModelError(f"A text of {len(data)} bytes could not be tokenized.")
         return list(tokens[:count])
@@ -178,9 +187,11 @@ class Engine:
             Aborted: if `abort` was called; what was computed until then stays usable.
             ModelError: if llama.cpp fails.
         """
-        reused = self._keep(min(_common_prefix(self.held, tokens), len(tokens) - 1))
-        for start in range(reused, len(tokens), self._batch):
-            self._decode(tokens[start : start + self._batch])
+        common = min(_common_prefix(self.held, tokens), self._settled, len(tokens) - _GRAIN)
+        reused = self._keep(max(0, common) // _GRAIN * _GRAIN)
+        for start, end in _steps(reused, len(tokens), self._batch):
+            self._decode(tokens[start:end])
+            self._settled = end // _GRAIN * _GRAIN
         return reused
 
     def append(self, token: int) -> None:
@@ -206,9 +217,7 @@ class Engine:
 
         The caller frees it with `free_sampler`.
         """
-        return self._lib.llama_sampler_init_grammar(
-            self._vocab, text.encode("utf-8"), b"root"
-        )
+        return self._lib.llama_sampler_init_grammar(self._vocab, text.encode("utf-8"), b"root")
 
     def free_sampler(self, sampler: Any) -> None:
         """Free what `grammar` made."""
@@ -220,9 +229,7 @@ class Engine:
 
     def allowed(self, sampler: Any, tokens: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
         """Which of ``tokens`` a grammar admits next."""
-        data = np.zeros(
-            len(tokens), dtype=[("id", np.int32), ("logit", np.float32), ("p", np.float32)]
-        )
+        data = np.zeros(len(tokens), dtype=[("id", np.int32), ("logit", np.float32), ("p", np.float32)])
         data["id"] = tokens
         candidates = self._lib.llama_token_data_array(
             data=data.ctypes.data_as(self._lib.llama_token_data_p),
@@ -242,19 +249,19 @@ class Engine:
             self._lib.llama_memory_clear(self._memory, True)
             count = 0
         del self.held[count:]
+        self._settled = min(self._settled, count)
         return count
 
     def _decode(self, tokens: Sequence[int]) -> None:
         array = (self._lib.llama_token * len(tokens))(*tokens)
-        code = self._lib.llama_decode(
-            self._context, self._lib.llama_batch_get_one(array, len(tokens))
-        )
+        code = self._lib.llama_decode(self._context, self._lib.llama_batch_get_one(array, len(tokens)))
         self.held.extend(tokens)
         if code == 0:
             return
         # Only what llama.cpp kept is held: it drops the step that was not finished.
         held = int(self._lib.llama_memory_seq_pos_max(self._memory, 0)) + 1
         del self.held[max(held, 0) :]
+        self._settled = min(self._settled, len(self.held))
         if code == _ABORTED:
             raise Aborted
         raise ModelError(
@@ -277,6 +284,16 @@ def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
         if a != b:
             return index
     return min(len(left), len(right))
+
+
+def _steps(start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+    """Cut ``start`` to ``end`` into steps of at most ``size``, the last no shorter than a grain."""
+    while start < end:
+        stop = min(start + size, end)
+        if 0 < end - stop < _GRAIN <= size - _GRAIN:
+            stop -= _GRAIN
+        yield start, stop
+        start = stop
 
 
 def _abort_callback(lib: Any) -> Any:

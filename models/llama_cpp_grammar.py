@@ -32,7 +32,7 @@ def gbnf(schema: JsonSchema) -> str | None:
     from llama_cpp.llama_grammar import json_schema_to_gbnf
 
     try:
-        text: str = json_schema_to_gbnf(json.dumps(schema))  # type: ignore[no-untyped-call]
+        text: str = json_schema_to_gbnf(json.dumps(schema))
     except (AssertionError, KeyError, ValueError, TypeError, AttributeError) as trouble:
         _log.warning("no grammar for the schema %s: %s", schema.get("title", ""), trouble)
         return None
