@@ -19,7 +19,10 @@ def measure() -> Table:
     store = Store(paths.store_file())
     read = read_into(store, "filings", sorted(FILINGS.glob("*.pdf")))
     found, misses = pages_found(store)
-    rows = [Row(f"{done.name}: {done.pages} pages, {done.chunks} chunks", f"{done.coverage:.1%} coverage") for done in read]
+    rows = [
+        Row(f"{done.name}: {done.pages} pages, {done.chunks} chunks", f"{done.coverage:.1%} coverage")
+        for done in read
+    ]
     hits = f"{len(found)} of {len(found) + len(misses)}"
     rows.append(Row(f"gold page in the top {TOP}", hits, "at least 11 of 15", met=len(found) >= 11))
     return Table("filings", "Real PDF filings", rows, [f"Missed: {', '.join(misses) or 'none'}."])

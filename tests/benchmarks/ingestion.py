@@ -37,7 +37,12 @@ def measure() -> Table:
         "ingestion",
         "Reading a 10-K",
         [
-            Row("text, sections, chunks, vectors, keyword terms", f"{seconds:.1f} s", "under 60 s", met=seconds < 60),
+            Row(
+                "text, sections, chunks, vectors, keyword terms",
+                f"{seconds:.1f} s",
+                "under 60 s",
+                met=seconds < 60,
+            ),
             Row("peak memory", f"{peak:.2f} GB", "under 1.5 GB", met=peak < 1.5),
             Row("coverage as shown", f"{coverage.group(1)} %" if coverage else "not shown"),
         ],

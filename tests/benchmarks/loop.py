@@ -41,7 +41,12 @@ def measure() -> Table:
         [
             *_rows("lean", lean),
             *_rows("seed", seed),
-            Row("prompt tokens reused in lean", f"{lean.reused:.0%}", "at least 50 %", met=lean.reused >= 0.5),
+            Row(
+                "prompt tokens reused in lean",
+                f"{lean.reused:.0%}",
+                "at least 50 %",
+                met=lean.reused >= 0.5,
+            ),
             Row("seconds, lean / seed", f"{seconds:.0%}", "at most 40 %", met=seconds <= 0.4),
             Row("generated tokens, lean / seed", f"{tokens:.0%}", "at most 40 %", met=tokens <= 0.4),
         ],
@@ -73,5 +78,8 @@ def _rows(name: str, cost: _Cost) -> list[Row]:
     return [
         Row(f"{name}: steps, model calls", f"{cost.steps}, {end.model_calls}"),
         Row(f"{name}: seconds", f"{end.seconds:.1f}"),
-        Row(f"{name}: tokens evaluated / reused / generated", f"{end.evaluated} / {end.reused} / {end.generated}"),
+        Row(
+            f"{name}: tokens evaluated / reused / generated",
+            f"{end.evaluated} / {end.reused} / {end.generated}",
+        ),
     ]

@@ -37,7 +37,12 @@ def measure() -> Table:
         right += ok
         sentences += len(answered.sentences)
         flagged += sum(sentence["flagged"] for sentence in answered.sentences)
-        rows.append(Row(f"{question.id}", f"{'right' if ok else 'wrong'}, {finished.seconds:.0f} s: {answered.answer}"))
+        rows.append(
+            Row(
+                f"{question.id}",
+                f"{'right' if ok else 'wrong'}, {finished.seconds:.0f} s: {answered.answer}",
+            )
+        )
         sys.stderr.write(f"{question.id}: {'right' if ok else 'wrong'}\n")
     rows.append(Row("right", f"{right} of {len(rows)}"))
     rows.append(Row("sentences flagged as not supported", f"{flagged} of {sentences}"))

@@ -1,0 +1,73 @@
+"""A small library of two collections, read without any model, and sessions on scripted ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from agent.budget import Budget
+from agent.retrieval.terms import terms
+from agent.session import Session
+from models.scripted import HashEmbedder, ScriptedChat
+from traces.library import Library, NewChunk, NewDocument
+from traces.store import Store
+
+REPORTS = {
+    "annual-report": [
+        "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics.",
+        "Orlavane employed 3,940 people at the end of 2024.",
+        "Competition in industrial heat pumps may reduce our prices and our market share.",
+    ],
+}
+NEWS = {
+    "fire": ["A fire at the Brevnes plant of Tolvang Ceramics halted production for seven weeks."],
+    "launch": ["Haldrecht launched the Ostra 180, an industrial heat pump, in May 2025."],
+}
+
+
+@pytest.fixture
+def embedder() -> HashEmbedder:
+    """Vectors of hashed words: texts that share words are near."""
+    return HashEmbedder()
+
+
+@pytest.fixture
+def library(store: Store, embedder: HashEmbedder) -> Library:
+    """Two collections of short passages."""
+    found = Library(store)
+    for collection, documents in (("reports", REPORTS), ("news", NEWS)):
+        found.describe_collection(collection, f"the {collection} of Orlavane")
+        for name, texts in documents.items():
+            found.put_document(
+                _document(collection, name, texts), embedder.embed_passages(texts), embedder.name
+            )
+    return found
+
+
+def _document(collection: str, name: str, texts: list[str]) -> NewDocument:
+    return NewDocument(
+        collection=collection,
+        source=f"/{collection}/{name}",
+        name=name,
+        title=name.replace("-", " ").capitalize(),
+        media_type="text/plain",
+        sha256=name,
+        bytes=sum(map(len, texts)),
+        pages=None,
+        date="2025-01-01",
+        coverage=1.0,
+        notices=(),
+        reader=1,
+        chunks=tuple(
+            NewChunk(i, "text", (f"Item {i}",), None, text, tuple(terms(text)))
+            for i, text in enumerate(texts)
+        ),
+    )
+
+
+@pytest.fixture
+def idle_session() -> Iterator[Session]:
+    """A session whose model must not be asked anything."""
+    with ScriptedChat([]) as chat:
+        yield Session(chat, Budget(), lambda _event: None)

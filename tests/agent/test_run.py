@@ -1,0 +1,337 @@
+"""Whole runs on a scripted model: what is asked, searched, decided, answered and stored."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+import agent.events as ev
+from agent.budget import Budget
+from agent.prompts import NOT_FOUND
+from agent.run import EmptyLibrary, Request, UnusableQuestion, run
+from models.protocols import GenerationCancelled, Message
+from models.scripted import HashEmbedder, ScriptedChat
+from traces.library import EmbedderMismatch, Library, UnknownCollection
+from traces.runs import Runs
+from traces.store import Store
+
+QUESTION = "Who supplies Orlavane's ceramic bearings, and what halted that supplier's plant?"
+TWO_STEPS = {
+    "steps": ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
+}
+FIRST = {"source": 1, "answer": "Tolvang Ceramics"}
+WRITTEN = "Tolvang Ceramics supplies the bearings [1]. A fire at the Brevnes plant halted production [9]."
+
+
+def _number_of(word: str, answer: str) -> object:
+    """A reply that names the passage in which ``word`` stands, as a model that reads would."""
+
+    def reply(messages: Sequence[Message]) -> dict[str, object]:
+        lines = [
+            line for line in messages[-1].content.splitlines() if word in line and line.startswith("[")
+        ]
+        return {"source": int(lines[-1][1 : lines[-1].index("]")]), "answer": answer}
+
+    return reply
+
+
+@pytest.fixture
+def ask(library: Library, store: Store, embedder: HashEmbedder):
+    """Run a request on scripted replies to the end; every reply must be used."""
+
+    def go(replies: list[object], request: Request | None = None, **changes: object) -> list[ev.Event]:
+        request = replace(request or Request(QUESTION), **changes)  # type: ignore[arg-type]
+        with ScriptedChat(replies) as chat:  # type: ignore[arg-type]
+            return list(run(request, chat=chat, embedder=embedder, reranker=None, store=store))
+
+    return go
+
+
+def _only(events: list[ev.Event], kind: type[ev.Event]) -> list:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_a_two_step_plan_reaches_the_second_collection(ask, store: Store) -> None:
+    events = ask([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN])
+    assert isinstance(events[0], ev.RunStarted)
+    assert isinstance(events[-1], ev.RunFinished)
+    searched = _only(events, ev.Searched)
+    assert [s.query for s in searched] == [
+        "Who supplies Orlavane's ceramic bearings?",
+        "What halted production at the plant of Tolvang Ceramics?",
+    ]
+    assert "news" in {hit["collection"] for hit in searched[1].hits}
+    assert [d.action for d in _only(events, ev.Decided)] == ["CONTINUE", "FINISH"]
+    (answered,) = _only(events, ev.Answered)
+    assert {source["collection"] for source in answered.sources} == {"reports", "news"}
+    assert not any(sentence["flagged"] for sentence in answered.sentences)
+    assert events[-1].status == "answered"
+
+
+def test_everything_is_stored_as_it_happened(ask, store: Store) -> None:
+    events = ask([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN])
+    runs = Runs(store)
+    stored = runs.find("last")
+    assert stored.status == "answered"
+    assert stored.answer == _only(events, ev.Answered)[0].answer
+    assert stored.id == events[0].run_id
+    replayed = [ev.from_stored(e.kind, e.payload) for e in runs.events(stored.id)]
+    assert replayed == [e for e in events if e.stored]
+    first, second = runs.decisions(stored.id)
+    assert (first.action, first.source, first.behaviour_probability) == ("CONTINUE", "rules", 1.0)
+    assert first.state["open_questions"] == [TWO_STEPS["steps"][1]]
+    assert second.state["findings"][1]["answer"] == "A fire"
+    assert sum(second.probabilities.values()) == pytest.approx(1)
+
+
+def test_prompts_are_append_only(library: Library, store: Store, embedder: HashEmbedder) -> None:
+    replies = [TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]
+    with ScriptedChat(replies) as chat:  # type: ignore[arg-type]
+        list(run(Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store))
+        prompts = [call.messages[-1].content for call in chat.calls]
+    notebooks = [prompt.rsplit("\n\n", 1)[0] for prompt in prompts]
+    for earlier, later in zip(notebooks, notebooks[1:], strict=False):
+        assert later.startswith(earlier)
+
+
+def test_nothing_found_is_said_and_nothing_is_written(ask, store: Store) -> None:
+    none = {"source": 0, "answer": ""}
+    events = ask([{"steps": ["What is the list price?"]}, none, {"steps": []}])
+    assert _only(events, ev.Answered)[0].answer == NOT_FOUND
+    assert (events[-1].status, Runs(store).find("last").status) == ("not_found", "not_found")
+
+
+def test_revise_keeps_what_is_known_and_asks_anew_for_the_rest(ask) -> None:
+    none = {"source": 0, "answer": ""}
+    again = {"steps": ["Which event stopped the Brevnes plant?"]}
+    events = ask([TWO_STEPS, FIRST, none, again, _number_of("fire", "A fire"), WRITTEN])
+    first, second = _only(events, ev.Planned)
+    assert (first.revision, second.revision) == (0, 1)
+    assert [s["question"] for s in second.steps][2:] == again["steps"]
+    assert [d.action for d in _only(events, ev.Decided)] == ["CONTINUE", "REVISE", "FINISH"]
+    assert [n.note["found"] for n in _only(events, ev.Noted)] == [True, False, True]
+
+
+def test_an_answer_that_stands_in_no_passage_is_not_a_finding(ask) -> None:
+    invented = {"source": 1, "answer": "Zanzibar Copper Holdings"}
+    events = ask([{"steps": ["Who supplies Orlavane?"]}, invented, {"steps": []}])
+    assert events[-1].status == "not_found"
+
+
+@pytest.mark.parametrize(
+    "garbage", ["", "   \n\n\t ", "I cannot answer.", "[[[[", '["a", 1]', "<think>hm</think>"]
+)
+def test_a_plan_that_is_garbage_becomes_one_step_and_is_recorded_as_the_default(ask, garbage: str) -> None:
+    events = ask([garbage, garbage, FIRST, "Tolvang Ceramics supplies the bearings [1]."])
+    (planned,) = _only(events, ev.Planned)
+    assert planned.origin == "default"
+    assert [s["question"] for s in planned.steps] == [QUESTION]
+    assert _only(events, ev.Warned)
+    assert events[-1].status == "answered"
+
+
+def test_a_list_instead_of_an_object_is_understood(ask) -> None:
+    listed = '["Who supplies Orlavane\'s ceramic bearings?"]'
+    events = ask([listed, FIRST, "Tolvang Ceramics [1]."])
+    assert _only(events, ev.Planned)[0].origin == "model"
+
+
+def test_a_plan_copied_from_the_examples_is_no_plan(ask) -> None:
+    copied = {
+        "steps": ["Which firm built the harbour bridge of Avelin?", "How large was the loss of #1 in 2019?"]
+    }
+    events = ask([copied, FIRST, "Tolvang Ceramics [1]."])
+    assert [s["question"] for s in _only(events, ev.Planned)[0].steps] == [QUESTION]
+
+
+# --- budgets ------------------------------------------------------------------------------------
+
+
+def test_the_step_budget_ends_the_loop_with_an_answer(ask) -> None:
+    four = {
+        "steps": [
+            f"Who supplies Orlavane's ceramic bearings in {year}?" for year in (2021, 2022, 2023, 2024)
+        ]
+    }
+    events = ask([four, FIRST, FIRST, "Tolvang Ceramics [1]."], budget=Budget(steps=2))
+    assert len(_only(events, ev.StepStarted)) == 2
+    assert events[-1].status == "answered"
+
+
+def test_two_steps_without_new_evidence_end_the_loop(ask) -> None:
+    same = {
+        "steps": [
+            "Who supplies Orlavane's ceramic bearings?",
+            "Who supplies ceramic bearings to Orlavane?",
+            "Ceramic bearings: who supplies Orlavane?",
+            "Orlavane's bearings: who supplies them?",
+        ]
+    }
+    events = ask([same, FIRST, FIRST, FIRST, "Tolvang Ceramics [1]."])
+    decided = _only(events, ev.Decided)
+    assert decided[-1].source == "budget"
+    assert "no new evidence" in events[-1].stopped_because
+
+
+def test_a_token_budget_too_small_for_a_plan_says_so_and_asks_nothing(ask) -> None:
+    events = ask([], budget=Budget(tokens=10))
+    assert events[-1].status == "not_found"
+    assert events[-1].stopped_because == "token budget"
+
+
+@pytest.mark.parametrize("tokens", range(200, 3200, 200))
+def test_no_run_exceeds_its_tokens_and_every_run_ends_in_order(
+    tokens: int, library: Library, store: Store, embedder: HashEmbedder
+) -> None:
+    replies = [TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]
+
+    def by_instruction(messages: Sequence[Message]) -> object:
+        # Under a small budget the answer may be asked for before the second reading.
+        if "Now answer the QUESTION" in messages[-1].content:
+            return WRITTEN
+        reply = replies[len(chat.calls) - 1]
+        return reply(messages) if callable(reply) else reply
+
+    chat = ScriptedChat([by_instruction] * 4)  # type: ignore[list-item]
+    request = Request(QUESTION, budget=Budget(tokens=tokens))
+    events = list(run(request, chat=chat, embedder=embedder, reranker=None, store=store))
+    end = events[-1]
+    assert isinstance(end, ev.RunFinished)
+    assert end.evaluated + end.generated <= tokens
+    assert end.status == ("answered" if len(chat.calls) > 1 else "not_found")
+    if len(chat.calls) > 1:
+        assert "Tolvang Ceramics" in _only(events, ev.Answered)[0].answer
+
+
+def test_no_time_left_ends_the_run_in_order(ask) -> None:
+    events = ask([], budget=Budget(seconds=0.0))
+    assert events[-1].stopped_because == "time budget"
+
+
+def test_the_same_search_is_refused(ask) -> None:
+    twice = {"steps": ["Who supplies Orlavane's ceramic bearings?", "Who supplies #1?"]}
+    echo = {"source": 1, "answer": "Orlavane's ceramic bearings"}
+    events = ask([twice, echo, {"steps": []}, "Ceramic bearings [1]."])
+    assert len(_only(events, ev.Searched)) == 1
+    assert any("not searched again" in w.message for w in _only(events, ev.Warned))
+
+
+# --- the seed's profile and the judge -------------------------------------------------------------
+
+
+def test_the_seed_profile_asks_at_every_step(ask) -> None:
+    plan = {
+        "steps": [
+            {
+                "question": "Who supplies Orlavane's ceramic bearings?",
+                "reason": "r",
+                "tool": "reports",
+                "keywords": "single supplier",
+                "section": "Item 0",
+            }
+        ]
+    }
+    finding = {**FIRST, "sentence": "Tolvang Ceramics is the single supplier of ceramic bearings."}
+    events = ask(
+        [
+            plan,
+            "ceramic bearings single supplier",
+            {"justification": "exact names", "strategy": "keyword"},
+            "(A) Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics.",
+            finding,
+            {"A": 0.1, "B": 0.1, "C": 0.8},
+            "All is known.",
+            "Tolvang Ceramics supplies them [1].",
+        ],
+        profile="seed",
+    )
+    (searched,) = _only(events, ev.Searched)
+    assert (searched.strategy, searched.query) == ("keyword", "ceramic bearings single supplier")
+    assert {hit["collection"] for hit in searched.hits} == {"reports"}
+    (decided,) = _only(events, ev.Decided)
+    assert (decided.source, decided.justification) == ("llm", "All is known.")
+    assert decided.probabilities["CONTINUE"] == 0  # no open step: not valid, whatever the model says
+    assert decided.probabilities["FINISH"] == pytest.approx(0.8 / 0.9)
+
+
+def test_the_judge_can_be_used_with_lean(ask) -> None:
+    events = ask(
+        [
+            {"steps": ["Who supplies Orlavane's ceramic bearings?"]},
+            FIRST,
+            {"A": 0.0, "B": 0.2, "C": 0.8},
+            "Tolvang Ceramics [1].",
+        ],
+        decider="llm",
+    )
+    assert [d.source for d in _only(events, ev.Decided)] == ["llm"]
+
+
+# --- bad input, cancelling ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("question", ["", "   ", "?!", "why " * 12_500])
+def test_an_unusable_question_is_refused(ask, question: str) -> None:
+    with pytest.raises(UnusableQuestion):
+        ask([], Request(question))
+
+
+def test_an_unknown_collection_is_refused(ask) -> None:
+    with pytest.raises(UnknownCollection):
+        ask([], collections=("nope",))
+
+
+def test_an_empty_library_says_how_to_fill_it(store: Store, embedder: HashEmbedder) -> None:
+    with ScriptedChat([]) as chat, pytest.raises(EmptyLibrary) as caught:
+        list(run(Request("Why?"), chat=chat, embedder=embedder, reranker=None, store=store))
+    assert "ingest" in caught.value.way_out
+
+
+def test_another_embedder_than_the_librarys_is_refused(library: Library, store: Store) -> None:
+    other = HashEmbedder(dimensions=32)
+    with ScriptedChat([{"steps": ["Who supplies bearings?"]}]) as chat, pytest.raises(EmbedderMismatch):
+        list(run(Request("Who?"), chat=chat, embedder=other, reranker=None, store=store))
+    assert Runs(store).find("last").status == "failed"
+
+
+def test_a_failing_model_ends_the_run_as_failed(ask, store: Store) -> None:
+    with pytest.raises(RuntimeError, match="engine"):
+        ask([RuntimeError("engine")])
+    assert Runs(store).find("last").status == "failed"
+
+
+def test_cancelling(library: Library, store: Store, embedder: HashEmbedder) -> None:
+    cancel = threading.Event()
+
+    def stops(_messages: Sequence[Message]) -> dict[str, object]:
+        cancel.set()
+        return TWO_STEPS
+
+    events: list[ev.Event] = []
+    with ScriptedChat([stops]) as chat, pytest.raises(GenerationCancelled):  # type: ignore[list-item]
+        for event in run(
+            Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store, cancel=cancel
+        ):
+            events.append(event)  # noqa: PERF402 - kept although the run raises
+    assert isinstance(events[-1], ev.RunFinished)
+    assert Runs(store).find("last").status == "cancelled"
+
+
+def test_leaving_early_stops_the_run(library: Library, store: Store, embedder: HashEmbedder) -> None:
+    asked, gate = threading.Event(), threading.Event()
+
+    def waits(_messages: Sequence[Message]) -> dict[str, object]:
+        asked.set()
+        gate.wait(10)
+        return TWO_STEPS
+
+    with ScriptedChat([waits]) as chat:  # type: ignore[list-item] # a second call would fail the run
+        stream = run(Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store)
+        next(stream)
+        asked.wait(10)
+        threading.Timer(0.05, gate.set).start()
+        stream.close()
+    assert Runs(store).find("last").status == "cancelled"
