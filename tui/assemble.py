@@ -1,0 +1,170 @@
+"""Composition: from settings to the store and the models. Nothing is loaded before it is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
+from models.fetch import installed
+from models.offline import forbid_hubs
+from models.protocols import Chat, Embedder, ModelMissing, Reranker
+from traces.paths import models_dir, store_file
+from traces.store import Store
+from tui.settings import Settings
+from tui.terminal import size
+
+OLLAMA = "ollama:"
+NO_RERANKER = "none"
+_KNOWN_RERANKERS = ("ms-marco-MiniLM-L-6-v2", "ms-marco-minilm-l-6-v2")
+
+
+class NoModelYet(ModelMissing):
+    """Raised when the language model that the settings name is not on this machine."""
+
+    title = "No language model yet"
+
+
+def open_store() -> Store:
+    """The library and the runs; the file is opened by the first query."""
+    return Store(store_file())
+
+
+def open_chat(settings: Settings) -> Chat:
+    """The language model that the settings name, not yet loaded.
+
+    Raises:
+        ModelMissing: it is not on this machine; `NoModelYet` if it could be fetched.
+    """
+    forbid_hubs()
+    wanted = settings.model
+    if wanted.startswith(OLLAMA):
+        from models.ollama_chat import OllamaChat
+
+        return OllamaChat(
+            wanted.removeprefix(OLLAMA),
+            base_url=settings.ollama_url,
+            context_tokens=settings.context_tokens,
+        )
+    from models.llama_cpp_chat import LlamaCppChat
+
+    path, name = chat_file(wanted)
+    return LlamaCppChat(
+        path,
+        name=f"llama.cpp:{name}",
+        context_tokens=settings.context_tokens,
+        threads=settings.threads or None,
+    )
+
+
+def open_embedder(settings: Settings) -> Embedder:
+    """The embedder that the settings name, not yet loaded.
+
+    Raises:
+        ModelMissing: it is not on this machine.
+    """
+    forbid_hubs()
+    wanted = settings.embedder
+    if wanted.startswith(OLLAMA):
+        from models.ollama_embedder import OllamaEmbedder
+
+        return OllamaEmbedder(wanted.removeprefix(OLLAMA), base_url=settings.ollama_url)
+    from models import local_embedder
+
+    return local_embedder.open_embedder(model_folder(wanted, "embedder"))
+
+
+def open_reranker(settings: Settings) -> Reranker | None:
+    """The reranker that the settings name; if they name none, one that is on disk, or None.
+
+    Raises:
+        ModelMissing: one is named that is not on this machine.
+    """
+    forbid_hubs()
+    if settings.reranker == NO_RERANKER:
+        return None
+    folder = model_folder(settings.reranker, "reranker") if settings.reranker else reranker_on_disk()
+    if folder is None:
+        return None
+    from models.cross_encoder import CrossEncoderReranker
+
+    return CrossEncoderReranker(folder)
+
+
+def reranker_on_disk() -> Path | None:
+    """A reranker in the models folder, if there is one."""
+    for known in CATALOGUE:
+        place = installed(known) if known.role == "reranker" else None
+        if place is not None:
+            return place
+    folders = (models_dir() / name for name in _KNOWN_RERANKERS)
+    return next((folder for folder in folders if (folder / "config.json").is_file()), None)
+
+
+def chat_file(wanted: str) -> tuple[Path, str]:
+    """The GGUF file that ``wanted`` names, by catalogue or by path, and how a person calls it.
+
+    Raises:
+        ModelMissing: there is no such model or file; `NoModelYet` if it could be fetched.
+    """
+    if _is_path(wanted):
+        path = Path(wanted).expanduser()
+        if not path.is_file():
+            raise ModelMissing(f"There is no model file {path}.", _CHOICE)
+        return path.absolute(), path.stem
+    known = _of_role(wanted, "chat")
+    place = installed(known)
+    if place is None:
+        raise NoModelYet(f"{known.name} ({size(known.size)}) is not on this machine.", _CHOICE)
+    return place, known.name
+
+
+def model_folder(wanted: str, role: CatalogueRole) -> Path:
+    """The folder of an embedder or reranker, by catalogue name or path.
+
+    Raises:
+        ModelMissing: there is no such model or folder.
+    """
+    if _is_path(wanted):
+        folder = Path(wanted).expanduser()
+        if not folder.is_dir():
+            raise ModelMissing(
+                f"There is no folder {folder} with a model in it.",
+                f"Correct the path, or `deepthink config unset {role}`.",
+            )
+        return folder.absolute()
+    known = _of_role(wanted, role)
+    place = installed(known)
+    if place is None:
+        raise ModelMissing(
+            f"The {role} {known.name} ({size(known.size)}) is not on this machine.",
+            f"Fetch it: `deepthink models pull {known.name}`.",
+        )
+    return place
+
+
+def default_entries(settings: Settings) -> list[ModelEntry]:
+    """The catalogue models that the settings name and that asking needs: language model, embedder."""
+    names = (settings.model, settings.embedder)
+    return [known for known in CATALOGUE if known.name in {name.lower() for name in names}]
+
+
+def _of_role(name: str, role: CatalogueRole) -> ModelEntry:
+    known = entry(name)
+    if known.role != role:
+        fitting = ", ".join(e.name for e in CATALOGUE if e.role == role) or "a folder on disk"
+        raise ModelMissing(f"{known.name} is no {_ROLE[role]} but {_ROLE[known.role]}.", f"Try {fitting}.")
+    return known
+
+
+def _is_path(wanted: str) -> bool:
+    return "/" in wanted or "\\" in wanted or wanted.startswith("~") or wanted.lower().endswith(".gguf")
+
+
+_ROLE = {"chat": "language model", "embedder": "embedder", "reranker": "reranker"}
+_CHOICE = """\
+Choose one:
+  deepthink models pull                      the default (1.1 GB) with the embedder
+  deepthink models pull qwen2.5-coder-0.5b   smaller, faster, weaker (0.5 GB);
+  deepthink models use qwen2.5-coder-0.5b    then this makes it answer
+  deepthink models use ollama:NAME           a model of your own Ollama server
+  deepthink models use PATH.gguf             any GGUF file on this machine"""

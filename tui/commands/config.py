@@ -1,0 +1,77 @@
+"""``deepthink config``."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Show and change the settings.", invoke_without_command=True, rich_markup_mode=None)
+
+
+@app.callback()
+def config(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Show and change the settings; without a command: every value and where it comes from."""
+    if context.invoked_subcommand:
+        return
+    from rich.text import Text
+
+    from traces.paths import config_file
+    from tui.settings import entries
+    from tui.terminal import console, one_line
+
+    found = entries()
+    if as_json:
+        rows = {e.key: {"value": e.value, "layer": e.layer, "origin": e.origin} for e in found}
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    out = console()
+    for entry in found:
+        value = one_line(str(entry.value)) or "(empty)"
+        origin = entry.origin if entry.layer == "environment" else entry.layer
+        changed = entry.layer != "default"
+        line = Text(f"{entry.key} = ", style="bold" if changed else "")
+        line.append(value, style="bold cyan" if changed else "cyan")
+        line.append(f"  ({origin})", style="dim")
+        out.print(line)
+        out.print(Text(f"    {entry.description}", style="dim"))
+    there = "" if config_file().exists() else " (not there yet)"
+    out.print(Text(f"\nChange one: deepthink config set KEY VALUE. The file is {config_file()}{there}."))
+
+
+@app.command("set")
+def set_value(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="For example budget.steps.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE")],
+) -> None:
+    """Write one setting into the file; comments and everything else in it stay."""
+    from tui import failures
+    from tui.settings import entries
+    from tui.settings_file import put
+
+    typer.echo(f"{key} = {put(key, value)}")
+    for entry in entries():
+        if entry.key == key and entry.layer == "environment":
+            failures.warn(f"{entry.origin} in the environment says {entry.value} and wins over the file.")
+
+
+@app.command("unset")
+def unset(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="For example budget.steps.")],
+) -> None:
+    """Take one setting out of the file, so that the default holds again."""
+    from tui.settings_file import drop
+
+    typer.echo(f"{key} is back to its default." if drop(key) else f"{key} is not in the file.")
+
+
+@app.command("path")
+def path() -> None:
+    """Print where the settings file is, or would be."""
+    from traces.paths import config_file
+
+    typer.echo(config_file())

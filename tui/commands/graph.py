@@ -1,0 +1,18 @@
+"""``deepthink graph``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+
+def graph(
+    form: Annotated[
+        Literal["text", "mermaid"], typer.Option("--format", "-f", help="Lines to read, or Mermaid source.")
+    ] = "text",
+) -> None:
+    """Print the graph of the loop; needs no model."""
+    from agent.graph import diagram
+
+    typer.echo(diagram(form).rstrip())

@@ -1,0 +1,79 @@
+"""``deepthink library``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+app = typer.Typer(
+    help="See, search and prune what was read.", invoke_without_command=True, rich_markup_mode=None
+)
+
+
+@app.callback()
+def library(context: typer.Context) -> None:
+    """See, search and prune what was read; without a command: the collections."""
+    if not context.invoked_subcommand:
+        from tui.shelves import show_collections
+
+        show_collections()
+
+
+@app.command("list")
+def list_documents(
+    collection: Annotated[
+        str | None, typer.Argument(metavar="[COLLECTION]", help="All collections if none is named.")
+    ] = None,
+) -> None:
+    """List documents with their passages, sections, pages and coverage."""
+    from tui.shelves import show_documents
+
+    show_documents(collection)
+
+
+@app.command("sections")
+def sections(
+    document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its number or its name.")],
+) -> None:
+    """Show the outline of a document as it was found."""
+    from tui.shelves import show_sections
+
+    show_sections(document)
+
+
+@app.command("search")
+def search(
+    query: Annotated[list[str], typer.Argument(metavar="QUERY")],
+    collection: Annotated[
+        list[str] | None, typer.Option("--collection", "-c", metavar="NAME", help="May be repeated.")
+    ] = None,
+    strategy: Annotated[
+        Literal["hybrid", "vector", "keyword"], typer.Option("--strategy", "-s", help="How to rank.")
+    ] = "hybrid",
+    section: Annotated[
+        str, typer.Option(metavar="TEXT", help="Only in sections like this, however worded.")
+    ] = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Passages to show.")] = 5,
+) -> int:
+    """Search without a language model; shows the score of each stage."""
+    from tui.searching import show_search
+
+    return show_search(" ".join(query), collection or [], strategy, section, limit)
+
+
+@app.command("remove")
+def remove(
+    collection: Annotated[str, typer.Argument(metavar="COLLECTION")],
+    document: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[DOCUMENT]", help="Its number or its name; without it, the whole collection."
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove a document or a whole collection; the files themselves stay."""
+    from tui.shelves import remove as remove_from_library
+
+    remove_from_library(collection, document, ask=not yes)

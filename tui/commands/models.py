@@ -1,0 +1,80 @@
+"""``deepthink models``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+app = typer.Typer(
+    help="Fetch, measure and choose models.", invoke_without_command=True, rich_markup_mode=None
+)
+
+
+@app.callback()
+def models(context: typer.Context) -> None:
+    """Fetch, measure and choose models; without a command: list them."""
+    if not context.invoked_subcommand:
+        list_models()
+
+
+@app.command("list")
+def list_models() -> None:
+    """List known models: which are here, which are in use."""
+    from tui.model_choice import show_models
+
+    show_models()
+
+
+@app.command("pull")
+def pull(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="The chosen language model and embedder if none is named."
+        ),
+    ] = None,
+    recheck: Annotated[
+        bool,
+        typer.Option("--recheck", help="Compare what is here with its sha256, fetch it again if wrong."),
+    ] = False,
+) -> None:
+    """Fetch models; a pull that was cut off goes on where it stopped."""
+    from models.catalogue import entry
+    from tui.assemble import default_entries
+    from tui.pulling import pull_models
+    from tui.settings import load
+
+    wanted = [entry(name) for name in dict.fromkeys(names)] if names else default_entries(load())
+    if not wanted:
+        typer.echo("The settings name no model of the catalogue; nothing to fetch.")
+        return
+    pull_models(wanted, recheck=recheck)
+
+
+@app.command("probe")
+def probe(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The language model in use if none is named.")
+    ] = None,
+) -> None:
+    """Measure a language model, and remember what came out.
+
+    Looks at the context really granted, JSON by schema, and speed."""
+    from tui.model_choice import probe_model
+
+    probe_model(name)
+
+
+@app.command("use")
+def use(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A catalogue name, a path, or ollama:NAME.")],
+    role: Annotated[
+        Literal["chat", "embedder", "reranker"] | None,
+        typer.Option("--as", help="What for, where the name does not tell."),
+    ] = None,
+) -> None:
+    """Choose a model from now on: writes it into the settings."""
+    from tui.model_choice import choose
+
+    choose(name, role)

@@ -1,0 +1,80 @@
+"""The first five minutes: models, a small library, and a question that takes two steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent import ingest as ing
+from agent import sample_library
+from agent.run import Request
+from models.fetch import installed
+from traces.library import Library
+from tui import failures
+from tui.asking import Form, ask
+from tui.assemble import default_entries, open_embedder, open_store
+from tui.ingesting import show_ingestion
+from tui.interrupts import ctrl_c
+from tui.pulling import pull_models
+from tui.settings import Settings, load
+from tui.terminal import console, size
+
+
+def demonstrate(form: Form) -> int:
+    """Make sure of models and sample library, then ask its demo question; the exit code of `ask`."""
+    settings = load()
+    out = console()
+    missing = [entry for entry in default_entries(settings) if installed(entry) is None]
+    if missing:
+        total = size(sum(entry.size for entry in missing))
+        out.print(f"Fetching what is missing to answer offline from now on: {total}, once.")
+        pull_models(missing)
+    code = _read_samples(settings)
+    if code != failures.DONE:
+        return code
+    question = sample_library.demo_question()
+    out.print()
+    return ask(
+        Request(
+            question=question.question,
+            collections=question.collections,
+            profile=settings.profile,
+            decider=settings.decider,
+            budget=settings.run_budget(),
+        ),
+        settings,
+        form,
+    )
+
+
+def _read_samples(settings: Settings) -> int:
+    """Bring both sample collections up to date; silent about what is already read."""
+    out = console()
+    store, embedder = open_store(), open_embedder(settings)
+    for collection, description in sample_library.COLLECTIONS.items():
+        _forget_moved(Library(store), collection)
+        out.print(f"Reading the sample library, collection {collection}:")
+        with ctrl_c() as cancel:
+            code = show_ingestion(
+                ing.ingest(
+                    [sample_library.root() / collection],
+                    collection=collection,
+                    description=description,
+                    store=store,
+                    embedder=embedder,
+                    cancel=cancel,
+                )
+            )
+        if code != failures.DONE:
+            return code
+    return failures.DONE
+
+
+def _forget_moved(library: Library, collection: str) -> None:
+    """Drop the samples of another installation, which would stand beside this one's as doubles."""
+    here = sample_library.root() / collection
+    names = {path.name for path in sample_library.documents(collection)}
+    for document in library.documents(collection):
+        source = Path(document.source)
+        copied = source.parent.parts[-2:] == here.parts[-2:] and source.name in names
+        if copied and source.parent != here.resolve():
+            library.remove_document(document.id)

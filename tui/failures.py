@@ -1,0 +1,242 @@
+"""Everything on stderr, and every exit code.
+
+0 answered or done, 2 wrong usage, 3 not in the documents, 4 a file or other input, 5 a model, 6 the
+library, 70 a fault in this program, 130 cancelled. A person sees a title, a sentence and a way out; a
+traceback only with ``--debug``.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import shutil
+import sys
+import textwrap
+import traceback
+from collections.abc import Callable
+from typing import Final
+
+from traces.errors import DeepthinkError, ErrorKind
+from traces.paths import log_file
+
+DONE: Final = 0
+NOT_FOUND: Final = 3
+EXIT_CODES: Final[dict[ErrorKind, int]] = {
+    "usage": 2,
+    "input": 4,
+    "model": 5,
+    "store": 6,
+    "internal": 70,
+    "cancelled": 130,
+}
+
+_DEBUG = "DEEPTHINK_DEBUG"
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+_log = logging.getLogger("deepthink")
+
+
+class WrongUsage(DeepthinkError):
+    """Raised when a command is given something it cannot work with."""
+
+    title = "That is not how it works"
+    kind = "usage"
+
+
+class Unexpected(DeepthinkError):
+    """What a fault in this program is told as; the log has the rest."""
+
+    title = "This should not have happened"
+
+
+class Cancelled(DeepthinkError):
+    """What a person stopped."""
+
+    title = "Cancelled"
+    kind = "cancelled"
+
+
+class DiskFull(DeepthinkError):
+    """Raised for any write that finds no room."""
+
+    title = "The disk is full"
+    kind = "store"
+
+
+class Refused(DeepthinkError):
+    """Raised for any file that may not be read or written."""
+
+    title = "Permission denied"
+    kind = "input"
+
+
+def guarded(command: Callable[[], object]) -> int:
+    """Run ``command`` and return the exit code, having told whatever went wrong.
+
+    What ``command`` returns is the code if it is a number.
+    """
+    try:
+        returned = command()
+        sys.stdout.flush()  # here, where a closed pipe or a full disk is still told properly
+    except SystemExit as leaving:  # typer's own answer to a closed pipe
+        _silence_stdout()
+        return leaving.code if isinstance(leaving.code, int) else 1
+    except BrokenPipeError:
+        _silence_stdout()
+        return 1
+    except KeyboardInterrupt:
+        return _interrupted()
+    except BaseException as error:  # noqa: BLE001 - the last handler: told, logged, turned into a code
+        return _told(error)
+    if returned == EXIT_CODES["cancelled"]:
+        return _interrupted()
+    return returned if isinstance(returned, int) else DONE
+
+
+def warn(message: str) -> None:
+    """Tell a person something on stderr that does not stop the command."""
+    _say(f"{_styled('Note:', '33')} {message}")
+
+
+def report(error: DeepthinkError, about: str = "") -> None:
+    """Tell title, message and way out; ``about`` is named first unless the message names it."""
+    message = f"{about}: {error.message}" if about and about not in error.message else error.message
+    title = _styled(f"{error.title}:" if message else f"{error.title}.", "1;31")
+    _say(f"{title} {message}".rstrip())
+    for line in error.way_out.splitlines():
+        _say(line, indent="  ")
+
+
+def debug(on: bool) -> None:
+    """With ``on``, tracebacks are shown and everything is logged; libraries are silent otherwise.
+
+    The switch is an environment variable, so that it also works from outside.
+    """
+    if on:
+        os.environ[_DEBUG] = "1"
+    root = logging.getLogger()
+    root.handlers = [logging.NullHandler()]  # without one, Python prints warnings over the screen
+    logging.captureWarnings(True)
+    if os.environ.get(_DEBUG):
+        root.setLevel(logging.DEBUG)
+        handler = _file_handler()
+        if handler is not None:
+            root.handlers = [handler]
+
+
+def _told(error: BaseException) -> int:
+    if isinstance(error, DeepthinkError):
+        known: DeepthinkError | None = error
+    else:
+        known = _usage(error) or _foreseen(error)
+    if os.environ.get(_DEBUG):
+        sys.stderr.write("".join(traceback.format_exception(error)))
+    if known is not None:
+        report(known)
+        return EXIT_CODES[known.kind]
+    logged = _logged(error)
+    where = f"The details are in {log_file()}." if logged else "Run it again with --debug for details."
+    report(Unexpected(f"{type(error).__name__}: {_first_line(error)}", where))
+    return EXIT_CODES["internal"]
+
+
+def _usage(error: BaseException) -> DeepthinkError | None:
+    """What the argument parser did not like."""
+    import typer
+
+    if isinstance(error, typer.Abort):
+        return Cancelled("")
+    if not isinstance(error, typer.TyperException):
+        return None
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "deepthink"
+    message = error.format_message() or "Something is missing."
+    return WrongUsage(message, f"`{command} --help` shows how.")
+
+
+def _foreseen(error: BaseException) -> DeepthinkError | None:
+    if not isinstance(error, OSError):
+        return None
+    where = f"{error.filename}" if error.filename else "a file"
+    if error.errno in _FULL:
+        return DiskFull(
+            f"There is no room left to write {where}.", "Free some disk space and run the command again."
+        )
+    if error.errno in _FORBIDDEN:
+        return Refused(f"{where}: {error.strerror}.", "Check who owns it and its permissions.")
+    return None
+
+
+def _logged(error: BaseException) -> bool:
+    handler = _file_handler()
+    if handler is None:
+        return False
+    record = _log.makeRecord(
+        _log.name,
+        logging.ERROR,
+        __file__,
+        0,
+        "unexpected failure of: %s",
+        (sys.argv[1:],),
+        (type(error), error, error.__traceback__),
+    )
+    handler.emit(record)
+    handler.close()
+    return True
+
+
+def _file_handler() -> logging.Handler | None:
+    """None where the log cannot be written: a failing log must not hide the failure it is for."""
+    from logging.handlers import RotatingFileHandler
+
+    try:
+        log_file().parent.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(log_file(), maxBytes=2_000_000, backupCount=1, encoding="utf-8")
+    except OSError:
+        return None
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    return handler
+
+
+def _interrupted() -> int:
+    report(Cancelled(""))
+    return EXIT_CODES["cancelled"]
+
+
+def _silence_stdout() -> None:
+    """Nobody reads any more; keep the interpreter's last flush from complaining about it."""
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+    except (OSError, ValueError):  # stdout is not a file, so there is nothing to silence
+        return
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else "no message"
+
+
+def _styled(text: str, code: str) -> str:
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stderr.isatty()
+    return text if plain else f"\x1b[{code}m{text}\x1b[0m"
+
+
+def _say(text: str, indent: str = "") -> None:
+    """One paragraph, wrapped where a person reads it and left whole where a program does."""
+    if sys.stderr.isatty():
+        width = max(40, min(100, shutil.get_terminal_size().columns))
+        text = textwrap.fill(
+            text,
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+            drop_whitespace=True,
+            replace_whitespace=False,
+        )
+    else:
+        text = indent + text
+    print(text, file=sys.stderr, flush=True)  # noqa: T201 - the one place that writes to stderr

@@ -1,0 +1,160 @@
+"""Reading files with something to look at, and the table at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.text import Text
+
+from agent import ingest as ing
+from tui import failures
+from tui.terminal import cells, clean, columns, console, duration, is_live, one_line
+
+_NAME_WIDTH = 34
+_LOW_COVERAGE = 0.95
+
+
+def show_ingestion(events: Iterable[ing.IngestEvent]) -> int:
+    """Show files as they are read and what came of them; the exit code.
+
+    A file that fails is told on stderr with its way out and does not stop the others.
+    """
+    out = console()
+    done: list[ing.FileDone] = []
+    failed: list[ing.FileFailed] = []
+    finished: ing.IngestFinished | None = None
+    with _watching(out) as watcher:
+        for event in events:
+            watcher.take(event)
+            match event:
+                case ing.FileDone():
+                    done.append(event)
+                case ing.FileFailed():
+                    failed.append(event)
+                case ing.IngestFinished():
+                    finished = event
+                case _:
+                    pass
+    if finished is not None:
+        _summary(out, done, finished)
+    for failure in failed:
+        failures.report(failure.error, about=clean(failure.name))
+    return failures.EXIT_CODES["input"] if failed or not done else failures.DONE
+
+
+class _Watcher(Protocol):
+    def take(self, event: ing.IngestEvent) -> None: ...
+
+
+@contextmanager
+def _watching(out: Console) -> Iterator[_Watcher]:
+    if not is_live():
+        yield _Lines(out)
+        return
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[unit]}", style="dim"),
+        console=out,
+        transient=True,
+    )
+    with bars:
+        yield _Bars(bars)
+
+
+class _Bars:
+    """One bar over all files, one over the passages of the file under way."""
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._all: TaskID | None = None
+        self._file: TaskID | None = None
+
+    def take(self, event: ing.IngestEvent) -> None:
+        match event:
+            case ing.FileFound():
+                self._all = self._bars.add_task(
+                    "all files".ljust(_NAME_WIDTH), total=event.total, unit="files"
+                )
+            case ing.FileStarted():
+                name = one_line(event.name, _NAME_WIDTH).ljust(_NAME_WIDTH)
+                # Without a total the bar pulses: how many passages there will be is not known yet.
+                self._file = self._bars.add_task(name, total=None, unit="reading")
+            case ing.FileEmbedding() if self._file is not None:
+                self._bars.update(
+                    self._file, completed=event.done_chunks, total=event.total_chunks, unit="passages"
+                )
+            case ing.FileDone() | ing.FileFailed():
+                if self._file is not None:
+                    self._bars.remove_task(self._file)
+                    self._file = None
+                if self._all is not None:
+                    self._bars.advance(self._all)
+            case _:
+                pass
+
+
+class _Lines:
+    """One line per file that was read."""
+
+    def __init__(self, out: Console) -> None:
+        self._out = out
+        self._total = 0
+        self._looked_at = 0
+
+    def take(self, event: ing.IngestEvent) -> None:
+        match event:
+            case ing.FileFound():
+                self._total = event.total
+            case ing.FileStarted():
+                self._looked_at += 1
+            case ing.FileDone() if event.outcome not in {"unchanged", "removed"}:
+                self._out.print(f"{self._looked_at} of {self._total}: {clean(event.name)} {event.outcome}")
+            case _:
+                pass
+
+
+def _summary(out: Console, done: list[ing.FileDone], finished: ing.IngestFinished) -> None:
+    news = [file for file in done if file.outcome != "unchanged"]
+    if news:
+        table = columns(
+            "file",
+            "",
+            "passages",
+            "coverage",
+            "pages",
+            "time",
+            right=("passages", "coverage", "pages", "time"),
+        )
+        for file in news:
+            table.add_row(*_row(file))
+        out.print(table)
+        out.print()
+    for file in news:
+        for notice in file.notices:
+            failures.warn(f"{clean(file.name)}: {clean(notice)}")
+    counts = [
+        f"{count} {word}"
+        for count, word in (
+            (finished.added, "added"),
+            (finished.updated, "updated"),
+            (finished.unchanged, "unchanged"),
+            (finished.removed, "removed"),
+            (finished.failed, "failed"),
+        )
+        if count
+    ]
+    out.print(Text(f"{', '.join(counts) or 'nothing to do'} in {duration(finished.seconds)}"))
+
+
+def _row(file: ing.FileDone) -> list[Text]:
+    if file.outcome == "removed":
+        return cells(file.name, "removed", "", "", "", "")
+    low = file.coverage < _LOW_COVERAGE
+    share = Text(f"{file.coverage:.1%}{' low' if low else ''}", style="yellow" if low else "")
+    return cells(file.name, file.outcome, file.chunks, share, file.pages or "", duration(file.seconds))

@@ -1,0 +1,110 @@
+"""Which models there are, which are in use, and changing that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+from rich.text import Text
+
+from models.catalogue import CATALOGUE, CatalogueRole, entry
+from models.fetch import installed
+from models.protocols import ModelMissing
+from traces.paths import models_dir
+from tui import assemble, failures
+from tui.settings import Settings, load
+from tui.settings_file import put
+from tui.terminal import cells, columns, console, size
+
+_KEYS: dict[CatalogueRole, str] = {"chat": "model", "embedder": "embedder", "reranker": "reranker"}
+
+
+def show_models() -> None:
+    """The catalogue with what is here and in use, and what is in use beyond it."""
+    settings = load()
+    out = console()
+    table = columns("", "name", "for", "size", "here", "what it is", right=("size",), whole=("name",))
+    used = _in_use(settings)
+    for known in CATALOGUE:
+        mark = "in use" if known.name in used.values() else ""
+        here = "yes" if installed(known) else "no"
+        description = f"{known.description} ({known.licence})"
+        table.add_row(*cells(mark, known.name, _KEYS[known.role], size(known.size), here, description))
+    out.print(table)
+    names = {known.name for known in CATALOGUE}
+    for key, name in used.items():
+        if name and name not in names:
+            out.print(Text(f"in use as {key}: {name}"))
+    if not settings.reranker and (folder := assemble.reranker_on_disk()):
+        out.print(Text(f"in use as reranker: {folder}"))
+    out.print(Text(f"\nThey lie in {models_dir()}. Any .gguf path and ollama:NAME work too.", style="dim"))
+
+
+def probe_model(name: str | None) -> None:
+    """Measure the named language model, or the one in use, show what came out, and remember it."""
+    from contextlib import closing
+
+    from models.probe import probe, remember
+
+    settings = load({"model": name})
+    out = console()
+    # A terminal sees the status move, a pipe sees nothing of it.
+    with closing(assemble.open_chat(settings)) as chat, out.status(f"measuring {chat.name}"):
+        report = probe(chat)
+    remember(report)
+    out.print(report)
+
+
+def choose(name: str, role: CatalogueRole | None) -> None:
+    """Write ``name`` into the settings for its role.
+
+    Raises:
+        ModelMissing: it is not known or not on this machine.
+        WrongUsage: its role cannot be told from its name.
+    """
+    role = role or _role(name)
+    if not name.startswith(assemble.OLLAMA):
+        name = _located(name, role)
+    put(_KEYS[role], name)
+    typer.echo(f"{_KEYS[role]} = {name}")
+    if role == "embedder":
+        failures.warn("A library whose vectors another embedder made has to be ingested anew.")
+
+
+def _role(name: str) -> CatalogueRole:
+    if name.lower().endswith(".gguf") or name.startswith(assemble.OLLAMA):
+        return "chat"
+    folder = Path(name).expanduser()
+    if "/" not in name and not folder.is_dir():
+        return entry(name).role
+    if (folder / "modules.json").is_file():
+        return "embedder"
+    config = folder / "config.json"
+    if not config.is_file():
+        raise ModelMissing(f"There is no model in {folder}.", "Name a .gguf file or a model folder.")
+    try:
+        architectures = json.loads(config.read_text(encoding="utf-8")).get("architectures") or []
+    except ValueError as error:
+        raise ModelMissing(f"{config} is not valid JSON.", "Fetch the model's folder again.") from error
+    scores = any("SequenceClassification" in str(architecture) for architecture in architectures)
+    return "reranker" if scores else "embedder"
+
+
+def _located(name: str, role: CatalogueRole) -> str:
+    """The name as it is stored: a catalogue name, or an absolute path of something that is there."""
+    is_folder = Path(name).expanduser().is_dir()
+    if "/" in name or name.lower().endswith(".gguf") or is_folder:
+        path = Path(name).expanduser().absolute()
+        if role == "chat":
+            return str(assemble.chat_file(str(path))[0])
+        return str(assemble.model_folder(str(path), role))
+    if role == "chat":
+        assemble.chat_file(name)
+    else:
+        assemble.model_folder(name, role)
+    return entry(name).name
+
+
+def _in_use(settings: Settings) -> dict[str, str]:
+    return {"model": settings.model, "embedder": settings.embedder, "reranker": settings.reranker}

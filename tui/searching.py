@@ -1,0 +1,65 @@
+"""Search without a language model: the first stage of the funnel, with every score it gives."""
+
+from __future__ import annotations
+
+from rich.padding import Padding
+from rich.text import Text
+
+from agent.retrieval.recall import Hit, Recall, Strategy
+from agent.retrieval.sections import match_sections
+from agent.run import EmptyLibrary
+from traces.library import Library, Scope
+from tui.assemble import open_embedder, open_store
+from tui.failures import DONE, NOT_FOUND, WrongUsage
+from tui.settings import load
+from tui.terminal import clean, console, one_line
+
+_SHOWN = 320  # characters of a passage
+
+
+def show_search(query: str, collections: list[str], strategy: Strategy, section: str, limit: int) -> int:
+    """The best passages for ``query``; `DONE`, or `NOT_FOUND` if there is none.
+
+    Raises:
+        UnknownCollection, EmptyLibrary, EmbedderMismatch, ModelMissing: it cannot be searched.
+        WrongUsage: the query is empty, or no section is like ``section``.
+    """
+    if not any(c.isalnum() for c in query):
+        raise WrongUsage("There is nothing to search for.", "Give a few words.")
+    library = Library(open_store())
+    names = tuple(c.name for c in library.require_collections(collections) if c.chunks)
+    if not names:
+        raise EmptyLibrary("No document has been read yet.", "Add some: `deepthink ingest PATH`.")
+    scope = Scope(collections=names)
+    if section:
+        scope = Scope(collections=names, sections=_sections(library, scope, section))
+    recall = Recall(library, open_embedder(load()))
+    hits = recall.search(one_line(query), strategy, [scope], limit)
+    out = console()
+    if not hits:
+        out.print("Nothing found.")
+        return NOT_FOUND
+    for number, hit in enumerate(hits, start=1):
+        out.print(Text(f"{number}. {_place(hit)}", style="bold"))
+        scores = "  ".join(f"{stage} {score:.4g}" for stage, score in hit.scores.items())
+        out.print(
+            Text(f"   {hit.passage.collection} · {clean(hit.passage.document)} · {scores}", style="dim")
+        )
+        out.print(Padding(Text(one_line(hit.passage.text, _SHOWN)), (0, 0, 0, 3), expand=False))
+    return DONE
+
+
+def _sections(library: Library, scope: Scope, wanted: str) -> tuple[str, ...]:
+    matched = match_sections(wanted, library.sections(scope))
+    if not matched:
+        raise WrongUsage(
+            f"No section is like “{wanted}”.", "`deepthink library sections DOCUMENT` lists a document's."
+        )
+    return tuple(matched)
+
+
+def _place(hit: Hit) -> str:
+    passage = hit.passage
+    section = f" › {one_line(passage.section)}" if passage.section else ""
+    page = f", p. {passage.page}" if passage.page else ""
+    return f"{one_line(passage.title or passage.document)}{section}{page}"

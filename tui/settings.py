@@ -1,0 +1,318 @@
+"""Settings: a flag wins over the environment, the environment over the file, the file over the default.
+
+Every setting is described where it is defined; `deepthink config` shows that text, the value in force and
+where it comes from. The file is TOML at `traces.paths.config_file`, the environment's names begin with
+``DEEPTHINK_``. `tui.settings_file` writes the file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+
+from agent.budget import Budget
+from models.catalogue import ALL_MINILM_L6_V2, QWEN_CODER_1_5B
+from traces.errors import DeepthinkError
+from traces.paths import config_file
+
+Layer = Literal["flag", "environment", "file", "default"]
+
+_PREFIX = "DEEPTHINK_"
+_DEFAULT_BUDGET = Budget()
+_DESCRIBED = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class BadSetting(DeepthinkError):
+    """Raised when a setting is unknown or its value cannot be used, or the file cannot be read."""
+
+    title = "A setting cannot be used"
+    kind = "usage"
+
+
+class BudgetSettings(BaseModel):
+    """What one run may spend."""
+
+    model_config = _DESCRIBED
+
+    steps: int = Field(default=_DEFAULT_BUDGET.steps, ge=1, le=100)
+    """Research steps, over all revisions of the plan."""
+
+    revisions: int = Field(default=_DEFAULT_BUDGET.revisions, ge=0, le=100)
+    """Times the plan may be revised."""
+
+    tokens: int = Field(default=_DEFAULT_BUDGET.tokens, ge=1)
+    """Tokens the model computes: prompt tokens evaluated and tokens generated."""
+
+    seconds: float = Field(default=_DEFAULT_BUDGET.seconds, gt=0, allow_inf_nan=False)
+    """Seconds until the last model call has to end."""
+
+
+class Settings(BaseModel):
+    """Everything that can be set."""
+
+    model_config = _DESCRIBED
+
+    model: str = Field(default=QWEN_CODER_1_5B.name, min_length=1)
+    """The language model: a catalogue name, the path of a .gguf file, or ollama:NAME."""
+
+    embedder: str = Field(default=ALL_MINILM_L6_V2.name, min_length=1)
+    """What turns text into vectors: a catalogue name, a sentence-transformers folder, or ollama:NAME."""
+
+    reranker: str = ""
+    """What orders the passages: a catalogue name, a cross-encoder folder, or none; empty: one on disk."""
+
+    ollama_url: str = Field(default="http://127.0.0.1:11434", pattern=r"^https?://[^\s/]+")
+    """Where Ollama listens."""
+
+    context_tokens: int = Field(default=8192, ge=1024)
+    """Tokens of prompt and answer together; more takes more memory, less forgets sooner."""
+
+    threads: int = Field(default=0, ge=0, le=1024)
+    """Threads llama.cpp computes with; 0: chosen from the machine."""
+
+    profile: str = "lean"
+    """How the loop works: lean asks the model little, seed asks it at every turn."""
+
+    decider: str = ""
+    """Who decides to go on, revise or finish: rules or llm; empty: as the profile has it."""
+
+    collection: str = ""
+    """Where ingest puts documents and ask searches if none is named; empty: documents, and all."""
+
+    budget: BudgetSettings = Field(default_factory=BudgetSettings)
+    """What one run may spend."""
+
+    @field_validator("profile")
+    @classmethod
+    def _known_profile(cls, value: str) -> str:
+        from agent.profiles import PROFILES
+
+        if value not in PROFILES:
+            raise ValueError(f"choose one of {', '.join(PROFILES)}")
+        return value
+
+    @field_validator("decider")
+    @classmethod
+    def _known_decider(cls, value: str) -> str:
+        from agent.profiles import UnknownProfile, decider
+
+        try:
+            if value:
+                decider(value)
+        except UnknownProfile as unknown:
+            raise ValueError(unknown.way_out.rstrip(".").lower()) from unknown
+        return value
+
+    def run_budget(self) -> Budget:
+        """The budget of a run under these settings."""
+        return Budget(
+            steps=self.budget.steps,
+            revisions=self.budget.revisions,
+            tokens=self.budget.tokens,
+            seconds=self.budget.seconds,
+        )
+
+
+class _Layered(Settings, BaseSettings):
+    """The same fields, filled from flags, environment and file."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX,
+        env_nested_delimiter="_",
+        env_nested_max_split=1,
+        env_ignore_empty=True,
+        extra="forbid",
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is given
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - likewise
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """No ``.env`` file of whatever folder one happens to stand in, and no secrets folder."""
+        return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=read_file())
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One setting as it is in force: its dotted key, its value, and where that comes from."""
+
+    key: str
+    value: object
+    layer: Layer
+    origin: str
+    description: str
+
+
+def load(flags: Mapping[str, object] | None = None) -> Settings:
+    """The settings in force.
+
+    Args:
+        flags: Dotted key to value as given on the command line; None means that it was not given.
+
+    Raises:
+        BadSetting: a key is unknown, a value cannot be used, or the file cannot be read.
+    """
+    given = {key: value for key, value in (flags or {}).items() if value is not None}
+    try:
+        return _Layered(**_nested(given))
+    except ValidationError as error:
+        raise _explained(error, given) from error
+    except SettingsError as error:
+        raise BadSetting(
+            f"The environment cannot be read: {error}.",
+            f"Unset the {_PREFIX}… variable it names; `deepthink config` lists the settings.",
+        ) from error
+
+
+def entries() -> list[Entry]:
+    """All settings with their origins. Raises what `load` raises."""
+    settings = load()
+    environment, file = _environment(), _flat(read_file())
+    found: list[Entry] = []
+    for key, description in keys().items():
+        layer: Layer = "environment" if key in environment else "file" if key in file else "default"
+        origin = {"environment": variable(key), "file": str(config_file())}.get(layer, "")
+        found.append(Entry(key, value_of(settings, key), layer, origin, description))
+    return found
+
+
+def keys() -> dict[str, str]:
+    """Every dotted key with its description, in the order of definition."""
+    return dict(_fields(Settings, ""))
+
+
+def value_of(settings: Settings, key: str) -> object:
+    """The value under a dotted key that exists."""
+    value: object = settings
+    for part in key.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def checked(key: str, text: str) -> object:
+    """``text`` as the value of ``key``, of the right type.
+
+    Raises:
+        BadSetting: there is no such setting, or it cannot have that value.
+    """
+    require_key(key)
+    try:
+        settings = Settings.model_validate(_nested({key: text}))
+    except ValidationError as error:
+        reason = _reason(error.errors()[0])
+        raise BadSetting(f"{key} cannot be “{text}”: {reason}.", f"{key}: {keys()[key]}") from error
+    return value_of(settings, key)
+
+
+def require_key(key: str) -> None:
+    """Raises `BadSetting` unless there is a setting of that name."""
+    if key not in keys():
+        raise BadSetting(f"There is no setting “{key}”.", _suggestion(key))
+
+
+def variable(key: str) -> str:
+    """The environment variable of a dotted key."""
+    return _PREFIX + key.replace(".", "_").upper()
+
+
+def read_file() -> dict[str, Any]:
+    """What the settings file says; empty if there is none.
+
+    Raises:
+        BadSetting: it is there and cannot be read, or is not TOML.
+    """
+    path = config_file()
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise BadSetting(
+            f"The settings file {path} cannot be read: {error.strerror}.",
+            "Make it readable, or delete it to go back to the defaults.",
+        ) from error
+    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are both of this kind
+        raise BadSetting(
+            f"The settings file {path} is not valid TOML: {error}.",
+            "Correct that line, or delete the file to go back to the defaults.",
+        ) from error
+
+
+def _fields(shape: type[BaseModel], prefix: str) -> Iterator[tuple[str, str]]:
+    for name, field in shape.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _fields(field.annotation, f"{prefix}{name}.")
+        else:
+            yield prefix + name, field.description or ""
+
+
+def _environment() -> dict[str, object]:
+    return _flat(cast(dict[str, object], EnvSettingsSource(_Layered)()))
+
+
+def _explained(error: ValidationError, flags: Mapping[str, object]) -> BadSetting:
+    """The first thing that is wrong, named by where the person can change it."""
+    problem = error.errors()[0]
+    key = ".".join(str(part) for part in problem["loc"])
+    unknown = problem["type"] == "extra_forbidden"
+    reason = "there is no such setting" if unknown else _reason(problem)
+    way_out = _suggestion(key) if unknown else f"{key}: {keys().get(key, '')}".rstrip(": ")
+    if key in flags:
+        return BadSetting(f"--{key.split('.')[-1].replace('_', '-')}: {reason}.", way_out)
+    if variable(key) in {name.upper() for name in os.environ}:
+        return BadSetting(f"{variable(key)} in the environment: {reason}.", way_out)
+    return BadSetting(
+        f"{key} in {config_file()}: {reason}.",
+        f"{way_out} Correct it there, or `deepthink config unset {key}`.".strip(),
+    )
+
+
+def _reason(problem: Mapping[str, Any]) -> str:
+    message = str(problem["msg"]).removeprefix("Value error, ").rstrip(".")
+    text = message[:1].lower() + message[1:]
+    return f"{text} (not “{problem['input']}”)" if isinstance(problem["input"], str | int | float) else text
+
+
+def _suggestion(key: str) -> str:
+    near = difflib.get_close_matches(key, keys(), n=1)
+    return f"Did you mean {near[0]}?" if near else "`deepthink config` lists the settings."
+
+
+def _nested(flat: Mapping[str, object]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for key, value in flat.items():
+        *groups, name = key.split(".")
+        place = nested
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[name] = value
+    return nested
+
+
+def _flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for name, value in nested.items():
+        if isinstance(value, Mapping):
+            flat.update(_flat(value, f"{prefix}{name}."))
+        else:
+            flat[prefix + name] = value
+    return flat

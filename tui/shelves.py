@@ -1,0 +1,126 @@
+"""What the library holds, as tables; and removing from it."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.text import Text
+
+from traces.library import SECTION_SEPARATOR, Document, Library, Scope, UnknownDocument
+from tui.assemble import open_store
+from tui.failures import WrongUsage
+from tui.terminal import cells, clean, columns, console, one_line
+
+_EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
+
+
+def show_collections() -> None:
+    """One line per collection."""
+    library = Library(open_store())
+    collections = library.collections()
+    out = console()
+    if not collections:
+        out.print(_EMPTY)
+        return
+    table = columns("collection", "documents", "passages", "holds", right=("documents", "passages"))
+    for collection in collections:
+        holds = one_line(collection.description, 160)
+        table.add_row(*cells(collection.name, collection.documents, collection.chunks, holds))
+    out.print(table)
+    out.print(Text(f"\nvectors by {library.embedder() or 'no model yet'}", style="dim"))
+
+
+def show_documents(collection: str | None) -> None:
+    """One line per document. Raises `UnknownCollection`."""
+    library = Library(open_store())
+    if collection is not None:
+        library.require_collections([collection])
+    documents = library.documents(collection)
+    out = console()
+    if not documents:
+        out.print(f"{collection} holds no documents." if collection else _EMPTY)
+        return
+    numbers = ("no.", "sections", "pages", "passages", "coverage")
+    named = ("collection",) if collection is None else ()
+    table = columns("no.", *named, "document", *numbers[1:], "date", right=numbers, whole=("date",))
+    for document in documents:
+        sections = len(library.sections(Scope(documents=(document.id,))))
+        table.add_row(
+            *cells(
+                document.id,
+                *((document.collection,) if named else ()),
+                document.name,
+                sections or "",
+                document.pages or "",
+                document.chunks,
+                f"{document.coverage:.1%}",
+                document.date,
+            )
+        )
+    out.print(table)
+    for document in documents:
+        for notice in document.notices:
+            out.print(Text(f"{clean(document.name)}: {clean(notice)}", style="yellow"))
+
+
+def show_sections(wanted: str) -> None:
+    """The outline of one document. Raises `UnknownDocument`."""
+    library = Library(open_store())
+    document = _find(library, wanted, None)
+    out = console()
+    out.print(Text(clean(document.title), style="bold"))
+    shown: tuple[str, ...] = ()
+    paths = library.sections(Scope(documents=(document.id,)))
+    for path in paths:
+        headings = tuple(path.split(SECTION_SEPARATOR))
+        shared = 0
+        while shared < min(len(shown), len(headings)) and shown[shared] == headings[shared]:
+            shared += 1
+        for depth in range(shared, len(headings)):
+            out.print(Text(f"{'  ' * (depth + 1)}{one_line(headings[depth])}"))
+        shown = headings
+    if not paths:
+        out.print("  (no headings were found in it)")
+
+
+def remove(collection: str, wanted: str | None, *, ask: bool) -> None:
+    """Remove one document, or all of a collection, having asked if ``ask``.
+
+    Raises:
+        UnknownCollection, UnknownDocument: it is not there.
+        WrongUsage: nobody is there to be asked.
+    """
+    library = Library(open_store())
+    (held,) = library.require_collections([collection])
+    document = _find(library, wanted, collection) if wanted is not None else None
+    what = (
+        f"{document.name} from {collection}" if document else f"{collection} ({held.documents} documents)"
+    )
+    if ask:
+        if not sys.stdin.isatty():
+            raise WrongUsage(f"Removing {what} needs a yes.", "Add --yes.")
+        typer.confirm(f"Remove {clean(what)}? The files stay where they are.", abort=True)
+    if document:
+        library.remove_document(document.id)
+    else:
+        library.remove_collection(collection)
+    typer.echo(f"Removed {clean(what)}.")
+
+
+def _find(library: Library, wanted: str, collection: str | None) -> Document:
+    """The document with this number, name or title; a part of the name will do if it fits only one."""
+    documents = library.documents(collection)
+    by_number = [d for d in documents if wanted.isdigit() and d.id == int(wanted)]
+    exact = [d for d in documents if wanted in {d.name, d.title, d.source}]
+    part = [d for d in documents if wanted and wanted.casefold() in d.name.casefold()]
+    for found in (by_number, exact, part):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            several = ", ".join(f"{d.id} ({d.collection}: {d.name})" for d in found[:5])
+            raise UnknownDocument(f"“{wanted}” fits several documents: {several}.", "Give the number.")
+    where = f"{collection} holds" if collection else "The library holds"
+    raise UnknownDocument(
+        f"{where} no document “{wanted}”.", "`deepthink library list` shows numbers and names."
+    )

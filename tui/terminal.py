@@ -1,0 +1,88 @@
+"""What is known of the terminal, and how text gets onto it safely."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_WIDEST = 100  # longer lines are hard to read, however wide the window is
+_UNBOUNDED = 10_000  # what a program reads is never folded
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class _Out(Console):
+    """A console that leaves a closed pipe to `tui.failures`, like every other failure."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def is_live(*, plain: bool = False) -> bool:
+    """True where a person watches a terminal that can move its cursor."""
+    return not plain and sys.stdout.isatty() and os.environ.get("TERM", "") not in {"", "dumb"}
+
+
+def console() -> Console:
+    """Stdout: as wide as is comfortable on a terminal, unbounded and without codes elsewhere."""
+    if not is_live():
+        columns = os.environ.get("COLUMNS", "")
+        width = int(columns) if columns.isdigit() and int(columns) else _UNBOUNDED
+        return _Out(width=width, color_system=None, force_terminal=False, highlight=False, markup=False)
+    out = _Out(highlight=False, markup=False, emoji=False)
+    out.width = min(out.width, _WIDEST)
+    return out
+
+
+def clean(text: str) -> str:
+    """``text`` without control characters: a document must not be able to steer the terminal."""
+    return _CONTROL.sub("", text)
+
+
+def one_line(text: str, longest: int = 0) -> str:
+    """``text`` as a single clean line, cut with an ellipsis after ``longest`` characters if given."""
+    line = " ".join(clean(text).split())
+    return f"{line[: longest - 1].rstrip()}…" if longest and len(line) > longest else line
+
+
+def columns(*headers: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -> Table:
+    """An unframed table; ``right`` are aligned right, ``whole`` are never folded."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for header in headers:
+        table.add_column(
+            header,
+            justify="right" if header in right else "left",
+            no_wrap=header in whole or header in right,
+            overflow="fold",
+        )
+    return table
+
+
+def cells(*values: object) -> list[Text]:
+    """Table cells that are shown as they are, without markup or control characters."""
+    return [value if isinstance(value, Text) else Text(clean(str(value))) for value in values]
+
+
+def size(count: int) -> str:
+    """Bytes as a person reads them."""
+    if count >= 1_000_000_000:
+        return f"{count / 1e9:.1f} GB"
+    if count >= 1_000_000:
+        return f"{count / 1e6:.0f} MB"
+    return f"{max(count, 0) / 1e3:.0f} kB" if count >= 1000 else f"{count} bytes"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person reads them."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s"
