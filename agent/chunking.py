@@ -170,9 +170,7 @@ class _Cutter:
     def _prose(self, blocks: Sequence[Block]) -> Iterator[_Passage]:
         """Paragraphs as passages of about equal length, none longer than a page."""
         for page, group in groupby(blocks, key=lambda block: block.page):
-            units = [
-                unit for number, block in enumerate(group) for unit in self._units(block.text, number)
-            ]
+            units = [unit for number, block in enumerate(group) for unit in self._units(block.text, number)]
             for batch in self._batches(units):
                 yield _Passage(_joined(batch), "text", page)
 

@@ -45,12 +45,16 @@ def evidence_entry(step: int, question: str, shown: Sequence[tuple[Evidence, boo
     """
     lines = [f"STEP {step}: {question}"]
     for item, known in shown:
-        where = " › ".join(part for part in (item["title"], last_heading(item["section"])) if part)
-        dated = f", {item['date']}" if item["date"] else ""
-        body = "(as above)" if known else item["excerpt"]
-        # A table starts on a line of its own, so that its columns stay columns.
-        gap = "\n" if item["kind"] == "table" and not known else " "
-        lines.append(f"[{item['number']}] ({where}{dated}){gap}{body}")
+        place = dict.fromkeys((item["title"], last_heading(item["section"]), item["date"]))
+        where = ", ".join(part for part in place if part)
+        if known:
+            lines.append(f"[{item['number']}] (as above)")
+        elif item["kind"] == "table":
+            # What a table is about stands above it, and its rows on lines of their own.
+            lines.append(f"[{item['number']}] {where}:\n{item['excerpt']}")
+        else:
+            # Text first: a small reader takes what stands first, and dates of documents for answers.
+            lines.append(f"[{item['number']}] {item['excerpt']} ({where})")
     return "\n".join(lines)
 
 
@@ -77,6 +81,10 @@ def last_heading(section: str) -> str:
 
 _EXAMPLES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
+        "Which firm built the harbour bridge of Avelin, and how large was that firm's loss in 2019?",
+        ("Which firm built the harbour bridge of Avelin?", "How large was the loss of #1 in 2019?"),
+    ),
+    (
         "Where did the mother of the author of the novel Marrow die?",
         ("Who wrote the novel Marrow?", "Who is the mother of #1?", "Where did #2 die?"),
     ),
@@ -90,17 +98,17 @@ _EXAMPLES: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     (
-        "How did the dispute with its largest customer affect Ansel's profit in 2019 and 2020?",
+        "Given the risks in Varo's report, what does the new Kestrel engine of Ansel mean for Varo?",
         (
-            "Who is the largest customer of Ansel?",
-            "What was the dispute between Ansel and #1?",
-            "What was Ansel's profit in 2019 and 2020?",
+            "What risks from competition does Varo's report name?",
+            "What is the new Kestrel engine of Ansel?",
         ),
     ),
     ("How many bridges does Avelin have?", ("How many bridges does Avelin have?",)),
 )
-# Names that stand in the examples only: a plan that holds one was copied, not made.
-EXAMPLE_NAMES = ("Marrow", "Kadis", "Lunar Tide", "Ansel", "Avelin")
+# Steps that a plan holds word for word, and names that stand in the examples only, were copied, not made.
+EXAMPLE_STEPS = frozenset(step for _, steps in _EXAMPLES for step in steps)
+EXAMPLE_NAMES = ("Marrow", "Kadis", "Lunar Tide", "Ansel", "Avelin", "Varo", "Kestrel")
 
 _SEED_EXAMPLE = (
     '{"steps":[{"question":"Which company built the harbour bridge of Avelin?",'
@@ -227,8 +235,8 @@ def synthesise(question: str, missing: Sequence[str]) -> str:
         gaps = f" This was not found, so say plainly that it is missing: {listed}"
     return (
         f"Now answer the QUESTION: {question}\n"
-        "Use only the FINDINGs and the evidence. Say first what was asked for, in one to four short "
-        "sentences with all names, numbers and dates. Put the number of the passage it comes from at "
+        "Use only the FINDINGs and the evidence. One to four short sentences with all names, numbers and "
+        "dates that were asked for; do not repeat the question. Put the number of the passage it comes from at "
         "the end of every sentence, like [1]. If two passages disagree, use the one with the later "
         f"date.{gaps}"
     )

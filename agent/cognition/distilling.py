@@ -18,7 +18,8 @@ from models.protocols import Embedder
 
 _LETTERED = re.compile(r"^\s*[\[(]?([A-H])[\])][.:]?\s*(.+)$")
 _TERM_WEIGHT = 0.35  # of shared terms against cosine similarity, in a unit's score
-_NEAR_BEST = 0.75  # a further unit is kept if it scores at least this share of its passage's best
+_NEAR_BEST = 0.75  # a further sentence is kept if it scores at least this share of its passage's best
+_NEAR_BEST_ROW = 0.5  # rows are short and alike: "Graphics" scores low where "Computing" scores high
 _GAP = " … "
 
 
@@ -148,11 +149,11 @@ def _units(candidate: Candidate) -> _Units:
 
 
 def _excerpt(parts: _Units, scores: np.ndarray, most: int) -> str:
-    best = float(scores.max())
+    enough = float(scores.max()) * (_NEAR_BEST_ROW if parts.table else _NEAR_BEST)
     order = np.argsort(-scores, kind="stable")[:most]
-    kept = sorted(int(i) for i in order if scores[i] >= best * _NEAR_BEST)
+    kept = sorted(int(i) for i in order if scores[i] >= enough)
     if parts.table:
-        rows = [parts.body[i] for i in kept]
+        rows = _with_headings(parts.body, kept)
         return "\n".join([*(line for line in parts.head if line not in rows), *rows])
     pieces: list[str] = []
     for position, index in enumerate(kept):
@@ -160,6 +161,16 @@ def _excerpt(parts: _Units, scores: np.ndarray, most: int) -> str:
             pieces.append(" " if index == kept[position - 1] + 1 else _GAP)
         pieces.append(parts.body[index])
     return "".join(pieces)
+
+
+def _with_headings(rows: Sequence[str], kept: Sequence[int]) -> list[str]:
+    """The kept rows, each group under the heading row it stands below ("Year ended …:")."""
+    chosen = set(kept)
+    for index in kept:
+        above = next((i for i in range(index, -1, -1) if " | " not in rows[i]), None)
+        if above is not None:
+            chosen.add(above)
+    return [rows[i] for i in sorted(chosen)]
 
 
 def _stands_in(copied: str, text: str) -> bool:

@@ -168,11 +168,14 @@ def _bearing_on(text: str, steps: Sequence[PlanStep]) -> list[PlanStep]:
     A step bears on it if it shares a term with it, or refers to an earlier step. Among questions, a
     statement is the model's guess at an answer; where nothing is marked as a question, all may be.
     """
+    if steps and "#" in steps[0]["question"] and "#" not in text:
+        return []  # the step it refers to was not made
     known = set(terms(text))
     asks = [step for step in steps if step["question"].endswith(("?", "？"))] or steps
     return [
         step
         for step in asks
-        if not any(n in step["question"] and n not in text for n in prompts.EXAMPLE_NAMES)
+        if step["question"] not in prompts.EXAMPLE_STEPS
+        and not any(n in step["question"] and n not in text for n in prompts.EXAMPLE_NAMES)
         and ("#" in step["question"] or not known.isdisjoint(terms(step["question"])))
     ]

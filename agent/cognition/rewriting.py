@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from agent import prompts
+from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import Note, PlanStep
 
@@ -69,8 +70,7 @@ class PlainRewriter:
         """The question; "What happened at that supplier's plant?" also gets the supplier's name."""
         query = question
         if _REFERENCE.search(step["question"]) is None and _leans_on_others(question):
-            found = [note["answer"] for note in notes if note["found"]]
-            query = " ".join([question, *found[-1:]])
+            query = " ".join([question, *_context(question, notes)])
         return query[:_LONGEST]
 
 
@@ -98,6 +98,16 @@ def one_line(text: str) -> str:
         if any(c.isalnum() for c in bare):
             return bare if len(bare) <= _LONGEST else ""
     return ""
+
+
+def _context(question: str, notes: Sequence[Note]) -> list[str]:
+    """What a question that points back needs to be searched for.
+
+    That is the last finding; for a mere "For how long?" also what was asked before it.
+    """
+    found = [note["answer"] for note in notes if note["found"]][-1:]
+    asked = [note["question"] for note in notes][-1:] if len(terms(question)) < 3 else []
+    return [*asked, *found]
 
 
 def _leans_on_others(question: str) -> bool:

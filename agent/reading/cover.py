@@ -9,9 +9,7 @@ from pathlib import Path
 
 from agent.reading.document import Block
 
-_MONTHS = (
-    "january february march april may june july august september october november december".split()
-)
+_MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = r"(?:" + "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS) + r")\.?"
 _DATES = re.compile(
     rf"(?P<iso>\d{{4}}-\d{{2}}-\d{{2}})|(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}}),?\s+(?P<year>\d{{4}})"
@@ -55,7 +53,9 @@ def _says_something(title: str, path: Path) -> bool:
     plain = re.sub(r"[\W_]+", "", title).casefold()
     if plain in {"", "untitled", "document", re.sub(r"[\W_]+", "", path.stem).casefold()}:
         return False
-    generated = re.fullmatch(r"[\w-]*\d{6,}[\w-]*|.*\.(?:docx?|pdf|html?|indd|tex)|Microsoft \w+ - .*", title)
+    generated = re.fullmatch(
+        r"[\w-]*\d{6,}[\w-]*|.*\.(?:docx?|pdf|html?|indd|tex)|Microsoft \w+ - .*", title
+    )
     return generated is None and any(character.isalpha() for character in title)
 
 

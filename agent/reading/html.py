@@ -90,9 +90,7 @@ def _parsed(data: bytes, name: str) -> HtmlElement:
 
     parser = lxml_html.HTMLParser(huge_tree=True, encoding="utf-8")
     try:
-        root = lxml_html.document_fromstring(
-            _without_declaration(decode(data)).encode(), parser=parser
-        )
+        root = lxml_html.document_fromstring(_without_declaration(decode(data)).encode(), parser=parser)
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableDocument(
             f"{name} looks like a web page, but nothing in it can be read ({error}).",
@@ -159,7 +157,9 @@ def _enter(walk: _Walk, element: HtmlElement, look: Look) -> bool:
     if element.tag == "table":
         read = read_table(element, look)
         if isinstance(read, list):
-            walk.passages.extend(Passage(bulleted(row), _row_look(element, look), page=walk.page) for row in read)
+            walk.passages.extend(
+                Passage(bulleted(row), _row_look(element, look), page=walk.page) for row in read
+            )
         elif read is not None:
             walk.passages.append(Passage("", page=walk.page, table=read))
         walk.page += breaks_page(element)[1] if read is not None else 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from agent.reading.columns import Cell
 from agent.reading.document import Table
-from agent.reading.grid import Cell, build_table
+from agent.reading.grid import build_table
 from agent.reading.html_style import common_look, is_hidden, look_of, runs
 from agent.reading.outline import Look
 from agent.reading.prose import is_marker, normal
@@ -32,21 +33,18 @@ def read_table(element: HtmlElement, look: Look) -> Table | list[str] | None:
     texts = [[cell.text for cell in row if cell.text] for row in filled]
     if _lays_out(element):
         return None
-    if len(filled) <= 1 or all(
-        len(row) == 1 or (len(row) == 2 and is_marker(row[0])) for row in texts
-    ):
+    if len(filled) <= 1 or all(len(row) == 1 or (len(row) == 2 and is_marker(row[0])) for row in texts):
         return [normal(" ".join(row)) for row in texts]
     caption = next((normal(_text(part, look)) for part in element.iter("caption")), "")
-    table = build_table(
-        filled, exact=True, header_rows=_declared_header(element), caption=caption
-    )
+    table = build_table(filled, exact=True, header_rows=_declared_header(element), caption=caption)
     return table or [normal(" ".join(row)) for row in texts]
 
 
 def _lays_out(element: HtmlElement) -> bool:
     """Whether some cell holds paragraphs rather than a value or a label."""
     return any(
-        sum(1 for part in cell.iter("p", "li", "h1", "h2", "h3", "h4")) > 3 and len(cell.text_content()) > 600
+        sum(1 for part in cell.iter("p", "li", "h1", "h2", "h3", "h4")) > 3
+        and len(cell.text_content()) > 600
         for cell in element.iter("td")
     )
 
@@ -110,5 +108,3 @@ def _cell(element: HtmlElement, look: Look, start: int, end: int) -> Cell:
 
 def _text(element: HtmlElement, look: Look) -> str:
     return "".join(run.text for run in runs(element, look))
-
-

@@ -159,9 +159,7 @@ def _may_head(passage: Passage) -> bool:
     )
 
 
-def _by_look(
-    passages: Sequence[Passage], known: dict[int, int], others: set[int]
-) -> dict[int, int]:
+def _by_look(passages: Sequence[Passage], known: dict[int, int], others: set[int]) -> dict[int, int]:
     """Levels of the passages that look like headings."""
     size, plain = _body(passages)
     ranks = {

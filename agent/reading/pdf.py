@@ -17,7 +17,7 @@ from agent.reading.cover import stated_date, stated_title
 from agent.reading.document import NoText, ParsedDocument, UnreadableDocument
 from agent.reading.furniture import furniture
 from agent.reading.outline import Look, Passage, outlined, without_breaks
-from agent.reading.pdf_lines import Line, page_lines
+from agent.reading.pdf_lines import Line, Segment, page_lines
 from agent.reading.pdf_tables import TableLines, tables_and_lines
 from agent.reading.prose import bulleted, is_marker, joined, normal
 
@@ -124,10 +124,7 @@ def _with_markers_joined(line: Line) -> Line:
     first, *rest = line.segments
     if not rest or not is_marker(first.text):
         return line
-    second = rest[0]
-    whole = type(first)(
-        f"{first.text} {second.text}", first.x0, second.x1, second.bold, second.italic
-    )
+    whole = Segment((*first.words, *rest[0].words))
     return Line((whole, *rest[1:]), line.y, line.height)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -18,19 +18,59 @@ from typing import Any
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
 _ITALIC_FLAG = 1 << 6  # ISO 32000-1, table 123
 _HYPHEN_AT_LINE_END = 0xFFFE  # what PDFium puts where a word is broken between two lines
+_SIGN_AND_NUMBER = re.compile(r"(?<!\S)([$€£¥]) (?=[\d(.—–-])")
 _SIGNS = frozenset({"$", "€", "£", "¥"})
 _WIDE_GAP = 0.85  # in heights of the line; a space is about a quarter, a justified one seldom a half
+
+
+@dataclass(slots=True)
+class Word:
+    """Characters without a space between them, and their box."""
+
+    text: str
+    x0: float
+    x1: float
+    bottom: float
+    top: float
+    bold: bool
+    italic: bool
+
+    @property
+    def middle(self) -> float:
+        return (self.bottom + self.top) / 2
+
+    @property
+    def height(self) -> float:
+        return self.top - self.bottom
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Words that follow each other without a wide gap."""
 
-    text: str
-    x0: float
-    x1: float
-    bold: bool
-    italic: bool
+    words: tuple[Word, ...]
+
+    @property
+    def text(self) -> str:
+        """The words with spaces between, none between a currency sign and its number."""
+        spaced = " ".join(word.text for word in self.words)
+        return _SIGN_AND_NUMBER.sub(r"\1", spaced)
+
+    @property
+    def x0(self) -> float:
+        return self.words[0].x0
+
+    @property
+    def x1(self) -> float:
+        return self.words[-1].x1
+
+    @property
+    def bold(self) -> bool:
+        return all(word.bold for word in self.words)
+
+    @property
+    def italic(self) -> bool:
+        return all(word.italic for word in self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +102,6 @@ class Line:
         return all(segment.italic for segment in self.segments)
 
 
-@dataclass(slots=True)
-class _Word:
-    text: str
-    x0: float
-    x1: float
-    bottom: float
-    top: float
-    bold: bool
-    italic: bool
-
-    @property
-    def middle(self) -> float:
-        return (self.bottom + self.top) / 2
-
-    @property
-    def height(self) -> float:
-        return self.top - self.bottom
-
-
 def page_lines(text_page: Any) -> list[Line]:
     """The lines of one PDFium text page, from top to bottom (by column, where it has two)."""
     strips = _strips(_words(text_page))
@@ -89,14 +110,14 @@ def page_lines(text_page: Any) -> list[Line]:
     return [_line(strip) for strip in strips]
 
 
-def _words(text_page: Any) -> Iterator[_Word | None]:
+def _words(text_page: Any) -> Iterator[Word | None]:
     """The words in stream order; None stands for the end of a line."""
     import pypdfium2.raw as pdfium
 
     raw = text_page.raw
     box = pdfium.FS_RECTF()
     font_of = _font_reader(raw)
-    word: _Word | None = None
+    word: Word | None = None
     for index in range(text_page.count_chars()):
         code: int = pdfium.FPDFText_GetUnicode(raw, index)
         if code in {0x20, 0xA0, 0x09, 0x0D, 0x0A, 0x00, 0x200B}:
@@ -117,7 +138,7 @@ def _words(text_page: Any) -> Iterator[_Word | None]:
             word.x1 = max(word.x1, box.right)
         else:
             bold, italic = font_of(index)
-            word = _Word(character, box.left, box.right, box.bottom, box.top, bold, italic)
+            word = Word(character, box.left, box.right, box.bottom, box.top, bold, italic)
         if code == _HYPHEN_AT_LINE_END:
             yield word
             yield None
@@ -140,9 +161,9 @@ def _font_reader(raw: Any) -> Callable[[int], tuple[bool, bool]]:
     return font_of
 
 
-def _strips(words: Iterator[_Word | None]) -> list[list[_Word]]:
+def _strips(words: Iterator[Word | None]) -> list[list[Word]]:
     """The words of one stretch of the content stream that lie on one baseline."""
-    strips: list[list[_Word]] = [[]]
+    strips: list[list[Word]] = [[]]
     for word in words:
         strip = strips[-1]
         if word is None:
@@ -154,7 +175,7 @@ def _strips(words: Iterator[_Word | None]) -> list[list[_Word]]:
     return [strip for strip in strips if strip]
 
 
-def _in_columns(strips: list[list[_Word]]) -> bool:
+def _in_columns(strips: list[list[Word]]) -> bool:
     """Whether prose runs in two columns, so that the stream's order has to be kept."""
     prose = [s for s in strips if len(s) >= 4 and sum(w.text[0].isalpha() for w in s) >= 3]
     beside = sum(
@@ -168,8 +189,8 @@ def _in_columns(strips: list[list[_Word]]) -> bool:
     return beside >= 8 and beside > len(prose) * 0.4
 
 
-def _by_baseline(strips: list[list[_Word]]) -> list[list[_Word]]:
-    rows: list[list[_Word]] = []
+def _by_baseline(strips: list[list[Word]]) -> list[list[Word]]:
+    rows: list[list[Word]] = []
     for strip in sorted(strips, key=lambda strip: (-strip[0].middle, strip[0].x0)):
         row = rows[-1] if rows else None
         if row and abs(row[0].middle - strip[0].middle) < min(row[0].height, strip[0].height) * 0.4:
@@ -179,38 +200,24 @@ def _by_baseline(strips: list[list[_Word]]) -> list[list[_Word]]:
     return [sorted(row, key=lambda word: word.x0) for row in rows]
 
 
-def _spoken(words: list[_Word]) -> str:
-    """The words with spaces between, none after a currency sign."""
-    return "".join(
-        word.text if word.text in _SIGNS else word.text + " " for word in words
-    ).strip()
-
-
-def _line(words: list[_Word]) -> Line:
+def _line(words: list[Word]) -> Line:
     heights: Counter[float] = Counter()
     for word in words:
         heights[round(word.height, 1)] += len(word.text)
     height = heights.most_common(1)[0][0]
-    segments: list[list[_Word]] = [[words[0]]]
+    segments = split_at_gaps(words, height * _WIDE_GAP)
+    return Line(tuple(Segment(tuple(part)) for part in segments), words[0].middle, height)
+
+
+def split_at_gaps(words: Sequence[Word], gap: float) -> list[list[Word]]:
+    """The words cut where more than ``gap`` lies between two, and before a currency sign."""
+    parts: list[list[Word]] = [[words[0]]]
     for last, word in pairwise(words):
-        gap = word.x0 - last.x1
+        apart = word.x0 - last.x1
         if last.text in _SIGNS:
-            segments[-1].append(word)  # however far the number is set from its sign
-        elif gap > height * _WIDE_GAP or (word.text in _SIGNS and gap > 0):
-            segments.append([word])
+            parts[-1].append(word)  # however far the number is set from its sign
+        elif apart > gap or (word.text in _SIGNS and apart > 0):
+            parts.append([word])
         else:
-            segments[-1].append(word)
-    return Line(
-        segments=tuple(
-            Segment(
-                _spoken(segment),
-                segment[0].x0,
-                segment[-1].x1,
-                all(word.bold for word in segment),
-                all(word.italic for word in segment),
-            )
-            for segment in segments
-        ),
-        y=words[0].middle,
-        height=height,
-    )
+            parts[-1].append(word)
+    return parts

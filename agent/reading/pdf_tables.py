@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent.reading.columns import Cell
 from agent.reading.document import Table
-from agent.reading.grid import Cell, build_table, is_unit, is_value
-from agent.reading.pdf_lines import Line
+from agent.reading.grid import build_table
+from agent.reading.pdf_lines import Line, Segment, split_at_gaps
+from agent.reading.quantities import is_unit, is_value
 
 _BETWEEN = 5  # lines of one segment that a table may hold in a row
+_HEADER_GAP = 0.5
 _NEAR = 2.2  # heights between two rows of one table's head
 
 
@@ -50,7 +53,14 @@ def tables_and_lines(lines: Sequence[Line]) -> list[Line | TableLines]:
 
 
 def _cells(line: Line) -> list[Cell]:
-    return [Cell(part.text, part.x0, part.x1, part.bold) for part in line.segments]
+    parts: Sequence[Segment] = line.segments
+    if not _has_values(line):  # names of columns stand closer together than numbers do
+        parts = [
+            Segment(tuple(words))
+            for part in parts
+            for words in split_at_gaps(part.words, line.height * _HEADER_GAP)
+        ]
+    return [Cell(part.text, part.x0, part.x1, part.bold) for part in parts]
 
 
 def _table_end(lines: Sequence[Line], start: int) -> int | None:
@@ -61,7 +71,11 @@ def _table_end(lines: Sequence[Line], start: int) -> int | None:
     has_values = _has_values(lines[start])
     while True:
         nxt = next(
-            (i for i in range(last + 1, min(last + 2 + _BETWEEN, len(lines))) if len(lines[i].segments) > 1),
+            (
+                i
+                for i in range(last + 1, min(last + 2 + _BETWEEN, len(lines)))
+                if len(lines[i].segments) > 1
+            ),
             None,
         )
         if nxt is None:

@@ -23,11 +23,12 @@ def joined(lines: Iterable[str]) -> str:
     """Lines of one paragraph as one line; no space between two CJK characters or after a hyphen."""
     whole = ""
     for line in lines:
-        if not whole or not line:
-            whole += line
-        elif _NO_SPACE.search(whole) and _CJK_FIRST.search(line):
-            whole += line
-        elif whole.endswith("-") and whole[-2:-1].isalnum() and line[0].isalnum():
+        if (
+            not whole
+            or not line
+            or (_NO_SPACE.search(whole) and _CJK_FIRST.search(line))
+            or (whole.endswith("-") and whole[-2:-1].isalnum() and line[0].isalnum())
+        ):
             whole += line
         else:
             whole += " " + line

@@ -26,7 +26,7 @@ def test_references() -> None:
     ("question", "query"),
     [
         ("What happened at that supplier's plant in 2025?", " Tolvang"),
-        ("For how long?", " Tolvang"),
+        ("For how long?", " Who makes them? Tolvang"),
         ("When was John Waite born?", ""),
         ("云浦工厂的年产能是多少？", ""),
         ("What was revenue in 2024?", ""),
