@@ -28,8 +28,11 @@ class Budget:
     barren: int = 2
 
 
-class BudgetExhausted(Exception):  # noqa: N818 - it ends the research, not the run: no error to a person
-    """Raised before or during a model call that the budget has no room for."""
+class BudgetExhausted(Exception):
+    """Raised before or during a model call that the budget has no room for.
+
+    It ends the research, not the run: no person sees it as an error.
+    """
 
 
 class Stop(threading.Event):

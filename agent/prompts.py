@@ -192,9 +192,10 @@ def distil(question: str, passages: Sequence[str]) -> str:
 def read(question: str) -> str:
     """Asks which passage answers and for the exact words that do (``lean``)."""
     return (
-        f"Answer from the evidence of this step: {question}\n"
+        f"Answer from the evidence above: {question}\n"
         "source: the number of the passage that says it; 0 if none does. "
-        "answer: the shortest exact answer, copied from that passage; empty if none.\n"
+        "answer: the exact words and numbers, copied from that passage, no more than needed, but every "
+        "value that is asked for, each with its name; empty if none.\n"
         '{"source":…,"answer":"…"}'
     )
 
@@ -235,8 +236,8 @@ def synthesise(question: str, missing: Sequence[str]) -> str:
         gaps = f" This was not found, so say plainly that it is missing: {listed}"
     return (
         f"Now answer the QUESTION: {question}\n"
-        "Use only the FINDINGs and the evidence. One to four short sentences with all names, numbers and "
-        "dates that were asked for; do not repeat the question. Put the number of the passage it comes from at "
-        "the end of every sentence, like [1]. If two passages disagree, use the one with the later "
+        "Use only the findings and the evidence. Write one to four short sentences with all names, numbers and "
+        "dates that were asked for; do not repeat the question. Put the number of the passage it comes "
+        "from at the end of every sentence, like [1]. If two passages disagree, use the one with the later "
         f"date.{gaps}"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
 from agent import events as ev
@@ -66,7 +66,7 @@ def run(
     reranker: Reranker | None,
     store: Store,
     cancel: threading.Event | None = None,
-) -> Iterator[ev.Event]:
+) -> Generator[ev.Event, None, None]:
     """Answer a question; the run is stored as it goes.
 
     The graph runs in a thread of its own, so that events, and a heartbeat at least every second, flow

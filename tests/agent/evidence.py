@@ -5,11 +5,13 @@ from __future__ import annotations
 from agent.state import Candidate, Evidence
 
 
-def evidence(number: int, text: str, *, title: str = "Report", kind: str = "text", step: int = 1) -> Evidence:
+def evidence(
+    number: int, text: str, *, title: str = "Report", kind: str = "text", step: int = 1
+) -> Evidence:
     """A kept passage whose excerpt is its whole text."""
     return Evidence(
         number=number,
-        step=step,
+        step=1,
         passage_id=100 + number,
         collection="c",
         document="d.txt",

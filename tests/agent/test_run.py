@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import pytest
 
@@ -13,23 +15,26 @@ from agent.budget import Budget
 from agent.prompts import NOT_FOUND
 from agent.run import EmptyLibrary, Request, UnusableQuestion, run
 from models.protocols import GenerationCancelled, Message
-from models.scripted import HashEmbedder, ScriptedChat
+from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
 from traces.library import EmbedderMismatch, Library, UnknownCollection
 from traces.runs import Runs
 from traces.store import Store
 
+E = TypeVar("E", bound=ev.Event)
+Ask = Callable[..., list[ev.Event]]
+
 QUESTION = "Who supplies Orlavane's ceramic bearings, and what halted that supplier's plant?"
-TWO_STEPS = {
+TWO_STEPS: dict[str, Any] = {
     "steps": ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
 }
-FIRST = {"source": 1, "answer": "Tolvang Ceramics"}
+FIRST: dict[str, Any] = {"source": 1, "answer": "Tolvang Ceramics"}
 WRITTEN = "Tolvang Ceramics supplies the bearings [1]. A fire at the Brevnes plant halted production [9]."
 
 
-def _number_of(word: str, answer: str) -> object:
+def _number_of(word: str, answer: str) -> Callable[[Sequence[Message]], Plain]:
     """A reply that names the passage in which ``word`` stands, as a model that reads would."""
 
-    def reply(messages: Sequence[Message]) -> dict[str, object]:
+    def reply(messages: Sequence[Message]) -> dict[str, Any]:
         lines = [
             line for line in messages[-1].content.splitlines() if word in line and line.startswith("[")
         ]
@@ -39,22 +44,27 @@ def _number_of(word: str, answer: str) -> object:
 
 
 @pytest.fixture
-def ask(library: Library, store: Store, embedder: HashEmbedder):
+def ask(library: Library, store: Store, embedder: HashEmbedder) -> Ask:
     """Run a request on scripted replies to the end; every reply must be used."""
 
-    def go(replies: list[object], request: Request | None = None, **changes: object) -> list[ev.Event]:
-        request = replace(request or Request(QUESTION), **changes)  # type: ignore[arg-type]
-        with ScriptedChat(replies) as chat:  # type: ignore[arg-type]
+    def go(replies: list[Scripted], request: Request | None = None, **changes: Any) -> list[ev.Event]:
+        request = replace(request or Request(QUESTION), **changes)
+        with ScriptedChat(replies) as chat:
             return list(run(request, chat=chat, embedder=embedder, reranker=None, store=store))
 
     return go
 
 
-def _only(events: list[ev.Event], kind: type[ev.Event]) -> list:
+def _end(events: list[ev.Event]) -> ev.RunFinished:
+    assert isinstance(events[-1], ev.RunFinished)
+    return events[-1]
+
+
+def _only(events: list[ev.Event], kind: type[E]) -> list[E]:
     return [event for event in events if isinstance(event, kind)]
 
 
-def test_a_two_step_plan_reaches_the_second_collection(ask, store: Store) -> None:
+def test_a_two_step_plan_reaches_the_second_collection(ask: Ask, store: Store) -> None:
     events = ask([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN])
     assert isinstance(events[0], ev.RunStarted)
     assert isinstance(events[-1], ev.RunFinished)
@@ -68,16 +78,16 @@ def test_a_two_step_plan_reaches_the_second_collection(ask, store: Store) -> Non
     (answered,) = _only(events, ev.Answered)
     assert {source["collection"] for source in answered.sources} == {"reports", "news"}
     assert not any(sentence["flagged"] for sentence in answered.sentences)
-    assert events[-1].status == "answered"
+    assert _end(events).status == "answered"
 
 
-def test_everything_is_stored_as_it_happened(ask, store: Store) -> None:
+def test_everything_is_stored_as_it_happened(ask: Ask, store: Store) -> None:
     events = ask([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN])
     runs = Runs(store)
     stored = runs.find("last")
     assert stored.status == "answered"
     assert stored.answer == _only(events, ev.Answered)[0].answer
-    assert stored.id == events[0].run_id
+    assert stored.id == _only(events, ev.RunStarted)[0].run_id
     replayed = [ev.from_stored(e.kind, e.payload) for e in runs.events(stored.id)]
     assert replayed == [e for e in events if e.stored]
     first, second = runs.decisions(stored.id)
@@ -88,23 +98,23 @@ def test_everything_is_stored_as_it_happened(ask, store: Store) -> None:
 
 
 def test_prompts_are_append_only(library: Library, store: Store, embedder: HashEmbedder) -> None:
-    replies = [TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]
-    with ScriptedChat(replies) as chat:  # type: ignore[arg-type]
+    replies: list[Scripted] = [TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]
+    with ScriptedChat(replies) as chat:
         list(run(Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store))
         prompts = [call.messages[-1].content for call in chat.calls]
     notebooks = [prompt.rsplit("\n\n", 1)[0] for prompt in prompts]
-    for earlier, later in zip(notebooks, notebooks[1:], strict=False):
+    for earlier, later in pairwise(notebooks):
         assert later.startswith(earlier)
 
 
-def test_nothing_found_is_said_and_nothing_is_written(ask, store: Store) -> None:
+def test_nothing_found_is_said_and_nothing_is_written(ask: Ask, store: Store) -> None:
     none = {"source": 0, "answer": ""}
     events = ask([{"steps": ["What is the list price?"]}, none, {"steps": []}])
     assert _only(events, ev.Answered)[0].answer == NOT_FOUND
-    assert (events[-1].status, Runs(store).find("last").status) == ("not_found", "not_found")
+    assert (_end(events).status, Runs(store).find("last").status) == ("not_found", "not_found")
 
 
-def test_revise_keeps_what_is_known_and_asks_anew_for_the_rest(ask) -> None:
+def test_revise_keeps_what_is_known_and_asks_anew_for_the_rest(ask: Ask) -> None:
     none = {"source": 0, "answer": ""}
     again = {"steps": ["Which event stopped the Brevnes plant?"]}
     events = ask([TWO_STEPS, FIRST, none, again, _number_of("fire", "A fire"), WRITTEN])
@@ -115,31 +125,31 @@ def test_revise_keeps_what_is_known_and_asks_anew_for_the_rest(ask) -> None:
     assert [n.note["found"] for n in _only(events, ev.Noted)] == [True, False, True]
 
 
-def test_an_answer_that_stands_in_no_passage_is_not_a_finding(ask) -> None:
+def test_an_answer_that_stands_in_no_passage_is_not_a_finding(ask: Ask) -> None:
     invented = {"source": 1, "answer": "Zanzibar Copper Holdings"}
     events = ask([{"steps": ["Who supplies Orlavane?"]}, invented, {"steps": []}])
-    assert events[-1].status == "not_found"
+    assert _end(events).status == "not_found"
 
 
 @pytest.mark.parametrize(
     "garbage", ["", "   \n\n\t ", "I cannot answer.", "[[[[", '["a", 1]', "<think>hm</think>"]
 )
-def test_a_plan_that_is_garbage_becomes_one_step_and_is_recorded_as_the_default(ask, garbage: str) -> None:
+def test_a_plan_that_is_garbage_becomes_one_step_recorded_as_the_default(ask: Ask, garbage: str) -> None:
     events = ask([garbage, garbage, FIRST, "Tolvang Ceramics supplies the bearings [1]."])
     (planned,) = _only(events, ev.Planned)
     assert planned.origin == "default"
     assert [s["question"] for s in planned.steps] == [QUESTION]
     assert _only(events, ev.Warned)
-    assert events[-1].status == "answered"
+    assert _end(events).status == "answered"
 
 
-def test_a_list_instead_of_an_object_is_understood(ask) -> None:
+def test_a_list_instead_of_an_object_is_understood(ask: Ask) -> None:
     listed = '["Who supplies Orlavane\'s ceramic bearings?"]'
     events = ask([listed, FIRST, "Tolvang Ceramics [1]."])
     assert _only(events, ev.Planned)[0].origin == "model"
 
 
-def test_a_plan_copied_from_the_examples_is_no_plan(ask) -> None:
+def test_a_plan_copied_from_the_examples_is_no_plan(ask: Ask) -> None:
     copied = {
         "steps": ["Which firm built the harbour bridge of Avelin?", "How large was the loss of #1 in 2019?"]
     }
@@ -150,7 +160,7 @@ def test_a_plan_copied_from_the_examples_is_no_plan(ask) -> None:
 # --- budgets ------------------------------------------------------------------------------------
 
 
-def test_the_step_budget_ends_the_loop_with_an_answer(ask) -> None:
+def test_the_step_budget_ends_the_loop_with_an_answer(ask: Ask) -> None:
     four = {
         "steps": [
             f"Who supplies Orlavane's ceramic bearings in {year}?" for year in (2021, 2022, 2023, 2024)
@@ -158,10 +168,10 @@ def test_the_step_budget_ends_the_loop_with_an_answer(ask) -> None:
     }
     events = ask([four, FIRST, FIRST, "Tolvang Ceramics [1]."], budget=Budget(steps=2))
     assert len(_only(events, ev.StepStarted)) == 2
-    assert events[-1].status == "answered"
+    assert _end(events).status == "answered"
 
 
-def test_two_steps_without_new_evidence_end_the_loop(ask) -> None:
+def test_two_steps_without_new_evidence_end_the_loop(ask: Ask) -> None:
     same = {
         "steps": [
             "Who supplies Orlavane's ceramic bearings?",
@@ -173,29 +183,29 @@ def test_two_steps_without_new_evidence_end_the_loop(ask) -> None:
     events = ask([same, FIRST, FIRST, FIRST, "Tolvang Ceramics [1]."])
     decided = _only(events, ev.Decided)
     assert decided[-1].source == "budget"
-    assert "no new evidence" in events[-1].stopped_because
+    assert "no new evidence" in _end(events).stopped_because
 
 
-def test_a_token_budget_too_small_for_a_plan_says_so_and_asks_nothing(ask) -> None:
+def test_a_token_budget_too_small_for_a_plan_says_so_and_asks_nothing(ask: Ask) -> None:
     events = ask([], budget=Budget(tokens=10))
-    assert events[-1].status == "not_found"
-    assert events[-1].stopped_because == "token budget"
+    assert _end(events).status == "not_found"
+    assert _end(events).stopped_because == "token budget"
 
 
 @pytest.mark.parametrize("tokens", range(200, 3200, 200))
 def test_no_run_exceeds_its_tokens_and_every_run_ends_in_order(
     tokens: int, library: Library, store: Store, embedder: HashEmbedder
 ) -> None:
-    replies = [TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]
+    replies: list[Scripted] = [TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]
 
-    def by_instruction(messages: Sequence[Message]) -> object:
+    def by_instruction(messages: Sequence[Message]) -> Plain:
         # Under a small budget the answer may be asked for before the second reading.
         if "Now answer the QUESTION" in messages[-1].content:
             return WRITTEN
         reply = replies[len(chat.calls) - 1]
         return reply(messages) if callable(reply) else reply
 
-    chat = ScriptedChat([by_instruction] * 4)  # type: ignore[list-item]
+    chat = ScriptedChat([by_instruction] * 4)
     request = Request(QUESTION, budget=Budget(tokens=tokens))
     events = list(run(request, chat=chat, embedder=embedder, reranker=None, store=store))
     end = events[-1]
@@ -206,12 +216,12 @@ def test_no_run_exceeds_its_tokens_and_every_run_ends_in_order(
         assert "Tolvang Ceramics" in _only(events, ev.Answered)[0].answer
 
 
-def test_no_time_left_ends_the_run_in_order(ask) -> None:
+def test_no_time_left_ends_the_run_in_order(ask: Ask) -> None:
     events = ask([], budget=Budget(seconds=0.0))
-    assert events[-1].stopped_because == "time budget"
+    assert _end(events).stopped_because == "time budget"
 
 
-def test_the_same_search_is_refused(ask) -> None:
+def test_the_same_search_is_refused(ask: Ask) -> None:
     twice = {"steps": ["Who supplies Orlavane's ceramic bearings?", "Who supplies #1?"]}
     echo = {"source": 1, "answer": "Orlavane's ceramic bearings"}
     events = ask([twice, echo, {"steps": []}, "Ceramic bearings [1]."])
@@ -222,7 +232,7 @@ def test_the_same_search_is_refused(ask) -> None:
 # --- the seed's profile and the judge -------------------------------------------------------------
 
 
-def test_the_seed_profile_asks_at_every_step(ask) -> None:
+def test_the_seed_profile_asks_at_every_step(ask: Ask) -> None:
     plan = {
         "steps": [
             {
@@ -257,7 +267,7 @@ def test_the_seed_profile_asks_at_every_step(ask) -> None:
     assert decided.probabilities["FINISH"] == pytest.approx(0.8 / 0.9)
 
 
-def test_the_judge_can_be_used_with_lean(ask) -> None:
+def test_the_judge_can_be_used_with_lean(ask: Ask) -> None:
     events = ask(
         [
             {"steps": ["Who supplies Orlavane's ceramic bearings?"]},
@@ -274,12 +284,12 @@ def test_the_judge_can_be_used_with_lean(ask) -> None:
 
 
 @pytest.mark.parametrize("question", ["", "   ", "?!", "why " * 12_500])
-def test_an_unusable_question_is_refused(ask, question: str) -> None:
+def test_an_unusable_question_is_refused(ask: Ask, question: str) -> None:
     with pytest.raises(UnusableQuestion):
         ask([], Request(question))
 
 
-def test_an_unknown_collection_is_refused(ask) -> None:
+def test_an_unknown_collection_is_refused(ask: Ask) -> None:
     with pytest.raises(UnknownCollection):
         ask([], collections=("nope",))
 
@@ -297,7 +307,7 @@ def test_another_embedder_than_the_librarys_is_refused(library: Library, store: 
     assert Runs(store).find("last").status == "failed"
 
 
-def test_a_failing_model_ends_the_run_as_failed(ask, store: Store) -> None:
+def test_a_failing_model_ends_the_run_as_failed(ask: Ask, store: Store) -> None:
     with pytest.raises(RuntimeError, match="engine"):
         ask([RuntimeError("engine")])
     assert Runs(store).find("last").status == "failed"
@@ -306,29 +316,30 @@ def test_a_failing_model_ends_the_run_as_failed(ask, store: Store) -> None:
 def test_cancelling(library: Library, store: Store, embedder: HashEmbedder) -> None:
     cancel = threading.Event()
 
-    def stops(_messages: Sequence[Message]) -> dict[str, object]:
+    def stops(_messages: Sequence[Message]) -> dict[str, Any]:
         cancel.set()
         return TWO_STEPS
 
     events: list[ev.Event] = []
-    with ScriptedChat([stops]) as chat, pytest.raises(GenerationCancelled):  # type: ignore[list-item]
-        for event in run(
+    with ScriptedChat([stops]) as chat:
+        stream = run(
             Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store, cancel=cancel
-        ):
-            events.append(event)  # noqa: PERF402 - kept although the run raises
-    assert isinstance(events[-1], ev.RunFinished)
+        )
+        with pytest.raises(GenerationCancelled):
+            events.extend(iter(lambda: next(stream), None))
+    assert _end(events).status == "cancelled"
     assert Runs(store).find("last").status == "cancelled"
 
 
 def test_leaving_early_stops_the_run(library: Library, store: Store, embedder: HashEmbedder) -> None:
     asked, gate = threading.Event(), threading.Event()
 
-    def waits(_messages: Sequence[Message]) -> dict[str, object]:
+    def waits(_messages: Sequence[Message]) -> dict[str, Any]:
         asked.set()
         gate.wait(10)
         return TWO_STEPS
 
-    with ScriptedChat([waits]) as chat:  # type: ignore[list-item] # a second call would fail the run
+    with ScriptedChat([waits]) as chat:
         stream = run(Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store)
         next(stream)
         asked.wait(10)

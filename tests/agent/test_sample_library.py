@@ -299,17 +299,11 @@ def test_balance_sheet_balances() -> None:
     def between(first: str, last: str) -> list[list[float]]:
         return [rows[n] for n in labels[labels.index(first) : labels.index(last)]]
 
-    assert_sum(
-        between("Cash and cash equivalents", "Total current assets"), rows["Total current assets"]
-    )
+    assert_sum(between("Cash and cash equivalents", "Total current assets"), rows["Total current assets"])
     assert_sum(between("Total current assets", "Total assets"), rows["Total assets"])
-    assert_sum(
-        between("Accounts payable", "Total current liabilities"), rows["Total current liabilities"]
-    )
+    assert_sum(between("Accounts payable", "Total current liabilities"), rows["Total current liabilities"])
     assert_sum(between("Total current liabilities", "Total liabilities"), rows["Total liabilities"])
-    assert_sum(
-        [rows["Total liabilities"], rows["Total stockholders’ equity"]], rows["Total assets"]
-    )
+    assert_sum([rows["Total liabilities"], rows["Total stockholders’ equity"]], rows["Total assets"])
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from agent.ingest import FileDone, FileFailed, ingest
 from models.catalogue import entry
-from models.local_embedder import LocalEmbedder, open_embedder
 from models.llama_cpp_chat import LlamaCppChat
+from models.local_embedder import LocalEmbedder, open_embedder
 from tests.conftest import DATA
 from traces import paths
 from traces.store import Store

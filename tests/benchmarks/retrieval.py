@@ -1,4 +1,4 @@
-"""Milliseconds of a hybrid search with a section filter on the NVIDIA filing, the query's vector included."""
+"""Milliseconds of a hybrid search with a section filter on the NVIDIA filing, embedding included."""
 
 from __future__ import annotations
 

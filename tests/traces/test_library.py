@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from traces.library import (
@@ -39,9 +40,10 @@ def _document(source: str, texts: list[str], collection: str = "c", section: str
     )
 
 
-def _unit(*rows: list[float]) -> np.ndarray:
+def _unit(*rows: list[float]) -> npt.NDArray[np.float32]:
     matrix = np.array(rows, dtype=np.float32)
-    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    unit: npt.NDArray[np.float32] = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    return unit
 
 
 @pytest.fixture
@@ -60,7 +62,7 @@ def test_putting_a_document_again_replaces_it(library: Library) -> None:
 
 def test_a_failure_while_storing_keeps_the_old_document(library: Library) -> None:
     library.put_document(_document("a", ["one"]), _unit([1, 0]), "e")
-    with pytest.raises(Exception, match="[Ll]ength|size|shape"):
+    with pytest.raises(Exception, match=r"[Ll]ength|size|shape"):
         library.put_document(_document("a", ["two", "three"]), _unit([1, 0]), "e")
     (document,) = library.documents()
     assert [p.text for p in library.document_passages(document.id)] == ["one"]
