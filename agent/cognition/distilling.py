@@ -88,8 +88,12 @@ class ExtractiveDistiller:
             start += len(parts.body)
             if len(own) == 0:
                 continue
-            most = self._most_rows if candidate["kind"] == "table" else self._most_sentences
-            result.append(Distilled(candidate, _excerpt(parts, own, most), float(own.max())))
+            excerpt = (
+                _rows(parts, own, self._most_rows, wanted)
+                if parts.table
+                else _sentences(parts, own, self._most_sentences)
+            )
+            result.append(Distilled(candidate, excerpt, float(own.max())))
         return result
 
 
@@ -148,19 +152,39 @@ def _units(candidate: Candidate) -> _Units:
     return _Units(tuple(head), tuple(lines[first_row + 1 :]) or tuple(head[-1:]), table=True)
 
 
-def _excerpt(parts: _Units, scores: np.ndarray, most: int) -> str:
-    enough = float(scores.max()) * (_NEAR_BEST_ROW if parts.table else _NEAR_BEST)
+def _best(scores: np.ndarray, most: int, near: float) -> list[int]:
+    """Positions of the best units, in reading order."""
+    enough = float(scores.max()) * near
     order = np.argsort(-scores, kind="stable")[:most]
-    kept = sorted(int(i) for i in order if scores[i] >= enough)
-    if parts.table:
-        rows = _with_headings(parts.body, kept)
-        return "\n".join([*(line for line in parts.head if line not in rows), *rows])
+    return sorted(int(i) for i in order if scores[i] >= enough)
+
+
+def _sentences(parts: _Units, scores: np.ndarray, most: int) -> str:
     pieces: list[str] = []
+    kept = _best(scores, most, _NEAR_BEST)
     for position, index in enumerate(kept):
         if position:
             pieces.append(" " if index == kept[position - 1] + 1 else _GAP)
         pieces.append(parts.body[index])
     return "".join(pieces)
+
+
+def _rows(parts: _Units, scores: np.ndarray, most: int, wanted: set[str]) -> str:
+    """Head and rows of a table: the rows whose label the question names, else the best ones.
+
+    A small reader that is asked for two segments and shown their total as well answers with the total.
+    """
+    named = [i for i, row in enumerate(parts.body) if _names(row, wanted)]
+    kept = named[:most] or _best(scores, most, _NEAR_BEST_ROW)
+    rows = _with_headings(parts.body, kept)
+    return "\n".join([*(line for line in parts.head if line not in rows), *rows])
+
+
+def _names(row: str, wanted: set[str]) -> bool:
+    """True if all terms of the row's label stand in the question."""
+    label, bar, _ = row.partition(" | ")
+    label_terms = set(terms(label)) if any(c.isalpha() for c in label) else set()
+    return bool(bar and label_terms) and label_terms <= wanted
 
 
 def _with_headings(rows: Sequence[str], kept: Sequence[int]) -> list[str]:

@@ -14,7 +14,7 @@ _ANSWER_ROOM = 700  # context tokens kept free for the instructions and answers 
 
 
 def distil(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads plan, position, step, candidates, evidence, notebook. Writes evidence, fresh, barren,
+    """Reads plan, position, step, query, candidates, evidence, notebook. Writes evidence, fresh, barren,
     notebook.
 
     A chunk gets its citation number the first time it is kept, and keeps it. An empty retrieval never
@@ -32,7 +32,7 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
             "notebook": [*state["notebook"], entry],
         }
     distilled = deps.cognition.distiller.distil(
-        deps.session, state["notebook"], question, state["candidates"]
+        deps.session, state["notebook"], state["query"], state["candidates"]
     )
     kept = distilled[: deps.kept]
     room = deps.session.room(state["notebook"], _ANSWER_ROOM)

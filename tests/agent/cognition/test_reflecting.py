@@ -1,0 +1,58 @@
+"""A finding stands in a passage, or it is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.budget import Budget
+from agent.cognition.reflecting import ExtractiveReflector, Finding, ModelReflector, QuotingReflector
+from agent.session import Session
+from models.scripted import Scripted, ScriptedChat
+from tests.agent.evidence import evidence
+
+_HELD = [
+    evidence(1, "It was cold. A fire halted production for seven weeks."),
+    evidence(2, "Segment revenue\nIn millions | 2024\nServices | 236.4", kind="table"),
+]
+
+
+def _reflect(reply: Scripted, reflector: QuotingReflector | ModelReflector) -> Finding:
+    with ScriptedChat([reply]) as chat:
+        return reflector.reflect(Session(chat, Budget(), lambda _event: None), [], "What?", _HELD)
+
+
+def test_the_sentence_is_the_passages_own() -> None:
+    finding = _reflect({"source": 1, "answer": "seven weeks"}, QuotingReflector())
+    assert finding.sentence == "A fire halted production for seven weeks."
+    assert (finding.answer, finding.cites, finding.found) == ("seven weeks", [1], True)
+
+
+def test_a_table_is_quoted_by_its_row() -> None:
+    assert _reflect({"source": 2, "answer": "236.4"}, QuotingReflector()).sentence == "Services | 236.4"
+
+
+def test_a_wrong_source_is_corrected() -> None:
+    assert _reflect({"source": 1, "answer": "236.4"}, QuotingReflector()).cites == [2]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"source": 0, "answer": "seven weeks"},
+        {"source": 1, "answer": ""},
+        {"source": 1, "answer": "Not found."},
+        {"source": 1, "answer": "Zanzibar Copper"},
+    ],
+)
+def test_what_is_no_finding(reply: Scripted) -> None:
+    assert not _reflect(reply, QuotingReflector()).found
+
+
+def test_the_seeds_reflector_writes_its_own_sentence() -> None:
+    reply = {"source": 1, "answer": "seven weeks", "sentence": "Production stood still for seven weeks."}
+    assert _reflect(reply, ModelReflector()).sentence == "Production stood still for seven weeks."
+
+
+def test_without_a_model_the_best_excerpt_is_the_finding(idle_session: Session) -> None:
+    finding = ExtractiveReflector().reflect(idle_session, [], "What?", _HELD)
+    assert finding.cites == [1]
