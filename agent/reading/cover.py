@@ -19,6 +19,7 @@ _DATES = re.compile(
 )
 _PERIOD = re.compile(r"(?:fiscal year|year|quarterly period|quarter|period)\s+ended:?\s", re.IGNORECASE)
 _FORM = re.compile(r"form\s+(?:10-[KQ]|20-F|8-K|40-F|6-K|S-1)(?:/A)?", re.IGNORECASE)
+_GENERATED = re.compile(r"[\w-]*\d{6,}[\w-]*|.*\.(?:docx?|pdf|html?|indd|tex)|Microsoft \w+ - .*")
 _REGISTRANT = "exact name of registrant"
 _FIRST = 60  # blocks of the first page or so
 _LONGEST_TITLE = 160

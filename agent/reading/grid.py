@@ -14,7 +14,7 @@ from dataclasses import replace
 from agent.reading.column_names import count_header_rows, name_columns
 from agent.reading.columns import Cell, Row, find_columns, place
 from agent.reading.document import Table
-from agent.reading.prose import is_marker
+from agent.reading.prose import is_marker, joined
 from agent.reading.quantities import CLOSING, CURRENCY, is_value, is_year
 
 
@@ -106,5 +106,5 @@ def _continues(above: Row, row: Row) -> bool:
 def _merged(upper: Row, lower: Row) -> Row:
     texts = dict(upper.texts)
     for column, text in lower.texts.items():
-        texts[column] = f"{texts[column]} {text}" if column in texts else text
+        texts[column] = joined([texts[column], text]) if column in texts else text
     return Row(texts, (*upper.cells, *lower.cells))

@@ -24,6 +24,7 @@ from agent.reading.html_style import (
     is_block,
     is_hidden,
     look_of,
+    runs,
 )
 from agent.reading.html_table import read_table
 from agent.reading.outline import Look, Passage, outlined, without_breaks
@@ -60,6 +61,13 @@ def fragment_blocks(html: str) -> list[Block]:
 
     root = lxml_html.fragment_fromstring(html, create_parent="div")
     return [Block("table", table=p.table) if p.table else Block("text", p.text) for p in _passages(root)]
+
+
+def fragment_text(html: str) -> str:
+    """The visible text of a piece of HTML."""
+    from lxml import html as lxml_html
+
+    return visible_text(lxml_html.fragment_fromstring(html, create_parent="div"))
 
 
 def visible_text(root: HtmlElement) -> str:
@@ -157,9 +165,8 @@ def _enter(walk: _Walk, element: HtmlElement, look: Look) -> bool:
     if element.tag == "table":
         read = read_table(element, look)
         if isinstance(read, list):
-            walk.passages.extend(
-                Passage(bulleted(row), _row_look(element, look), page=walk.page) for row in read
-            )
+            row_look = common_look(list(runs(element, look)))
+            walk.passages.extend(Passage(bulleted(row), row_look, page=walk.page) for row in read)
         elif read is not None:
             walk.passages.append(Passage("", page=walk.page, table=read))
         walk.page += breaks_page(element)[1] if read is not None else 0
@@ -182,12 +189,6 @@ def _leave(walk: _Walk, element: HtmlElement) -> None:
     walk.items -= element.tag == "li"
     walk.keep_lines -= element.tag == "pre"
     walk.page += breaks_page(element)[1]
-
-
-def _row_look(element: HtmlElement, look: Look) -> Look:
-    from agent.reading.html_style import runs
-
-    return common_look(list(runs(element, look)))
 
 
 def _without_furniture(passages: list[Passage]) -> list[Passage]:

@@ -58,12 +58,18 @@ class Passage:
     item: bool = False
 
 
-def outlined(passages: Sequence[Passage]) -> list[Block]:
-    """The passages as blocks, the headings among them found and given their levels."""
+def outlined(passages: Sequence[Passage], *, by_look: bool = True) -> list[Block]:
+    """The passages as blocks, the headings among them found and given their levels.
+
+    Args:
+        passages: What was read, in order.
+        by_look: Whether headings may be marked by their look alone. Where the format has headings of
+            its own and the document uses them, they decide.
+    """
     chosen, others = _structural(passages)
     native = {index: p.level for index, p in enumerate(passages) if p.level}
-    if len(native) >= 2:
-        deeper = 3 - min(native.values()) if chosen else 0
+    if not by_look or len(native) >= 2:
+        deeper = 3 - min(native.values()) if chosen and native else 0
         levels = {index: min(_DEEPEST, level + deeper) for index, level in native.items()} | chosen
     else:
         levels = _by_look(passages, chosen, others) | chosen

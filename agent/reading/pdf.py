@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from agent.reading.pdf_tables import TableLines, tables_and_lines
 from agent.reading.prose import bulleted, is_marker, joined, normal
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument
+    from pypdfium2 import PdfDocument, PdfTextPage
 
 _ONE_AT_A_TIME = threading.Lock()
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
@@ -38,20 +38,14 @@ def read_pdf(path: Path, data: bytes) -> ParsedDocument:
         UnreadableDocument: It is encrypted or damaged.
         NoText: No page holds text, as in a scan.
     """
-    import pypdfium2
-
-    with _ONE_AT_A_TIME:
-        try:
-            with closing(pypdfium2.PdfDocument(data)) as pdf:
-                declared = pdf.get_metadata_value("Title")
-                texts, pages = _content(pdf)
-        except pypdfium2.PdfiumError as error:
-            raise _unreadable(path.name, error) from error
+    with _opened(path.name, data) as pdf:
+        declared = pdf.get_metadata_value("Title")
+        texts, pages = _content(pdf)
     empty = sum(not text.strip() for text in texts)
     if empty == len(texts):
         raise NoText(
-            f"{path.name} has {len(texts)} page{'s' * (len(texts) != 1)} and no text: it is probably a scan.",
-            "Make its text readable with OCR (for instance `ocrmypdf in.pdf out.pdf`) and add the result.",
+            f"{path.name} has no text on any of its pages ({len(texts)}): it is probably a scan.",
+            "Make its text readable with OCR (such as `ocrmypdf in.pdf out.pdf`) and add the result.",
         )
     blocks = outlined(without_breaks(list(_passages(_without_furniture(pages)))))
     return ParsedDocument(
@@ -69,6 +63,28 @@ def read_pdf(path: Path, data: bytes) -> ParsedDocument:
     )
 
 
+def page_texts(name: str, data: bytes) -> list[str]:
+    """The text of each page, as PDFium gives it.
+
+    Raises:
+        UnreadableDocument: It is encrypted or damaged.
+    """
+    with _opened(name, data) as pdf:
+        return [_page_text(text_page) for text_page in _text_pages(pdf)]
+
+
+@contextmanager
+def _opened(name: str, data: bytes) -> Iterator[PdfDocument]:
+    import pypdfium2
+
+    with _ONE_AT_A_TIME:
+        try:
+            with closing(pypdfium2.PdfDocument(data)) as pdf:
+                yield pdf
+        except pypdfium2.PdfiumError as error:
+            raise _unreadable(name, error) from error
+
+
 def _unreadable(name: str, error: Any) -> UnreadableDocument:
     if getattr(error, "err_code", None) == _PASSWORD_ERROR:
         return UnreadableDocument(
@@ -84,12 +100,21 @@ def _unreadable(name: str, error: Any) -> UnreadableDocument:
 def _content(pdf: PdfDocument) -> tuple[list[str], list[list[Line]]]:
     texts: list[str] = []
     pages: list[list[Line]] = []
+    for text_page in _text_pages(pdf):
+        texts.append(_page_text(text_page))
+        pages.append(page_lines(text_page))
+    return texts, pages
+
+
+def _text_pages(pdf: PdfDocument) -> Iterator[PdfTextPage]:
     for number in range(len(pdf)):
         with closing(pdf[number]) as page, closing(page.get_textpage()) as text_page:
-            text = text_page.get_text_range(errors="replace")
-            texts.append(text.replace("\ufffe", "-").replace("\x02", "-").replace("\x00", ""))
-            pages.append(page_lines(text_page))
-    return texts, pages
+            yield text_page
+
+
+def _page_text(text_page: PdfTextPage) -> str:
+    text: str = text_page.get_text_range(errors="replace")
+    return text.replace("\ufffe", "-").replace("\x02", "-").replace("\x00", "")
 
 
 def _without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:

@@ -1,0 +1,111 @@
+"""Reading documents: a file in, its blocks in reading order and its visible text out.
+
+`read` is the one door. Each format has a module of its own, imported only when a file of that format
+is read; what they share is how tables are put together (`grid`), how headings are found (`outline`)
+and what is printed on every page (`furniture`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent.reading import media_types as kinds
+from agent.reading.document import (
+    Block,
+    Chunk,
+    NoText,
+    ParsedDocument,
+    Table,
+    UnreadableDocument,
+)
+
+SUFFIXES = frozenset(kinds.MEDIA_TYPES)
+MAX_BYTES = 100 * 1024 * 1024
+
+__all__ = [
+    "MAX_BYTES",
+    "SUFFIXES",
+    "Block",
+    "Chunk",
+    "NoText",
+    "ParsedDocument",
+    "Table",
+    "UnreadableDocument",
+    "read",
+]
+
+
+def read(path: Path, *, max_bytes: int = MAX_BYTES) -> ParsedDocument:
+    """Read the file at ``path`` as what it is; its name decides only what its bytes leave open.
+
+    Raises:
+        UnreadableDocument: It is missing, may not be opened, is empty, too large, binary, encrypted,
+            damaged or of a kind that cannot be read. Nothing that a parser raises gets past here.
+        NoText: It can be opened and holds no text, such as a scan.
+    """
+    data = _bytes(path, max_bytes)
+    media_type = kinds.media_type_of(path, data)
+    try:
+        document = _parsed(path, data, media_type)
+    except UnreadableDocument:
+        raise
+    except Exception as error:  # parsers raise whatever a damaged file makes them
+        raise UnreadableDocument(
+            f"{path.name} is damaged: reading it as {media_type} failed ({type(error).__name__}: {error}).",
+            "Open it in the program it comes from, save it again and add the new file.",
+        ) from error
+    if not any(block.text.strip() or block.table for block in document.blocks):
+        raise NoText(f"{path.name} holds no text.", "Check that it is the file you meant.")
+    return document
+
+
+def _bytes(path: Path, max_bytes: int) -> bytes:
+    try:
+        if path.is_dir():
+            raise UnreadableDocument(
+                f"{path} is a folder, not a file.", "Name the files in it, or add the folder as a whole."
+            )
+        size = path.stat().st_size
+        if size > max_bytes:
+            raise UnreadableDocument(
+                f"{path.name} is {size / 2**20:,.0f} MB; at most {max_bytes / 2**20:,.0f} MB are read.",
+                "Split it into smaller files, or raise the limit.",
+            )
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise UnreadableDocument(f"There is no file {path}.", "Check the name and the folder.") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableDocument(
+            f"{path} cannot be opened: {reason}.", "Check that you may read it and that it is a file."
+        ) from error
+    if not data.strip(b"\x00\t\n\r\f "):
+        raise UnreadableDocument(f"{path.name} is empty.", "Check that it is the file you meant.")
+    return data
+
+
+def _parsed(path: Path, data: bytes, media_type: str) -> ParsedDocument:
+    if media_type == kinds.PDF:
+        from agent.reading.docling_reader import read_with_docling
+        from agent.reading.pdf import read_pdf
+
+        return read_with_docling(path, data) or read_pdf(path, data)
+    if media_type == kinds.HTML:
+        from agent.reading.html import read_html
+
+        return read_html(path, data)
+    if media_type == kinds.DOCX:
+        from agent.reading.docx import read_docx
+
+        return read_docx(path, data)
+    if media_type == kinds.MARKDOWN:
+        from agent.reading.markdown import read_markdown
+
+        return read_markdown(path, data)
+    if media_type == kinds.CSV:
+        from agent.reading.delimited import read_delimited
+
+        return read_delimited(path, data)
+    from agent.reading.text import read_text
+
+    return read_text(path, data)

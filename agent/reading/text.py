@@ -1,0 +1,108 @@
+"""Plain text: paragraphs between blank lines, and what looks like a heading, a list or a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+
+from agent.reading.columns import Cell
+from agent.reading.cover import stated_date, stated_title
+from agent.reading.document import ParsedDocument, Table
+from agent.reading.encoding import decode
+from agent.reading.grid import build_table
+from agent.reading.outline import Look, Passage, outlined
+from agent.reading.prose import bulleted, joined, normal
+
+_UNDERLINE = re.compile(r"={3,}|-{3,}|~{3,}|\*{3,}")
+_RULE = re.compile(r"[\s\-=_+|.*~]+")
+_NUMBERED = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_].{0,80}")
+_CHAPTER = re.compile(r"第\s*[一二三四五六七八九十百零〇\d]{1,5}\s*(?P<kind>[编部篇章节節条])\s?.{0,40}")
+_ITEM = re.compile(r"\s*(?:[•●▪◦‣*+-]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
+_CELLS = re.compile(r"\S+(?: \S+)*")
+_CHARACTER = 6.0  # points; what measures a PDF's columns then measures these
+_WRAPPED = 45  # characters; shorter lines were broken for a reason
+
+
+def read_text(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as plain text."""
+    text = decode(data)
+    passages = list(_passages(text.replace("\f", "\n\n").expandtabs(8).split("\n")))
+    blocks = outlined(passages, by_look=False)
+    return ParsedDocument(
+        title=stated_title("", blocks, path),
+        media_type="text/plain",
+        blocks=tuple(blocks),
+        visible_text=text,
+        date=stated_date(blocks),
+    )
+
+
+def _passages(lines: Sequence[str]) -> Iterator[Passage]:
+    for filled, group in groupby(lines, key=lambda line: bool(line.strip())):
+        if not filled:
+            continue
+        paragraph = list(group)
+        if len(paragraph) >= 2 and _UNDERLINE.fullmatch(paragraph[1].strip()):
+            yield _heading(paragraph[0], 1 if paragraph[1].strip()[0] == "=" else 2)
+            paragraph = paragraph[2:]
+        elif level := _heading_level(paragraph):
+            yield _heading(paragraph[0], level)
+            continue
+        if table := _table(paragraph):
+            yield Passage("", table=table)
+        else:
+            yield from _prose(paragraph)
+
+
+def _heading(line: str, level: int) -> Passage:
+    return Passage(normal(line), Look(bold=True), level=level)
+
+
+def _heading_level(paragraph: Sequence[str]) -> int:
+    """How deep a heading the paragraph is, or 0: one short line, numbered or in capitals."""
+    line = paragraph[0].strip()
+    if len(paragraph) > 1 or len(line) > 100:
+        return 0
+    if match := _CHAPTER.fullmatch(line):
+        return 1 if match["kind"] in "编部篇章" else 2
+    if line.endswith((".", ",", ";", ":", "。", "，", "；", "：")):
+        return 0
+    if match := _NUMBERED.fullmatch(line):
+        return match["number"].count(".") + 2
+    return 2 if line.isupper() and len(line) > 3 and len(line.split()) <= 12 else 0
+
+
+def _table(lines: Sequence[str]) -> Table | None:
+    """The paragraph as a table, if most of its lines are cells with wide gaps between them."""
+    rows = [
+        [
+            Cell(match[0], match.start() * _CHARACTER, match.end() * _CHARACTER)
+            for match in _CELLS.finditer(line)
+        ]
+        for line in lines
+        if not _RULE.fullmatch(line)
+    ]
+    if len(rows) < 2 or sum(len(row) > 1 for row in rows) < 0.6 * len(rows):
+        return None
+    return build_table(rows, exact=False)
+
+
+def _prose(lines: Sequence[str]) -> Iterator[Passage]:
+    """Items one by one; wrapped lines as one paragraph; short lines, as of a poem, kept apart."""
+    parts: list[list[str]] = [[]]
+    for line in lines:
+        if _ITEM.match(line) and parts[-1]:
+            parts.append([])
+        if line.strip():
+            parts[-1].append(line)
+    for part in parts:
+        if not part:
+            continue
+        item = _ITEM.match(part[0]) is not None
+        if item or len(part) < 3 or median(len(line.strip()) for line in part) > _WRAPPED:
+            yield Passage(bulleted(joined(normal(line) for line in part)), item=item)
+        else:
+            yield Passage("\n".join(line.rstrip() for line in part))
