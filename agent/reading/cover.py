@@ -33,7 +33,8 @@ def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
         return declared[:_LONGEST_TITLE]
     headings = [block for block in blocks[:12] if block.kind == "heading"]
     if headings:
-        return min(headings, key=lambda block: block.level).text[:_LONGEST_TITLE]
+        first = headings[0] if headings[0] is blocks[0] else min(headings, key=lambda block: block.level)
+        return first.text[:_LONGEST_TITLE]
     return " ".join(path.stem.replace("_", " ").split()) or path.name
 
 

@@ -23,9 +23,8 @@ def read_delimited(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as a table; lines of one cell above it are text, and so is all of it if it is none."""
     text = decode(data)
     csv.field_size_limit(_LONGEST_CELL)
-    rows = [
-        [normal(cell) for cell in row] for row in csv.reader(io.StringIO(text), delimiter=_separator(text))
-    ]
+    table = csv.reader(io.StringIO(text), delimiter=_separator(text))
+    rows = [[normal(cell) for cell in row] for row in table]
     rows = [row for row in rows if any(row)]
     width = max((len(row) for row in rows), default=0)
     usual = Counter(sum(map(bool, row)) > 1 for row in rows).most_common(1)
@@ -44,7 +43,7 @@ def read_delimited(path: Path, data: bytes) -> ParsedDocument:
 
 
 def _table(rows: Sequence[Sequence[str]], width: int) -> Table:
-    even = [tuple([*row, *[""] * (width - len(row))]) for row in rows]
+    even = [(*row, *[""] * (width - len(row))) for row in rows]
     named = len(even) > 1 and not any(is_value(cell) for cell in even[0])
     return Table(header=(even[0],) if named else (), rows=tuple(even[1:] if named else even))
 

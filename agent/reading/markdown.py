@@ -113,8 +113,10 @@ def _spoken(token: Token) -> str:
             lines[-1] += child.content
         elif child.type == "image":
             lines[-1] += _spoken(child)
-        elif child.type in {"softbreak", "hardbreak"} or (
-            child.type == "html_inline" and child.content.lower().startswith("<br")
-        ):
+        elif child.type in {"softbreak", "hardbreak"} or _breaks_line(child):
             lines.append("")
     return normal(joined(line.strip() for line in lines if line.strip()))
+
+
+def _breaks_line(token: Token) -> bool:
+    return token.type == "html_inline" and token.content.lower().startswith("<br")

@@ -23,7 +23,7 @@ _CHAPTER = re.compile(r"第\s*[一二三四五六七八九十百零〇\d]{1,5}\s
 _ITEM = re.compile(r"\s*(?:[•●▪◦‣*+-]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
 _CELLS = re.compile(r"\S+(?: \S+)*")
 _CHARACTER = 6.0  # points; what measures a PDF's columns then measures these
-_WRAPPED = 45  # characters; shorter lines were broken for a reason
+_WRAPPED = 35  # characters; shorter lines were broken for a reason
 
 
 def read_text(path: Path, data: bytes) -> ParsedDocument:
@@ -102,7 +102,12 @@ def _prose(lines: Sequence[str]) -> Iterator[Passage]:
         if not part:
             continue
         item = _ITEM.match(part[0]) is not None
-        if item or len(part) < 3 or median(len(line.strip()) for line in part) > _WRAPPED:
+        if item or len(part) < 3 or _is_wrapped([len(line.strip()) for line in part]):
             yield Passage(bulleted(joined(normal(line) for line in part)), item=item)
         else:
             yield Passage("\n".join(line.rstrip() for line in part))
+
+
+def _is_wrapped(lengths: Sequence[int]) -> bool:
+    """Whether lines of these lengths were broken at a margin."""
+    return max(lengths) > _WRAPPED and median(lengths) > 0.7 * max(lengths)
