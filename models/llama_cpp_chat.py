@@ -98,8 +98,15 @@ class LlamaCppChat:
             ModelMissing: if there is no such file.
             ModelError: if the file is damaged, memory is too small or llama.cpp is not installed.
         """
+        self.loaded()
+
+    def loaded(self) -> tuple[Engine, ChatTemplate]:
+        """The model and its template, for a caller who builds on the tokens themselves.
+
+        Raises what `load` raises.
+        """
         with self._lock:
-            self._opened()
+            return self._opened()
 
     def count_tokens(self, text: str) -> int:
         """Tokens of ``text`` alone; loads the model if need be, and raises what `load` raises."""

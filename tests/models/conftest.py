@@ -1,0 +1,40 @@
+"""The real model, once a session, and a loopback Ollama server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from models.llama_cpp_chat import LlamaCppChat
+from tests.models.ollama_server import LoopbackOllama
+from traces import paths
+
+_FOLDER = "qwen2.5-coder-0.5b"
+_MODELS = paths.models_dir()  # read before any test moves the home
+
+
+@pytest.fixture(scope="session")
+def model_file() -> Path:
+    """The small GGUF file that the tests run against."""
+    found = sorted((_MODELS / _FOLDER).glob("*.gguf"))
+    if not found:
+        pytest.fail(f"no GGUF file in {_MODELS / _FOLDER}: fetch it with `deepthink models pull {_FOLDER}`")
+    return found[0]
+
+
+@pytest.fixture(scope="session")
+def real_chat(model_file: Path) -> Iterator[LlamaCppChat]:
+    """The small model, loaded; what it holds of earlier prompts differs from test to test."""
+    chat = LlamaCppChat(model_file, name="llama.cpp:test", context_tokens=4096)
+    chat.load()
+    yield chat
+    chat.close()
+
+
+@pytest.fixture
+def ollama() -> Iterator[LoopbackOllama]:
+    """A scripted server that speaks Ollama's API."""
+    with LoopbackOllama() as server:
+        yield server
