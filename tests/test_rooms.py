@@ -1,0 +1,25 @@
+"""The rooms keep their doors: what starts fast imports nothing heavy, and each room says what it owns."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+_HEAVY = ("torch", "transformers", "sentence_transformers", "langgraph", "llama_cpp", "duckdb", "textual", "trl")
+
+
+@pytest.mark.parametrize("room", ["traces", "models", "agent", "policy", "tui"])
+def test_each_room_says_what_it_owns_and_what_it_must_not_know(room: str) -> None:
+    text = importlib.import_module(room).__doc__ or ""
+    assert "Owns:" in text
+    assert "Must not" in text
+
+
+@pytest.mark.parametrize("module", ["agent.run", "agent.graph", "models.catalogue", "models.structured", "traces.library"])
+def test_importing_loads_nothing_heavy(module: str) -> None:
+    program = f"import {module}, sys; print([m for m in {_HEAVY!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
