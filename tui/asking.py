@@ -38,7 +38,7 @@ def ask(request: Request, settings: Settings, form: Form = "auto") -> int:
         embedder, reranker = open_embedder(settings), open_reranker(settings)
         outcome = Outcome()
         screen: Renderer = SilentRun() if form == "json" else renderer(plain=form == "plain")
-        warming = _warm_up(embedder)
+        warming: threading.Thread | None = None
         try:
             with screen, ctrl_c() as cancel:
                 events = run(
@@ -52,17 +52,20 @@ def ask(request: Request, settings: Settings, form: Form = "auto") -> int:
                 # A closed pipe must end the run before the model is closed under it.
                 with closing(cast(Generator[ev.Event], events)):
                     for event in events:
+                        if isinstance(event, ev.RunStarted):
+                            warming = _warm_up(embedder)
                         outcome.take(event)
                         screen.take(event)
         finally:
-            warming.join()
+            if warming is not None:
+                warming.join()  # an interpreter that ends in the middle of an import may crash
     if form == "json":
         sys.stdout.write(json.dumps(outcome.to_json(), ensure_ascii=False, indent=2) + "\n")
     return outcome.exit_code
 
 
 def _warm_up(embedder: Embedder) -> threading.Thread:
-    """Load the embedder while the language model loads and plans: its library takes seconds to import."""
+    """Load the embedder while the language model plans: its library takes seconds to import."""
 
     def load() -> None:
         try:

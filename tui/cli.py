@@ -26,7 +26,7 @@ class _InOrder(TyperGroup):
 app = typer.Typer(
     name="deepthink",
     cls=_InOrder,
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -58,6 +58,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def deepthink(
+    context: typer.Context,
     _version_wanted: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -70,6 +71,8 @@ def deepthink(
     Begin with `deepthink demo`, or with your own: `deepthink ingest FOLDER`, then `deepthink ask "…"`.
     """
     failures.debug(debug)
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def run(arguments: list[str]) -> int:

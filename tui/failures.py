@@ -40,7 +40,7 @@ _log = logging.getLogger("deepthink")
 class WrongUsage(DeepthinkError):
     """Raised when a command is given something it cannot work with."""
 
-    title = "That is not how it works"
+    title = "Usage"
     kind = "usage"
 
 

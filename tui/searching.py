@@ -13,6 +13,7 @@ from tui.assemble import open_embedder, open_store
 from tui.failures import DONE, NOT_FOUND, WrongUsage
 from tui.settings import load
 from tui.terminal import clean, console, one_line
+from tui.transcript import located
 
 _SHOWN = 320  # characters of a passage
 
@@ -60,6 +61,4 @@ def _sections(library: Library, scope: Scope, wanted: str) -> tuple[str, ...]:
 
 def _place(hit: Hit) -> str:
     passage = hit.passage
-    section = f" › {one_line(passage.section)}" if passage.section else ""
-    page = f", p. {passage.page}" if passage.page else ""
-    return f"{one_line(passage.title or passage.document)}{section}{page}"
+    return located(passage.title or passage.document, passage.section, passage.page)

@@ -39,7 +39,7 @@ _DESCRIBED = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 class BadSetting(DeepthinkError):
     """Raised when a setting is unknown or its value cannot be used, or the file cannot be read."""
 
-    title = "A setting cannot be used"
+    title = "Settings"
     kind = "usage"
 
 
@@ -102,7 +102,7 @@ class Settings(BaseModel):
         from agent.profiles import PROFILES
 
         if value not in PROFILES:
-            raise ValueError(f"choose one of {', '.join(PROFILES)}")
+            raise ValueError(f"it has to be one of {', '.join(PROFILES)}")
         return value
 
     @field_validator("decider")
@@ -114,7 +114,7 @@ class Settings(BaseModel):
             if value:
                 decider(value)
         except UnknownProfile as unknown:
-            raise ValueError(unknown.way_out.rstrip(".").lower()) from unknown
+            raise ValueError(unknown.way_out.rstrip(".").replace("Choose", "it has to be")) from unknown
         return value
 
     def run_budget(self) -> Budget:
@@ -219,7 +219,7 @@ def checked(key: str, text: str) -> object:
         settings = Settings.model_validate(_nested({key: text}))
     except ValidationError as error:
         reason = _reason(error.errors()[0])
-        raise BadSetting(f"{key} cannot be “{text}”: {reason}.", f"{key}: {keys()[key]}") from error
+        raise BadSetting(f"{key}: {reason}.", f"{key}: {keys()[key]}") from error
     return value_of(settings, key)
 
 
@@ -287,9 +287,26 @@ def _explained(error: ValidationError, flags: Mapping[str, object]) -> BadSettin
 
 
 def _reason(problem: Mapping[str, Any]) -> str:
-    message = str(problem["msg"]).removeprefix("Value error, ").rstrip(".")
-    text = message[:1].lower() + message[1:]
-    return f"{text} (not “{problem['input']}”)" if isinstance(problem["input"], str | int | float) else text
+    """What is wrong with a value, in words; pydantic's own where there are none for it here."""
+    limits = problem.get("ctx", {})
+    given = f", not “{problem['input']}”" if isinstance(problem["input"], str | int | float) else ""
+    words = {
+        "int_parsing": "it has to be a whole number",
+        "int_from_float": "it has to be a whole number",
+        "int_type": "it has to be a whole number",
+        "float_parsing": "it has to be a number",
+        "float_type": "it has to be a number",
+        "finite_number": "it has to be a finite number",
+        "string_type": "it has to be text",
+        "string_too_short": "it must not be empty",
+        "string_pattern_mismatch": "it has to be an address like http://127.0.0.1:11434",
+        "greater_than_equal": f"it has to be at least {limits.get('ge')}",
+        "greater_than": f"it has to be more than {limits.get('gt')}",
+        "less_than_equal": f"it has to be at most {limits.get('le')}",
+        "value_error": str(limits.get("error", "")),
+    }
+    text = words.get(str(problem["type"])) or str(problem["msg"])
+    return text + given
 
 
 def _suggestion(key: str) -> str:

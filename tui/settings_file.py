@@ -75,7 +75,7 @@ def _write(document: tomlkit.TOMLDocument) -> None:
         fresh = Path(name)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(tomlkit.dumps(document))
+                stream.write(tomlkit.dumps(document).rstrip("\n") + "\n")
                 stream.flush()
                 os.fsync(stream.fileno())
             fresh.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)

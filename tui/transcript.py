@@ -11,12 +11,13 @@ from typing import Literal
 
 from agent import events as ev
 from agent.state import Candidate, Evidence
+from traces.library import SECTION_SEPARATOR
 from tui.terminal import clean, duration, one_line
 
 Tone = Literal["opening", "part", "line", "warning", "answer", "sources", "closing"]
 
 _HITS = 3
-_GLIMPSE = 160  # characters of an excerpt while the run goes on; the sources show all of it
+_GLIMPSE = 100  # characters of an excerpt while the run goes on; the sources show all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +100,14 @@ class Transcript:
         cost = [
             f"{event.model_calls} model calls",
             f"{event.evaluated:,} tokens read, {event.reused:,} reused{share}, {event.generated:,} written",
-            f"run {self._run_id}",
         ]
-        items = [" · ".join(cost)]
+        items = [" · ".join(cost), f"run {self._run_id}"]
         if self._flagged:
             noun = "sentence is" if self._flagged == 1 else "sentences are"
             items.insert(
                 0, f"{self._flagged} {noun} not supported by the sources: check before relying on it"
             )
-        because = f": {one_line(event.stopped_because)}" if event.stopped_because != event.status else ""
+        because = f" ({one_line(event.stopped_because)})" if event.stopped_because != event.status else ""
         return Block("done", f"{ended} in {duration(event.seconds)}{because}", tuple(items), "closing")
 
 
@@ -123,10 +123,16 @@ def source(item: Evidence) -> Block:
 
 def place(item: Evidence | Candidate) -> str:
     """Title, section and page of a passage, in one line."""
-    title = one_line(item["title"] or item["document"])
-    section = one_line(item["section"])
-    page = f", p. {item['page']}" if item["page"] else ""
-    return f"{title}{f' › {section}' if section else ''}{page}"
+    return located(item["title"] or item["document"], item["section"], item["page"])
+
+
+def located(title: str, section: str, page: int | None) -> str:
+    """The same from its parts; a first heading that only repeats the title is left out."""
+    headings = [one_line(heading) for heading in section.split(SECTION_SEPARATOR) if heading.strip()]
+    if headings and headings[0].casefold() == one_line(title).casefold():
+        del headings[0]
+    path = SECTION_SEPARATOR.join([one_line(title), *headings])
+    return f"{path}, p. {page}" if page else path
 
 
 def _plan(event: ev.Planned) -> Block:
@@ -139,11 +145,10 @@ def _plan(event: ev.Planned) -> Block:
 
 
 def _search(event: ev.Searched) -> Block:
-    hits = [place(hit) for hit in event.hits[:_HITS]]
-    if len(event.hits) > _HITS:
-        hits.append(f"and {len(event.hits) - _HITS} more")
-    found = "" if event.hits else ": nothing found"
-    return Block("search", f"{one_line(event.query)} ({event.strategy}){found}", tuple(hits))
+    places = list(dict.fromkeys(place(hit) for hit in event.hits))
+    found = f"{len(event.hits)} passages" if event.hits else "nothing found"
+    items = [*places[:_HITS], *(["…"] if len(places) > _HITS else [])]
+    return Block("search", f"{one_line(event.query)} ({event.strategy}: {found})", tuple(items))
 
 
 def _kept(event: ev.EvidenceKept) -> Block:
