@@ -194,8 +194,7 @@ def read(question: str) -> str:
     return (
         f"Answer from the evidence above: {question}\n"
         "source: the number of the passage that says it; 0 if none does. "
-        "answer: the exact words and numbers, copied from that passage, no more than needed, but every "
-        "value that is asked for, each with its name; empty if none.\n"
+        "answer: the exact words or numbers, copied from that passage, at most 15 words; empty if none.\n"
         '{"source":…,"answer":"…"}'
     )
 

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from agent import prompts
+from agent.cognition import tables
 from agent.retrieval.terms import terms
 from agent.sentences import sentences
 from agent.session import Session
@@ -146,10 +147,8 @@ class _Units:
 def _units(candidate: Candidate) -> _Units:
     if candidate["kind"] != "table":
         return _Units((), tuple(sentences(candidate["text"])), table=False)
-    lines = [line for line in candidate["text"].splitlines() if line.strip()]
-    first_row = next((i for i, line in enumerate(lines) if " | " in line), 0)
-    head = lines[: first_row + 1]
-    return _Units(tuple(head), tuple(lines[first_row + 1 :]) or tuple(head[-1:]), table=True)
+    head, body = tables.parts(candidate["text"])
+    return _Units(tuple(head), tuple(body or head[-1:]), table=True)
 
 
 def _best(scores: np.ndarray, most: int, near: float) -> list[int]:
@@ -174,9 +173,9 @@ def _rows(parts: _Units, scores: np.ndarray, most: int, wanted: set[str]) -> str
 
     A small reader that is asked for two segments and shown their total as well answers with the total.
     """
-    named = [i for i, row in enumerate(parts.body) if _names(row, wanted)]
+    named = [i for i, row in enumerate(parts.body) if tables.names(row, wanted)]
     kept = named[:most] or _best(scores, most, _NEAR_BEST_ROW)
-    rows = _with_headings(parts.body, kept)
+    rows = tables.with_headings(parts.body, kept)
     return "\n".join([*(line for line in parts.head if line not in rows), *rows])
 
 
@@ -185,16 +184,6 @@ def _names(row: str, wanted: set[str]) -> bool:
     label, bar, _ = row.partition(" | ")
     label_terms = set(terms(label)) if any(c.isalpha() for c in label) else set()
     return bool(bar and label_terms) and label_terms <= wanted
-
-
-def _with_headings(rows: Sequence[str], kept: Sequence[int]) -> list[str]:
-    """The kept rows, each group under the heading row it stands below ("Year ended …:")."""
-    chosen = set(kept)
-    for index in kept:
-        above = next((i for i in range(index, -1, -1) if " | " not in rows[i]), None)
-        if above is not None:
-            chosen.add(above)
-    return [rows[i] for i in sorted(chosen)]
 
 
 def _stands_in(copied: str, text: str) -> bool:

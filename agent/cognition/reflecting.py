@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pydantic import BaseModel
 
 from agent import prompts
 from agent.cognition.support import best_source, support
+from agent.cognition.tables import named_rows
 from agent.retrieval.terms import terms
 from agent.sentences import sentences
 from agent.session import Session
@@ -21,13 +22,21 @@ _ENOUGH = 0.5  # share of a sentence's content that its passage must hold
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a step found. ``answer`` is the short form that later steps refer to."""
+    """What a step found.
+
+    Attributes:
+        found: Whether the evidence answers the step's question.
+        sentence: One factual sentence, or table rows.
+        answer: The short form that later steps refer to.
+        cites: Numbers of the passages it stands in.
+        origin: Who said so: the model, a repair, the default, or a rule that read a table.
+    """
 
     found: bool
     sentence: str
     answer: str
     cites: list[int]
-    origin: Origin
+    origin: Origin | Literal["rule"]
 
 
 NOTHING = Finding(found=False, sentence="", answer="", cites=[], origin="default")
@@ -41,9 +50,18 @@ class Reflector(Protocol):
         session: Session,
         notebook: Sequence[str],
         question: str,
+        query: str,
         evidence: Sequence[Evidence],
     ) -> Finding:
-        """The finding; ``evidence`` is this step's, never empty."""
+        """The finding.
+
+        Args:
+            session: The run's way to its model.
+            notebook: What the model reads first; the step's evidence is its last entry.
+            question: The step's question.
+            query: What was searched for: the question with what it points back to.
+            evidence: This step's, never empty.
+        """
         ...
 
 
@@ -67,16 +85,25 @@ class QuotingReflector:
         session: Session,
         notebook: Sequence[str],
         question: str,
+        query: str,
         evidence: Sequence[Evidence],
     ) -> Finding:
-        """The model's finding; not found if no passage of the step holds its answer."""
+        """The model's finding; not found if no passage of the step holds its answer.
+
+        Two or more rows of a table that the question names by their labels are read without the model:
+        a small one gives one value, or the total, where several are asked for.
+        """
+        for item in evidence:
+            rows = named_rows(item["excerpt"], query) if item["kind"] == "table" else []
+            if len(rows) >= 2:
+                return Finding(True, "; ".join(rows), "; ".join(rows), [item["number"]], "rule")
         result = session.ask(
             "reflect",
             notebook,
             prompts.read(question),
             _Reading,
             _Reading(source=0, answer=""),
-            96,
+            112,
         )
         answer = _plain(result.value.answer)
         source = _source(answer, result.value.source, evidence)
@@ -94,6 +121,7 @@ class ModelReflector:
         session: Session,
         notebook: Sequence[str],
         question: str,
+        query: str,
         evidence: Sequence[Evidence],
     ) -> Finding:
         """The model's finding; not found if no passage of the step supports it."""
@@ -121,6 +149,7 @@ class ExtractiveReflector:
         session: Session,
         notebook: Sequence[str],
         question: str,
+        query: str,
         evidence: Sequence[Evidence],
     ) -> Finding:
         """The excerpt of the best evidence, as it stands."""

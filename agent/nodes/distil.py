@@ -63,8 +63,10 @@ def _keep(state: RunState, deps: Deps, question: str, kept: list[Distilled]) -> 
         known = item.excerpt in held["excerpt"]
         shown.append((Evidence({**held, "excerpt": item.excerpt}), known))
         if not known:
-            longer = Evidence({**held, "excerpt": f"{held['excerpt']} … {item.excerpt}"})
-            evidence[held["number"] - 1] = longer
+            # Two cuts of a table do not join into one: from now on it is held whole.
+            table = held["kind"] == "table"
+            excerpt = held["text"] if table else f"{held['excerpt']} … {item.excerpt}"
+            evidence[held["number"] - 1] = Evidence({**held, "excerpt": excerpt})
     entry = prompts.evidence_entry(state["step"], question, shown)
     deps.session.emit(EvidenceKept(state["step"], fresh, again))
     deps.session.emit(NotebookGrew(entry))

@@ -12,7 +12,7 @@ from agent.state import Note, RunState
 
 
 def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads plan, position, step, candidates, evidence, notebook. Writes notes, notebook.
+    """Reads plan, position, step, query, candidates, evidence, notebook. Writes notes, notebook.
 
     A step without candidates is noted as not found without asking.
     """
@@ -21,7 +21,9 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     evidence = [item for item in state["evidence"] if item["passage_id"] in recalled]
     finding = NOTHING
     if evidence:
-        finding = deps.cognition.reflector.reflect(deps.session, state["notebook"], question, evidence)
+        finding = deps.cognition.reflector.reflect(
+            deps.session, state["notebook"], question, state["query"], evidence
+        )
     note = Note(
         step=state["step"],
         question=question,

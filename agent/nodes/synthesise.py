@@ -27,7 +27,9 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
         if notes or not evidence:
             deps.session.emit(Answered(NOT_FOUND, [], []))
             return {"answer": NOT_FOUND, "status": "not_found"}
-        best = ExtractiveReflector().reflect(deps.session, [], state["question"], evidence)
+        best = ExtractiveReflector().reflect(
+            deps.session, [], state["question"], state["question"], evidence
+        )
         notes = [
             Note(
                 step=1,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 from agent.retrieval.recall import Recall
-from tests.benchmarks.library import FILINGS, embedder, read_into
+from models.protocols import Embedder
+from tests.benchmarks import library as made
+from tests.benchmarks.library import FILINGS, read_into
 from tests.benchmarks.table import Row, Table
 from traces import paths
 from traces.library import Library, Scope
@@ -18,7 +20,7 @@ def measure() -> Table:
     """Pages found by the fused order, without a language model and without a reranker."""
     store = Store(paths.store_file())
     read = read_into(store, "filings", sorted(FILINGS.glob("*.pdf")))
-    found, misses = pages_found(store)
+    found, misses = pages_found(store, made.embedder())
     rows = [
         Row(f"{done.name}: {done.pages} pages, {done.chunks} chunks", f"{done.coverage:.1%} coverage")
         for done in read
@@ -28,10 +30,10 @@ def measure() -> Table:
     return Table("filings", "Real PDF filings", rows, [f"Missed: {', '.join(misses) or 'none'}."])
 
 
-def pages_found(store: Store) -> tuple[list[str], list[str]]:
+def pages_found(store: Store, embedder: Embedder) -> tuple[list[str], list[str]]:
     """Ids of the questions whose gold page was recalled within their document, and of the others."""
     library = Library(store)
-    recall = Recall(library, embedder())
+    recall = Recall(library, embedder)
     documents = {document.name: document.id for document in library.documents()}
     found: list[str] = []
     misses: list[str] = []

@@ -52,7 +52,9 @@ def test_nothing_in_nothing_out() -> None:
 
 
 def test_what_the_model_copies_is_kept_and_what_it_invents_is_not() -> None:
-    written = "(A) It buys ceramic bearings from Tolvang.\n(A) Tolvang belongs to Martians.\n(H) No such passage."
+    written = (
+        "(A) It buys ceramic bearings from Tolvang.\n(A) Tolvang belongs to Martians.\n(H) No such passage."
+    )
     with ScriptedChat([written]) as chat:
         session = Session(chat, Budget(), lambda _event: None)
         kept = ModelDistiller(_EXTRACTIVE).distil(session, [], "Who makes the bearings?", [_PROSE, _TABLE])

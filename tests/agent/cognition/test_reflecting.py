@@ -18,7 +18,7 @@ _HELD = [
 
 def _reflect(reply: Scripted, reflector: QuotingReflector | ModelReflector) -> Finding:
     with ScriptedChat([reply]) as chat:
-        return reflector.reflect(Session(chat, Budget(), lambda _event: None), [], "What?", _HELD)
+        return reflector.reflect(Session(chat, Budget(), lambda _event: None), [], "What?", "What?", _HELD)
 
 
 def test_the_sentence_is_the_passages_own() -> None:
@@ -54,5 +54,18 @@ def test_the_seeds_reflector_writes_its_own_sentence() -> None:
 
 
 def test_without_a_model_the_best_excerpt_is_the_finding(idle_session: Session) -> None:
-    finding = ExtractiveReflector().reflect(idle_session, [], "What?", _HELD)
+    finding = ExtractiveReflector().reflect(idle_session, [], "What?", "What?", _HELD)
     assert finding.cites == [1]
+
+
+def test_several_named_rows_are_read_without_the_model(idle_session: Session) -> None:
+    table = evidence(
+        3,
+        "In millions | 2024 | 2023\nServices | 236.4 | 214.9\nBuildings | 700.1 | \nTotal | 936.5 | 864.9",
+        kind="table",
+    )
+    finding = QuotingReflector().reflect(
+        idle_session, [], "What was each?", "What was each? Services and Buildings", [*_HELD, table]
+    )
+    assert finding.answer == "Services: 236.4 (2024), 214.9 (2023); Buildings: 700.1 (2024)"
+    assert (finding.cites, finding.origin) == ([3], "rule")
