@@ -1,7 +1,12 @@
 """Test doubles for whoever builds on deepthink: a scripted chat, and models that need no weights.
 
 `ScriptedChat` fails on a call it has no reply for *and* on a reply that was never asked for, so that a
-test which passes has seen exactly the calls it expects.
+test which passes has seen exactly the calls it expects::
+
+    with ScriptedChat([{"steps": ["Who?"]}, ("Write the answer", "Ann [1].")]) as chat:
+        ...  # the first call gets JSON; the second must be asked to "Write the answer"
+
+`HashEmbedder` and `OverlapReranker` find texts that share words, which is enough to test retrieval.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, TypeAlias
 
@@ -29,8 +34,9 @@ from models.protocols import (
     Vectors,
 )
 
-Plain: TypeAlias = str | Mapping[str, Any] | BaseModel | BaseException
-Scripted: TypeAlias = Plain | Callable[[Sequence[Message]], Plain]
+Plain: TypeAlias = str | Mapping[str, Any] | BaseModel | Reply | BaseException
+Made: TypeAlias = Plain | Callable[[Sequence[Message]], Plain]
+Scripted: TypeAlias = Made | tuple[str, Made]
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 
@@ -48,9 +54,10 @@ class ScriptedChat:
     """A chat model that gives the replies it was told to give, in order.
 
     Args:
-        replies: Each is a text; a mapping or pydantic object (given as JSON); an exception (raised);
-            or a function of the messages that returns one of these. For `choose`, a mapping of labels to
-            weights.
+        replies: Each is a text; a mapping or pydantic object (given as JSON); a `Reply`, for its
+            reasoning and finish reason; an exception (raised); or a function of the messages that
+            returns one of these. For `choose`, a mapping of labels to weights. In a pair with a text,
+            that text must occur in the last message of the call.
         context_tokens: What `ContextOverflow` is measured against.
 
     Use it as a context manager: leaving it without an error fails if replies are left over.
@@ -92,22 +99,21 @@ class ScriptedChat:
         """The next reply, streamed word by word.
 
         Raises:
-            AssertionError: no reply is left.
+            AssertionError: no reply is left, or the next one expects another message.
             ContextOverflow, GenerationCancelled: as a real model does.
         """
         self.calls.append(Call(tuple(messages), options))
         usage = self._read(messages, options.max_tokens, options.cancel)
         reply = self._next(messages)
-        if isinstance(reply, BaseModel):
-            reply = reply.model_dump_json()
-        text = reply if isinstance(reply, str) else json.dumps(reply)
+        told = reply if isinstance(reply, Reply) else Reply(_text(reply), Usage())
+        text = told.text
         pieces = re.findall(r"\S+\s*|\s+", text)
         for piece in pieces:
             if options.cancel is not None and options.cancel.is_set():
                 raise GenerationCancelled("The scripted answer was cancelled.")
             if options.on_text is not None:
                 options.on_text(piece)
-        return Reply(text, Usage(usage.evaluated, usage.reused, len(pieces)))
+        return replace(told, usage=Usage(usage.evaluated, usage.reused, len(pieces)))
 
     def choose(
         self,
@@ -115,12 +121,16 @@ class ScriptedChat:
         options: Sequence[str],
         cancel: threading.Event | None = None,
     ) -> Choice:
-        """The next reply, which must be a mapping of labels to weights."""
+        """The next reply, which must be a mapping of labels to weights.
+
+        Raises what `generate` raises, and AssertionError if the reply is no such mapping.
+        """
         self.calls.append(Call(tuple(messages), labels=tuple(options)))
         usage = self._read(messages, 1, cancel)
         reply = self._next(messages)
         if not isinstance(reply, Mapping):
-            raise AssertionError(f"a choice among {list(options)} was asked for; the script has {reply!r}")
+            wanted = f"a choice among {list(options)} was asked for"
+            raise AssertionError(f"{wanted}; the script has {reply!r}")  # noqa: TRY004
         weights = [float(reply.get(label, 0.0)) for label in options]
         total = sum(weights) or 1.0
         return Choice(tuple(weight / total for weight in weights), usage)
@@ -133,19 +143,22 @@ class ScriptedChat:
         if self._replies:
             raise AssertionError(f"{len(self._replies)} replies were never asked for: {self._replies!r}")
 
-    def _next(self, messages: Sequence[Message]) -> str | Mapping[str, Any] | BaseModel:
+    def _next(self, messages: Sequence[Message]) -> str | Mapping[str, Any] | BaseModel | Reply:
+        last = messages[-1].content
         if not self._replies:
-            raise AssertionError(f"an unexpected call: …{messages[-1].content[-400:]!r}")
+            raise AssertionError(f"an unexpected call: …{last[-400:]!r}")
         reply = self._replies.pop(0)
+        if isinstance(reply, tuple):
+            expected, reply = reply
+            if expected not in last:
+                raise AssertionError(f"the script expects {expected!r} in: …{last[-400:]!r}")
         if callable(reply) and not isinstance(reply, BaseModel | BaseException):
             reply = reply(messages)
         if isinstance(reply, BaseException):
             raise reply
         return reply
 
-    def _read(
-        self, messages: Sequence[Message], answer: int, cancel: threading.Event | None
-    ) -> Usage:
+    def _read(self, messages: Sequence[Message], answer: int, cancel: threading.Event | None) -> Usage:
         if cancel is not None and cancel.is_set():
             raise GenerationCancelled("The scripted call was cancelled.")
         tokens = _WORD.findall("\n".join(message.content for message in messages))
@@ -161,6 +174,12 @@ class ScriptedChat:
             reused += 1
         self._prefix = tokens
         return Usage(evaluated=len(tokens) - reused, reused=reused)
+
+
+def _text(reply: str | Mapping[str, Any] | BaseModel) -> str:
+    if isinstance(reply, BaseModel):
+        return reply.model_dump_json()
+    return reply if isinstance(reply, str) else json.dumps(reply)
 
 
 class HashEmbedder:

@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from models.protocols import Chat, ChatOptions, Message, Usage
+from models.protocols import Chat, ChatOptions, ContextOverflow, Message, Usage
 
 T = TypeVar("T", bound=BaseModel)
 Origin = Literal["model", "repaired", "default"]
@@ -31,8 +31,8 @@ class Structured(Generic[T]):
 def parse_json(text: str, shape: type[T]) -> T:
     """Read ``text`` as ``shape``, forgiving what small models do to JSON.
 
-    Code fences, prose around the object, an object wrapped in a one-element list and a list that was
-    returned as a JSON string are accepted; nothing is invented.
+    Code fences, prose around the object, an object wrapped in a one-element list, a bare list for the
+    only list field and a list that was returned as a JSON string are accepted; nothing is invented.
 
     Raises:
         ValueError: with a sentence a model can act on (`pydantic.ValidationError` is one).
@@ -40,43 +40,74 @@ def parse_json(text: str, shape: type[T]) -> T:
     stripped = _FENCE.sub("", text.strip()).strip()
     if not stripped:
         raise ValueError("the answer was empty")
+    lists = _list_fields(shape)
     data = _decode(stripped)
     if isinstance(data, str):
         data = _decode(data)
+    readings = [data]
     if isinstance(data, list) and len(data) == 1 and isinstance(data[0], dict):
-        data = data[0]
-    if isinstance(data, list):
-        # A bare list is taken for the only list field of the shape, if there is exactly one.
-        lists = [n for n, f in shape.model_json_schema()["properties"].items() if f.get("type") == "array"]
-        if len(lists) == 1:
-            data = {lists[0]: data}
-    if isinstance(data, dict):
-        data = {key: _unwrap(value) for key, value in data.items()}
-    return shape.model_validate(data)
-
-
-def _unwrap(value: Any) -> Any:
-    if isinstance(value, str) and value[:1] == "[" and value[-1:] == "]":
+        readings = [data[0]]
+    if isinstance(data, list) and len(lists) == 1:
+        readings.append({lists[0]: data})
+    problem: ValueError | None = None
+    for reading in readings:
         try:
-            return json.loads(value)
-        except json.JSONDecodeError:
-            return value
-    return value
+            return shape.model_validate(_unwrapped(reading, lists))
+        except ValueError as error:
+            problem = problem or error
+    assert problem is not None
+    raise problem
+
+
+def _list_fields(shape: type[BaseModel]) -> list[str]:
+    properties = shape.model_json_schema().get("properties", {})
+    return [name for name, field in properties.items() if field.get("type") == "array"]
+
+
+def _unwrapped(data: Any, lists: Sequence[str]) -> Any:
+    """The same object with the list fields that came as a JSON string turned into lists."""
+    if not isinstance(data, dict):
+        return data
+    unwrapped = dict(data)
+    for name in lists:
+        value = unwrapped.get(name)
+        if isinstance(value, str) and value.lstrip()[:1] == "[":
+            try:
+                unwrapped[name] = json.loads(value)
+            except (ValueError, RecursionError):
+                continue  # not a list after all: the shape's own error says so
+    return unwrapped
 
 
 def _decode(text: str) -> Any:
+    """The first JSON object in ``text``, else the first list; an object cut short is no object."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
         pass
+    except RecursionError:
+        raise ValueError("the answer was nested too deeply") from None
     decoder = json.JSONDecoder()
+    found: list[Any] = []
+    end = 0
     for start in (i for i, c in enumerate(text) if c in "{["):
+        if start < end:
+            continue  # inside a value that was already read
         try:
-            value, _ = decoder.raw_decode(text[start:])
-        except json.JSONDecodeError:
+            value, end = decoder.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            if text[start] == "{" and (error.pos >= len(text) or "Unterminated" in error.msg):
+                # What stands inside a cut object must not be taken for the object.
+                raise ValueError("the JSON object was cut off before its end") from None
             continue
-        return value
-    raise ValueError("the answer was not JSON")
+        except RecursionError:
+            raise ValueError("the answer was nested too deeply") from None
+        if isinstance(value, dict):
+            return value
+        found.append(value)
+    if not found:
+        raise ValueError("the answer was not JSON")
+    return found[0]
 
 
 def ask(
@@ -88,7 +119,8 @@ def ask(
 ) -> Structured[T]:
     """Ask for a ``shape``; repair at most once; fall back to ``default``, recorded as such.
 
-    Raises what `Chat.generate` raises; a bad *answer* never raises.
+    Raises what `Chat.generate` raises for the first prompt; a bad *answer* never raises, and neither does
+    a repair that does not fit the context.
     """
     options = replace(options, schema=shape.model_json_schema())
     reply = chat.generate(messages, options)
@@ -101,7 +133,11 @@ def ask(
         Message("assistant", reply.text[:2000]),
         Message("user", f"That could not be used: {first}. Answer again with only the JSON object."),
     ]
-    second = chat.generate(repair, options)
+    try:
+        second = chat.generate(repair, options)
+    except ContextOverflow:
+        # The first prompt fitted and this one, with the bad answer in it, does not.
+        return Structured(default, "default", reply.usage, first)
     usage = reply.usage + second.usage
     try:
         return Structured(parse_json(second.text, shape), "repaired", usage, first)

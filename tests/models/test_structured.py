@@ -1,0 +1,157 @@
+"""Structured answers: what is forgiven, what is repaired, what becomes the default."""
+
+from __future__ import annotations
+
+import threading
+from typing import Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from models.protocols import ChatOptions, ContextOverflow, GenerationCancelled, Message, ModelError
+from models.scripted import ScriptedChat
+from models.structured import ask, parse_json
+
+
+class Plan(BaseModel):
+    steps: list[str]
+
+
+class Verdict(BaseModel):
+    verdict: Literal["yes", "no"]
+    why: str = ""
+
+
+class Loose(BaseModel):
+    note: str = "nothing"
+    tags: list[str] = Field(default_factory=list)
+
+
+class Step(BaseModel):
+    query: str
+
+
+class Steps(BaseModel):
+    steps: list[Step]
+
+
+class Nothing(BaseModel):
+    pass
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"steps": ["a", "b"]}',
+        '```json\n{"steps": ["a", "b"]}\n```',
+        '```\n{"steps": ["a", "b"]}```',
+        'Here is the plan:\n{"steps": ["a", "b"]}\nGood luck!',
+        'Based on [1] and [2]: {"steps": ["a", "b"]}',
+        'In the set {x, y}: {"steps": ["a", "b"]}',
+        '[{"steps": ["a", "b"]}]',
+        '["a", "b"]',
+        '{"steps": "[\\"a\\", \\"b\\"]"}',
+        '"{\\"steps\\": [\\"a\\", \\"b\\"]}"',
+    ],
+)
+def test_forgives_what_small_models_do(text: str) -> None:
+    assert parse_json(text, Plan).steps == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "empty"),
+        ("```json\n```", "empty"),
+        ("I would search first.", "not JSON"),
+        ('{"steps": ["a", "b', "cut off"),
+        ('{"steps": ["a"], "more": {"x": 1', "cut off"),
+        ("[" * 5000, "nested too deeply"),
+        ('{"a": ' * 5000, "nested too deeply"),
+        ('{"steps": "a, b"}', "list"),
+        ('{"steps": "[a, b]"}', "list"),
+        ("3", "dictionary"),
+        ("null", "dictionary"),
+        ('{"plan": ["a"]}', "steps"),
+    ],
+)
+def test_refuses_what_is_not_the_shape(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        parse_json(text, Plan)
+
+
+def test_a_text_in_brackets_stays_a_text() -> None:
+    assert parse_json('{"verdict": "yes", "why": "[1]"}', Verdict).why == "[1]"
+
+
+def test_the_inside_of_a_cut_object_is_not_taken_for_the_object() -> None:
+    with pytest.raises(ValueError, match="cut off"):
+        parse_json('{"tags": [{"note": "inner"}, {"note": "oth', Loose)
+
+
+def test_a_list_of_one_object_is_the_object_or_the_list_whichever_fits() -> None:
+    assert parse_json('[{"steps": [{"query": "a"}]}]', Steps).steps == [Step(query="a")]
+    assert parse_json('[{"query": "a"}]', Steps).steps == [Step(query="a")]
+
+
+def test_a_shape_without_fields() -> None:
+    assert parse_json("{}", Nothing) == Nothing()
+
+
+def test_asks_once_where_the_answer_is_good() -> None:
+    with ScriptedChat([{"verdict": "no"}]) as chat:
+        answer = ask(chat, [Message("user", "Is it?")], Verdict, Verdict(verdict="yes"), ChatOptions())
+    assert (answer.value.verdict, answer.origin, answer.problem) == ("no", "model", "")
+    schema = chat.calls[0].options.schema
+    assert schema is not None
+    assert schema["properties"]["verdict"]["enum"] == ["yes", "no"]
+
+
+def test_repairs_once_with_the_error() -> None:
+    question = Message("user", "Is it?")
+    with ScriptedChat(["maybe", ("not JSON", {"verdict": "no"})]) as chat:
+        answer = ask(chat, [question], Verdict, Verdict(verdict="yes"), ChatOptions())
+    assert (answer.value.verdict, answer.origin) == ("no", "repaired")
+    assert "not JSON" in answer.problem
+    assert chat.calls[1].messages[:2] == (question, Message("assistant", "maybe"))
+    assert answer.usage.generated == 1 + 2  # both calls are on the bill
+
+
+def test_the_error_names_the_field() -> None:
+    with ScriptedChat([{"verdict": "perhaps"}, ("verdict: Input should be 'yes' or 'no'", "x")]) as chat:
+        ask(chat, [Message("user", "Is it?")], Verdict, Verdict(verdict="yes"), ChatOptions())
+
+
+def test_falls_back_to_a_default_that_says_so() -> None:
+    default = Verdict(verdict="yes")
+    with ScriptedChat(["maybe", "perhaps"]) as chat:
+        answer = ask(chat, [Message("user", "Is it?")], Verdict, default, ChatOptions())
+    assert answer.value is default
+    assert answer.origin == "default"
+    assert answer.problem
+
+
+def test_a_repair_that_does_not_fit_ends_in_the_default() -> None:
+    default = Verdict(verdict="yes")
+    with ScriptedChat(["maybe " * 60], context_tokens=100) as chat:
+        options = ChatOptions(max_tokens=64)
+        answer = ask(chat, [Message("user", "Is it?")], Verdict, default, options)
+    assert answer.value is default
+    assert answer.origin == "default"
+    assert "not JSON" in answer.problem
+    assert answer.usage.generated == 60
+
+
+def test_a_first_prompt_that_does_not_fit_is_the_callers_to_know() -> None:
+    default = Verdict(verdict="yes")
+    with ScriptedChat([], context_tokens=10) as chat, pytest.raises(ContextOverflow):
+        ask(chat, [Message("user", "word " * 20)], Verdict, default, ChatOptions(max_tokens=4))
+
+
+def test_failures_and_cancelling_are_not_answers() -> None:
+    default, cancel = Verdict(verdict="yes"), threading.Event()
+    cancel.set()
+    with ScriptedChat(["maybe", ModelError("It broke.")]) as chat, pytest.raises(ModelError):
+        ask(chat, [Message("user", "Is it?")], Verdict, default, ChatOptions())
+    with ScriptedChat([]) as chat, pytest.raises(GenerationCancelled):
+        ask(chat, [Message("user", "Is it?")], Verdict, default, ChatOptions(cancel=cancel))
