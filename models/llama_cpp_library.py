@@ -14,8 +14,10 @@ with a short spin; on an idle machine the two are equally fast.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
+import sys
 import threading
 from collections import deque
 from typing import Any
@@ -45,6 +47,7 @@ def load_library() -> Any:
             _callbacks.append(library.llama_log_callback(_receive))
             library.llama_log_set(_callbacks[0], None)
             library.llama_backend_init()
+            atexit.register(_close_leftovers)
     return library
 
 
@@ -59,6 +62,15 @@ def _imported() -> Any:
         if not given:
             del os.environ["GOMP_SPINCOUNT"]
     return library
+
+
+def _close_leftovers() -> None:
+    """The package opens two files when it is imported and leaves them open, which strict runs report."""
+    package = sys.modules.get("llama_cpp._utils")
+    for name in ("outnull_file", "errnull_file"):
+        file = getattr(package, name, None)
+        if file is not None:
+            file.close()
 
 
 def last_complaint() -> str:

@@ -97,6 +97,21 @@ class OllamaChat:
         """
         return min(self._requested, self.facts().trained_context or self._requested)
 
+    @property
+    def schema_thinking(self) -> bool:
+        """Whether the model thinks before an answer under a schema; what a probe found can be set."""
+        return self._schema_thinking
+
+    @schema_thinking.setter
+    def schema_thinking(self, wanted: bool) -> None:
+        self._schema_thinking = wanted
+
+    @property
+    def tokens_read(self) -> int | None:
+        """Prompt tokens of the last call by the server's own count, None if it did not tell."""
+        read = self._wire.last.get("prompt_eval_count")
+        return read if isinstance(read, int) else None
+
     def facts(self, cancel: threading.Event | None = None) -> ModelFacts:
         """What the server says about the model; asked once. Raises what `OllamaServer.facts` does."""
         if self._known is None:

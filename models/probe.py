@@ -1,0 +1,216 @@
+"""Finds out what a model really does, once, and remembers it.
+
+What a model or its server claims and what it does differ: contexts are cut, schemas are dropped
+without a word when thinking is off. So each is tried and the answer checked on our side.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from filelock import FileLock
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from models.llama_cpp_chat import LlamaCppChat
+from models.ollama_api import full_name
+from models.ollama_chat import OllamaChat
+from models.protocols import Chat, ChatOptions, ContextOverflow, Message
+from traces import paths
+
+_log = logging.getLogger("deepthink.probe")
+
+_FILLER = "apple "  # one token in every vocabulary, for both of our bounds
+_SAMPLE = 400
+_COUNT = [Message("user", "Count from 1 to 60, with commas between the numbers.")]
+_WEATHER = [Message("user", "Tell me about the weather in spring. Do not use JSON.")]
+
+
+class _Colour(BaseModel):
+    colour: Literal["red", "green"]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """What was measured about one model on this machine.
+
+    Attributes:
+        name: The model, as `Chat.name`.
+        identity: Its digest, or its file's size and time: another file under the same name is another
+            model.
+        measured_at: When, in ISO 8601.
+        context_tokens: Tokens of context that are really granted.
+        schema: Whether an answer under a schema matches it with thinking off (or without a switch).
+        schema_thinking: The same with thinking on; None where the model has no such switch.
+        label_probabilities: Whether `Chat.choose` reads probabilities.
+        prefill: Prompt tokens computed per second.
+        generation: Tokens of answer per second.
+    """
+
+    name: str
+    identity: str
+    measured_at: str
+    context_tokens: int
+    schema: bool
+    schema_thinking: bool | None
+    label_probabilities: bool
+    prefill: float
+    generation: float
+
+
+def probe(
+    chat: Chat,
+    *,
+    cancel: threading.Event | None = None,
+    on_step: Callable[[str], None] | None = None,
+) -> ProbeResult:
+    """Measure ``chat``; takes some seconds, or as long as reading a full context takes.
+
+    An `OllamaChat` is left with thinking set as it honours schemas best.
+
+    Args:
+        chat: The model.
+        cancel: Ends the probe.
+        on_step: Told what is being tried.
+
+    Raises what `Chat.generate` raises.
+    """
+
+    def step(what: str) -> None:
+        if on_step is not None:
+            on_step(what)
+
+    step("loading the model")
+    chat.generate([Message("user", "Hello")], ChatOptions(max_tokens=1, cancel=cancel))
+    step("reading a prompt")
+    prompt = f"{secrets.token_hex(4)} {_FILLER * _SAMPLE}\nIs this about fruit? A: yes. B: no."
+    choice = chat.choose([Message("user", prompt)], ["A", "B"], cancel)
+    prefill = choice.usage.evaluated / max(choice.usage.seconds, 1e-6)
+    step("writing an answer")
+    usage = chat.generate(_COUNT, ChatOptions(max_tokens=64, cancel=cancel)).usage
+    writing = max(usage.seconds - usage.evaluated / max(prefill, 1e-6), 1e-6)
+    step("answering under a schema")
+    plain, thinking = _schemas(chat, cancel)
+    step("filling the context")
+    return ProbeResult(
+        name=chat.name,
+        identity=identity(chat),
+        measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        context_tokens=_granted(chat, cancel),
+        schema=plain,
+        schema_thinking=thinking,
+        label_probabilities=choice.measured,
+        prefill=round(prefill, 1),
+        generation=round(usage.generated / writing, 1),
+    )
+
+
+def identity(chat: Chat) -> str:
+    """What tells this model from another of the same name; empty where nothing does.
+
+    Raises what `OllamaServer.models` raises.
+    """
+    if isinstance(chat, LlamaCppChat):
+        state = chat.path.stat()
+        return f"{state.st_size}-{state.st_mtime_ns}"
+    if isinstance(chat, OllamaChat):
+        return chat.server.models().get(full_name(chat.model), "")
+    return ""
+
+
+def remember(result: ProbeResult) -> None:
+    """Keep ``result`` in the probes file, in place of what was known about the same name."""
+    file = paths.probes_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(file.with_suffix(".lock")):
+        known = _read(file)
+        known[result.name] = asdict(result)
+        fresh = file.with_suffix(f".{os.getpid()}.part")
+        fresh.write_text(json.dumps(known, indent=2, sort_keys=True), encoding="utf-8")
+        fresh.replace(file)
+
+
+def recall(name: str, identity: str | None = None) -> ProbeResult | None:
+    """What is known about the model ``name``; None if nothing, or if it was another file by then.
+
+    Args:
+        name: As `Chat.name`.
+        identity: As `identity` gives it; not compared if None.
+    """
+    entry = _read(paths.probes_file()).get(name)
+    if entry is None:
+        return None
+    try:
+        result = TypeAdapter(ProbeResult).validate_python(entry)
+    except ValidationError as unusable:
+        _log.warning("what is remembered about %s is not usable: %s", name, unusable)
+        return None
+    return result if identity is None or identity == result.identity else None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        known = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as damage:
+        _log.warning("%s is damaged and is written anew: %s", file, damage)
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _schemas(chat: Chat, cancel: threading.Event | None) -> tuple[bool, bool | None]:
+    """Whether a schema is honoured with thinking off and on; leaves the mode that works."""
+    if not isinstance(chat, OllamaChat) or not chat.facts(cancel).thinks:
+        return _honours_schema(chat, 64, cancel), None
+    chat.schema_thinking = False
+    plain = _honours_schema(chat, 64, cancel)
+    chat.schema_thinking = True
+    thinking = _honours_schema(chat, 1024, cancel)
+    chat.schema_thinking = thinking and not plain
+    return plain, thinking
+
+
+def _honours_schema(chat: Chat, tokens: int, cancel: threading.Event | None) -> bool:
+    options = ChatOptions(max_tokens=tokens, schema=_Colour.model_json_schema(), cancel=cancel)
+    try:
+        _Colour.model_validate_json(chat.generate(_WEATHER, options).text)
+    except ValidationError:
+        return False
+    return True
+
+
+def _granted(chat: Chat, cancel: threading.Event | None) -> int:
+    """The context that a prompt really has, however much was asked for."""
+    wanted = chat.context_tokens
+    if not isinstance(chat, OllamaChat):
+        return wanted
+    told = chat.server.loaded_context(chat.model, cancel)
+    if told is not None:
+        return min(told, wanted)
+    answer = 16
+    words = wanted - answer - 64
+    marker = secrets.token_hex(3)
+    messages = _marked(marker, max(words, 1))
+    try:
+        reply = chat.generate(messages, ChatOptions(max_tokens=answer, cancel=cancel))
+    except ContextOverflow:
+        return min(chat.tokens_read or 0, wanted)
+    if chat.tokens_read is None and marker not in reply.text:
+        _log.warning("%s neither counts tokens nor remembers the head of a long prompt", chat.name)
+        return wanted // 2
+    return wanted
+
+
+def _marked(marker: str, words: int) -> Sequence[Message]:
+    text = f"The code is {marker}.\n{_FILLER * words}\nWhat is the code? Answer with the code alone."
+    return [Message("user", text)]

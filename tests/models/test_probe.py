@@ -1,0 +1,142 @@
+"""What a probe finds, and how it is remembered."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from models.llama_cpp_chat import LlamaCppChat
+from models.ollama_chat import OllamaChat
+from models.probe import ProbeResult, identity, probe, recall, remember
+from models.protocols import GenerationCancelled
+from models.scripted import ScriptedChat
+from tests.models.ollama_server import LoopbackOllama, ScriptedBrain
+from traces import paths
+
+RESULT = ProbeResult("m", "sha-1", "2026-01-01T00:00:00+00:00", 8192, True, None, True, 80.0, 20.0)
+GOOD, BAD = '{"colour": "red", "count": 3}', "Spring is mild."
+
+
+@pytest.fixture
+def chat(ollama: LoopbackOllama) -> Iterator[OllamaChat]:
+    """A chat on the scripted server."""
+    chat = OllamaChat("tiny", base_url=ollama.url, context_tokens=2048)
+    yield chat
+    chat.close()
+
+
+def test_a_healthy_server(ollama: LoopbackOllama, chat: OllamaChat) -> None:
+    ollama.brain = ScriptedBrain(["Hi", "A", "1, 2, 3", GOOD])
+    steps: list[str] = []
+    result = probe(chat, on_step=steps.append)
+    assert (result.name, result.context_tokens) == ("ollama:tiny", 2048)
+    assert (result.schema, result.schema_thinking) == (True, None)
+    assert result.label_probabilities
+    assert result.prefill > 0
+    assert result.generation > 0
+    assert result.identity == identity(chat) != ""
+    assert len(steps) == 5
+
+
+def test_a_server_that_grants_less_and_tells(ollama: LoopbackOllama, chat: OllamaChat) -> None:
+    ollama.brain = ScriptedBrain(["Hi", "A", "1, 2, 3", GOOD])
+    ollama.behaviour.grants_at_most = 1024
+    assert probe(chat).context_tokens == 1024
+
+
+def test_a_server_that_grants_less_and_does_not_tell(ollama: LoopbackOllama, chat: OllamaChat) -> None:
+    ollama.brain = ScriptedBrain(["Hi", "A", "1, 2, 3", GOOD, "What?"])
+    ollama.behaviour.tells_loaded_context = False
+    ollama.behaviour.grants_at_most = 1024
+    assert probe(chat).context_tokens == 1024
+    ollama.behaviour.grants_at_most = None
+    ollama.brain = ScriptedBrain(["Hi", "A", "1, 2, 3", GOOD, "What?"])
+    assert probe(chat).context_tokens == 2048
+
+
+def test_a_server_without_probabilities_that_ignores_the_schema(
+    ollama: LoopbackOllama, chat: OllamaChat
+) -> None:
+    ollama.brain = ScriptedBrain(["Hi", "A", '{"choice": "A"}', "1, 2, 3", BAD])
+    ollama.behaviour.gives_logprobs = False
+    result = probe(chat)
+    assert not result.label_probabilities
+    assert not result.schema
+
+
+@pytest.mark.parametrize(("plain", "thinking", "left"), [(GOOD, GOOD, False), (BAD, GOOD, True)])
+def test_the_mode_that_honours_a_schema_is_kept(
+    ollama: LoopbackOllama, chat: OllamaChat, plain: str, thinking: str, left: bool
+) -> None:
+    ollama.behaviour.thinks = True
+    ollama.brain = ScriptedBrain(["Hi", "A", "1, 2, 3", plain, thinking])
+    result = probe(chat)
+    assert (result.schema, result.schema_thinking) == (plain == GOOD, True)
+    assert chat.schema_thinking is left
+    assert [body.get("think") for body in ollama.asked("/api/chat")][-2:] == [False, True]
+
+
+def test_any_chat_can_be_probed_and_cancelled() -> None:
+    cancel = threading.Event()
+    with ScriptedChat(["Hi", {"A": 1}, "1, 2, 3", GOOD]) as scripted:
+        result = probe(scripted)
+    assert (result.identity, result.context_tokens, result.schema) == ("", 8192, True)
+    cancel.set()
+    with ScriptedChat([]) as scripted, pytest.raises(GenerationCancelled):
+        probe(scripted, cancel=cancel)
+
+
+def test_remembers() -> None:
+    assert recall("m") is None
+    remember(RESULT)
+    remember(replace(RESULT, name="other"))
+    assert recall("m") == recall("m", "sha-1") == RESULT
+    assert recall("m", "sha-2") is None
+    remember(replace(RESULT, identity="sha-2", context_tokens=4096))
+    again = recall("m", "sha-2")
+    assert again is not None
+    assert again.context_tokens == 4096
+    assert recall("other") is not None
+    assert [file.name for file in paths.probes_file().parent.glob("*.part")] == []
+
+
+@pytest.mark.parametrize("content", ["{broken", "[]", '{"m": {"name": "m"}}'])
+def test_a_damaged_memory_is_no_memory(content: str) -> None:
+    paths.probes_file().parent.mkdir(parents=True, exist_ok=True)
+    paths.probes_file().write_text(content, encoding="utf-8")
+    assert recall("m") is None
+    remember(RESULT)
+    assert recall("m") == RESULT
+
+
+def test_writers_do_not_overwrite_each_other() -> None:
+    results = [replace(RESULT, name=f"m{n}") for n in range(8)]
+    threads = [threading.Thread(target=remember, args=(result,)) for result in results]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(json.loads(paths.probes_file().read_text(encoding="utf-8"))) == [r.name for r in results]
+
+
+def test_a_file_is_known_by_its_size_and_time(tmp_path: Path) -> None:
+    file = tmp_path / "m.gguf"
+    file.write_bytes(b"one")
+    before = identity(LlamaCppChat(file, name="m"))
+    file.write_bytes(b"three")
+    assert identity(LlamaCppChat(file, name="m")) != before
+
+
+@pytest.mark.model
+def test_a_real_model(real_chat: LlamaCppChat) -> None:
+    result = probe(real_chat)
+    assert result.schema
+    assert result.label_probabilities
+    assert result.context_tokens == 4096
+    assert result.prefill > 0
+    assert result.generation > 0
