@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,13 +32,13 @@ def minilm() -> LocalEmbedder:
 @pytest.fixture(scope="module")
 def filings(
     data: Path, minilm: LocalEmbedder, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Store, dict[str, FileDone]]]:
+) -> tuple[Store, dict[str, FileDone]]:
     store = Store(tmp_path_factory.mktemp("filings") / "store.duckdb")
     done: dict[str, FileDone] = {}
     for event in ingest([data / "filings"], collection="filings", store=store, embedder=minilm):
         if isinstance(event, FileDone):
             done[event.name] = event
-    yield store, done
+    return store, done
 
 
 def test_nearly_all_text_of_every_filing_is_in_chunks(filings: tuple[Store, dict[str, FileDone]]) -> None:
@@ -85,7 +84,7 @@ def test_the_risk_factors_are_found_though_worded_otherwise(
     nvidia = next(d.id for d in library.documents() if d.name.startswith("nvda"))
     whole = Scope(documents=(nvidia,))
     (section,) = match_sections("the risk factors section (Item 1A)", library.sections(whole))
-    assert "Risk Factors" in section
+    assert "risk factors" in section.casefold()
     hits = Recall(library, minilm).search(
         "competition from other chip makers", "hybrid", [Scope(documents=(nvidia,), sections=(section,))], 5
     )

@@ -36,7 +36,10 @@ def test_match(wanted: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("According to the annual report's risk factors, who competes?", ["Part I › Item 1A. Risk Factors"]),
+        (
+            "According to the annual report's risk factors, who competes?",
+            ["Part I › Item 1A. Risk Factors"],
+        ),
         ("What does Item 7 say of revenue?", [_STORED[3]]),
         ("Who chairs the audit committee?", ["Audit Committee"]),
         ("What is the business about?", []),  # one common word names no section
