@@ -44,14 +44,13 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> ParsedDocument:
         NoText: It can be opened and holds no text, such as a scan.
     """
     data = _bytes(path, max_bytes)
-    media_type = kinds.media_type_of(path, data)
     try:
-        document = _parsed(path, data, media_type)
+        document = _parsed(path, data, kinds.media_type_of(path, data))
     except UnreadableDocument:
         raise
     except Exception as error:  # parsers raise whatever a damaged file makes them
         raise UnreadableDocument(
-            f"{path.name} is damaged: reading it as {media_type} failed ({type(error).__name__}: {error}).",
+            f"{path.name} is damaged and cannot be read ({type(error).__name__}: {error}).",
             "Open it in the program it comes from, save it again and add the new file.",
         ) from error
     if not any(block.text.strip() or block.table for block in document.blocks):

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import codecs
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from charset_normalizer import CharsetMatch
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -41,7 +45,13 @@ def _decoded(data: bytes) -> str:
 def _likeliest(data: bytes) -> str:
     from charset_normalizer import from_bytes
 
-    best = from_bytes(data[:_SAMPLE]).best()
-    if best is None or best.encoding in {"ascii", "utf_8"}:
+    matches = from_bytes(data[:_SAMPLE])
+    best = matches.best()
+    if best is None:
         return "cp1252"
-    return best.encoding
+    alike = {name for match in matches if match.chaos <= best.chaos for name in _names(match)}
+    return "cp1252" if alike & {"cp1252", "latin_1", "ascii", "utf_8"} else best.encoding
+
+
+def _names(match: CharsetMatch) -> list[str]:
+    return [match.encoding, *match.could_be_from_charset]

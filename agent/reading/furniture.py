@@ -10,6 +10,7 @@ _TOP = 4
 _BOTTOM = 3
 _PAGES = 3  # seen at the edge of this many pages, a line is furniture
 _NUMBER = re.compile(r"^\W*(\d{1,4})\b|\b(\d{1,4})\W*$")
+_ONLY_A_NUMBER = re.compile(r"\W*(?:page|p\.|seite|第)?\s*#\s*(?:页|頁)?\W*")
 _LONGEST = 120
 
 
@@ -17,7 +18,7 @@ def furniture(pages: Sequence[Sequence[str]]) -> set[tuple[int, int]]:
     """Positions (page, entry), both from 0, of the entries that a reader would not call text.
 
     A line that repeats at the edge of pages is kept where it first occurs, since it may be a heading
-    there; one that counts the pages goes everywhere. An empty entry stands for what must stay, such
+    there; one that counts the pages goes everywhere ("Exhibit 3" may do so by chance for a while). An empty entry stands for what must stay, such
     as a table.
     """
     repeats: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -36,9 +37,10 @@ def furniture(pages: Sequence[Sequence[str]]) -> set[tuple[int, int]]:
     for places in repeats.values():
         if len({page for page, _ in places}) >= _PAGES:
             found.update(place for place in places if place[0] != places[0][0])
-    for counted in numbers.values():
+    for pattern, counted in numbers.items():
+        fewest = _PAGES if _ONLY_A_NUMBER.fullmatch(pattern) else max(_PAGES + 2, len(pages) // 2)
         shifts = Counter(shift for _, _, shift in counted)
-        found.update((page, entry) for page, entry, shift in counted if shifts[shift] >= _PAGES)
+        found.update((page, entry) for page, entry, shift in counted if shifts[shift] >= fewest)
     return found
 
 

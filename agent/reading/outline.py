@@ -215,7 +215,7 @@ def _body(passages: Sequence[Passage]) -> tuple[float, bool]:
 def _stands_out(passage: Passage, size: float, plain: bool) -> bool:
     look, text = passage.look, passage.text
     words = len(text.split())
-    if look.size > size * 1.1 and words <= 25:
+    if look.size > size * 1.1 and words <= (12 if text.endswith(".") else 25):
         return True
     if look.size < size * 0.9 or words > 45:
         return False

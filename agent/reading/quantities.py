@@ -6,8 +6,10 @@ import re
 
 CURRENCY = re.compile(r"(?:[A-Z]{1,3})?[$€£¥₹]")
 CLOSING = re.compile(r"[)%\]]+|%\s*\)|pts\.?|bps")
+_CODE = r"(?:USD|EUR|GBP|JPY|CNY|RMB|CHF|CAD|AUD|HKD|INR|KRW)\s?"
 _VALUE = re.compile(
-    r"(?:[A-Z]{0,3}[$€£¥₹]|[A-Z]{3}\s)?[\s(\[<>~≈+\-−–]*(?:[A-Z]{0,3}[$€£¥₹])?\s*\.?\d(?:[\d,.'\s]*\d)?"
+    rf"(?:[A-Z]{{0,3}}[$€£¥₹]|{_CODE})?"
+    r"[\s(\[<>~≈+\-−–]*(?:[A-Z]{0,3}[$€£¥₹])?\s*\.?\d(?:[\d,.'\s]*\d)?"
     r"(?:[)%\]\s*†]|\([a-z\d]{1,3}\)|pts\.?|bps|bn|m|x|years?|million|billion)*|[—–\-−]+\s*%?|n/?a|nm",
     re.IGNORECASE,
 )

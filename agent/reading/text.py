@@ -45,16 +45,16 @@ def _passages(lines: Sequence[str]) -> Iterator[Passage]:
         if not filled:
             continue
         paragraph = list(group)
+        if table := _table(paragraph):
+            yield Passage("", table=table)
+            continue
         if len(paragraph) >= 2 and _UNDERLINE.fullmatch(paragraph[1].strip()):
             yield _heading(paragraph[0], 1 if paragraph[1].strip()[0] == "=" else 2)
             paragraph = paragraph[2:]
         elif level := _heading_level(paragraph):
             yield _heading(paragraph[0], level)
             continue
-        if table := _table(paragraph):
-            yield Passage("", table=table)
-        else:
-            yield from _prose(paragraph)
+        yield from _prose(paragraph)
 
 
 def _heading(line: str, level: int) -> Passage:

@@ -1,0 +1,84 @@
+"""Markdown: headings, lists, tables, code, HTML inside, front matter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent.chunking import chunk
+from agent.coverage import coverage, doubled_sentences
+from tests.agent.reading.parsed import parse, shape, tables
+
+PAGE = """---
+title: "Field Notes"
+date: 2024-03-02
+tags: [a, b]
+---
+# First
+
+Some *text* with `code`, a [link](http://example.org) and an ![image of a dog](dog.png).
+A line that goes on.
+
+- one
+- **two**
+  - nested
+1. first
+
+   its second paragraph
+2. second
+
+Setext heading
+--------------
+
+| Name | Amount |
+|------|-------:|
+| a    | 1,000  |
+| b    | ~~2~~ 3 |
+
+```python
+def f():
+    return 1
+```
+
+<table><tr><th>k</th><th>v</th></tr><tr><td>x</td><td>5</td></tr></table>
+
+> 引用的中文
+> 句子。
+"""
+
+
+def test_blocks(tmp_path: Path) -> None:
+    document = parse(tmp_path, "a.md", PAGE)
+    assert document.title == "Field Notes"
+    assert document.date == "2024-03-02"
+    assert shape(document) == [
+        ("heading", 1, "First"),
+        ("text", 0, "Some text with code, a link and an image of a dog. A line that goes on."),
+        ("text", 0, "• one"),
+        ("text", 0, "• two"),
+        ("text", 0, "• nested"),
+        ("text", 0, "1. first"),
+        ("text", 0, "its second paragraph"),
+        ("text", 0, "2. second"),
+        ("heading", 2, "Setext heading"),
+        ("table", 0, ""),
+        ("text", 0, "def f():\n    return 1"),
+        ("table", 0, ""),
+        ("text", 0, "引用的中文句子。"),
+    ]
+    first, second = tables(document)
+    assert first.header == (("Name", "Amount"),)
+    assert first.rows == (("a", "1,000"), ("b", "2 3"))
+    assert second.rows == (("x", "5"),)
+
+
+def test_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    document = parse(tmp_path, "a.md", PAGE)
+    chunks = chunk(document)
+    assert coverage(document, chunks) == 1.0
+    assert doubled_sentences(document, chunks) == []
+    assert "tags" not in document.visible_text
+
+
+def test_title_without_front_matter(tmp_path: Path) -> None:
+    assert parse(tmp_path, "a.md", "# The Title\n\ntext").title == "The Title"
+    assert parse(tmp_path, "my_file.md", "only text").title == "my file"

@@ -1,0 +1,124 @@
+"""Plain text and CSV: what is a heading, an item, a table; encodings and separators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.agent.reading.parsed import parse, shape, tables
+
+PAGE = """ANNUAL REPORT
+
+March 9, 2023
+
+1. Introduction
+
+This paragraph has been wrapped by hand
+at some column so that it reads well in
+a terminal window of the old kind.
+
+- item one
+  and its second line
+- item two
+
+1.1 Details
+
+Name           2023      2022
+-------------------------------
+Revenue       1,000       900
+Cost           (500)     (450)
+
+Section Two
+===========
+Text right under it.
+"""
+
+
+def test_text(tmp_path: Path) -> None:
+    document = parse(tmp_path, "a.txt", PAGE)
+    assert document.title == "ANNUAL REPORT"
+    assert document.date == "2023-03-09"
+    assert shape(document) == [
+        ("heading", 2, "ANNUAL REPORT"),
+        ("text", 0, "March 9, 2023"),
+        ("heading", 2, "1. Introduction"),
+        (
+            "text",
+            0,
+            "This paragraph has been wrapped by hand at some column so that it reads well in a terminal "
+            "window of the old kind.",
+        ),
+        ("text", 0, "- item one and its second line"),
+        ("text", 0, "- item two"),
+        ("heading", 3, "1.1 Details"),
+        ("table", 0, ""),
+        ("heading", 1, "Section Two"),
+        ("text", 0, "Text right under it."),
+    ]
+    (table,) = tables(document)
+    assert table.header == (("Name", "2023", "2022"),)
+    assert table.rows == (("Revenue", "1,000", "900"), ("Cost", "(500)", "(450)"))
+
+
+def test_chinese(tmp_path: Path) -> None:
+    text = "第一章 总则\n\n为了规范管理，\n制定本办法。\n\n第一条 适用范围\n\n本办法适用于本市。\n"
+    assert shape(parse(tmp_path, "a.txt", text)) == [
+        ("heading", 1, "第一章 总则"),
+        ("text", 0, "为了规范管理，制定本办法。"),
+        ("heading", 2, "第一条 适用范围"),
+        ("text", 0, "本办法适用于本市。"),
+    ]
+
+
+def test_short_lines_stay_apart(tmp_path: Path) -> None:
+    poem = "Roses are red,\nViolets are blue,\nLines such as these\nStay as they do."
+    assert shape(parse(tmp_path, "a.txt", poem)) == [("text", 0, poem)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_encodings(tmp_path: Path, encoding: str) -> None:
+    text = "Der Käufer zahlt für die Übergabe der Schlüssel eine Gebühr."
+    assert parse(tmp_path, "a.txt", text.encode(encoding)).blocks[0].text == text
+
+
+def test_chinese_encoding_is_guessed(tmp_path: Path) -> None:
+    text = "本公司的主要业务是研究、开发和销售半导体产品，并提供相关的技术服务。"
+    assert parse(tmp_path, "a.txt", text.encode("gb18030")).blocks[0].text == text
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_separators(tmp_path: Path, separator: str) -> None:
+    rows = [["name", "amount", "note"], ["A", "1.5", '"with, and; inside"'], ["B", "2", ""]]
+    document = parse(tmp_path, "a.csv", "\n".join(separator.join(row) for row in rows))
+    (table,) = tables(document)
+    assert document.media_type == "text/csv"
+    assert table.header == (("name", "amount", "note"),)
+    assert table.rows == (("A", "1.5", "with, and; inside"), ("B", "2", ""))
+
+
+def test_csv_with_lines_above_and_uneven_rows(tmp_path: Path) -> None:
+    document = parse(tmp_path, "a.csv", "Sales by month\n\nmonth,sum\nMay,1\nJune,2,late\n")
+    assert shape(document)[0] == ("text", 0, "Sales by month")
+    (table,) = tables(document)
+    assert table.header == (("month", "sum", ""),)
+    assert table.rows == (("May", "1", ""), ("June", "2", "late"))
+
+
+def test_csv_without_header(tmp_path: Path) -> None:
+    (table,) = tables(parse(tmp_path, "a.csv", "a,1\nb,2\n"))
+    assert table.header == ()
+    assert len(table.rows) == 2
+
+
+def test_csv_that_is_no_table(tmp_path: Path) -> None:
+    assert shape(parse(tmp_path, "a.csv", "just a line\nand another\n")) == [
+        ("text", 0, "just a line"),
+        ("text", 0, "and another"),
+    ]
+
+
+def test_japanese_csv(tmp_path: Path) -> None:
+    rows = "商品名,価格,在庫数\n赤いりんご,100,20\n緑のぶどう,250,13\n".encode("shift_jis")
+    (table,) = tables(parse(tmp_path, "a.csv", rows))
+    assert table.rows[0] == ("赤いりんご", "100", "20")
