@@ -93,7 +93,8 @@ def _sections(blocks: Sequence[Block]) -> Iterator[tuple[tuple[str, ...], list[B
     group: list[Block] = []
     for index, block in enumerate(blocks):
         if block.kind != "heading":
-            group.append(block)
+            if block.table is not None or block.text.strip():
+                group.append(block)
             continue
         if group:
             yield tuple(heading.text for heading in path), group

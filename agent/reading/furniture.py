@@ -18,8 +18,9 @@ def furniture(pages: Sequence[Sequence[str]]) -> set[tuple[int, int]]:
     """Positions (page, entry), both from 0, of the entries that a reader would not call text.
 
     A line that repeats at the edge of pages is kept where it first occurs, since it may be a heading
-    there; one that counts the pages goes everywhere ("Exhibit 3" may do so by chance for a while). An empty entry stands for what must stay, such
-    as a table.
+    there. One that counts the pages goes everywhere; since "Exhibit 3" may keep step with them for a
+    while, a number with words must do so on most pages. An empty entry stands for what must stay,
+    such as a table.
     """
     repeats: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     numbers: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)

@@ -95,9 +95,10 @@ def test_footnotes_come_at_the_end(tmp_path: Path) -> None:
     note = "<w:footnote w:id='1'><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote>"
     kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
     content_type = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
+    part = "PartName='/word/footnotes.xml'"
     added = {
-        "word/_rels/document.xml.rels": f"<Relationship Id='n1' Target='footnotes.xml' Type='{kind}'/></Rel",
-        "[Content_Types].xml": f"<Override PartName='/word/footnotes.xml' ContentType='{content_type}'/></Typ",
+        "word/_rels/document.xml.rels": f"<Relationship Id='n' Target='footnotes.xml' Type='{kind}'/></Rel",
+        "[Content_Types].xml": f"<Override {part} ContentType='{content_type}'/></Typ",
     }
     out = BytesIO()
     document = docx.Document()
