@@ -20,6 +20,9 @@ from models.protocols import Embedder
 _LETTERED = re.compile(r"^\s*[\[(]?([A-H])[\])][.:]?\s*(.+)$")
 _TERM_WEIGHT = 0.35  # of shared terms against cosine similarity, in a unit's score
 _NEAR_BEST = 0.75  # a further sentence is kept if it scores at least this share of its passage's best
+_NEAR_BEST_FIRST = (
+    0.4  # the best-ranked passage is read more fully: what answers may not repeat the question
+)
 _NEAR_BEST_ROW = 0.5  # rows are short and alike: "Graphics" scores low where "Computing" scores high
 _GAP = " … "
 
@@ -92,7 +95,7 @@ class ExtractiveDistiller:
             excerpt = (
                 _rows(parts, own, self._most_rows, wanted)
                 if parts.table
-                else _sentences(parts, own, self._most_sentences)
+                else _sentences(parts, own, self._most_sentences, first=not result)
             )
             result.append(Distilled(candidate, excerpt, float(own.max())))
         return result
@@ -158,9 +161,9 @@ def _best(scores: np.ndarray, most: int, near: float) -> list[int]:
     return sorted(int(i) for i in order if scores[i] >= enough)
 
 
-def _sentences(parts: _Units, scores: np.ndarray, most: int) -> str:
+def _sentences(parts: _Units, scores: np.ndarray, most: int, *, first: bool) -> str:
     pieces: list[str] = []
-    kept = _best(scores, most, _NEAR_BEST)
+    kept = _best(scores, 2 * most, _NEAR_BEST_FIRST) if first else _best(scores, most, _NEAR_BEST)
     for position, index in enumerate(kept):
         if position:
             pieces.append(" " if index == kept[position - 1] + 1 else _GAP)

@@ -18,7 +18,8 @@ _DATES = re.compile(
     re.IGNORECASE,
 )
 _PERIOD = re.compile(r"(?:fiscal year|year|quarterly period|quarter|period)\s+ended:?\s", re.IGNORECASE)
-_FORM = re.compile(r"form\s+(?:10-[KQ]|20-F|8-K|40-F|6-K|S-1)(?:/A)?", re.IGNORECASE)
+_FORM = re.compile(r"form\s+(?:10-[KQ]|20-F|8-K|40-F|6-K|S-1)(?:/A)?|annual report", re.IGNORECASE)
+_ISSUED = re.compile(r"\b(?:date:|dated|(?:filed|published|issued) on)\s+", re.IGNORECASE)
 _GENERATED = re.compile(r"[\w-]*\d{6,}[\w-]*|.*\.(?:docx?|pdf|html?|indd|tex)|Microsoft \w+ - .*")
 _REGISTRANT = "exact name of registrant"
 _FIRST = 60  # blocks of the first page or so
@@ -39,8 +40,14 @@ def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
 
 
 def stated_date(blocks: Sequence[Block]) -> str:
-    """The date the document gives itself, as ISO: the period it reports on, or a line that is a date."""
+    """The date the document gives itself, as ISO: when it was issued, else the period it reports on.
+
+    When it was issued comes first because it tells which of two documents on one period is the later.
+    """
     first = [block.text for block in blocks[:_FIRST] if block.text]
+    for text in first[:20]:
+        if (issued := _ISSUED.search(text)) and (match := _DATES.match(text, issued.end())):
+            return _iso(match)
     if any(_FORM.fullmatch(text) for text in first):
         for text in first:
             if (period := _PERIOD.search(text)) and (match := _DATES.match(text, period.end())):
