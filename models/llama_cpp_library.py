@@ -29,7 +29,7 @@ _LEVELS = {3: logging.INFO, 4: logging.INFO}
 _ERROR = 4
 _SHORT_SPIN = "1000"
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # llama.cpp may complain while it is being set up
 _complaints: deque[str] = deque(maxlen=8)
 _callbacks: list[Any] = []  # kept alive: C holds only a pointer
 
