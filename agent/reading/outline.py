@@ -23,6 +23,7 @@ _AFTER_ITEMS = re.compile(r"signatures?|exhibit\s+\(?\d{1,3}[.\d]*\)?.{0,12}", r
 _ENDS_WITH_PAGE = re.compile(r"(?:\.{2,}|\s)\s*\d{1,3}$")
 _FEWEST_ITEMS = 3  # fewer, and "Item 2" is a line in somebody's list
 _DEEPEST = 6
+_MOST_ALIKE = 2  # headings of one look above another; more, and they are the lines of a cover
 _Rank = tuple[float, bool, bool, bool, bool, int]
 
 
@@ -184,19 +185,40 @@ def _by_look(passages: Sequence[Passage], known: dict[int, int], others: set[int
             floor = known[index]
             above = []
             continue
-        after = ranks.get(index + 1)
-        if index + 1 in known or index + 1 == len(passages):
-            continue  # nothing under it: the line of a cover page, a date
         rank = ranks[index]
-        if after is not None and after <= rank:
-            if after < rank or ranks.get(index + 2) == rank or ranks.get(index - 1) == rank:
+        below = _alike_below(index, ranks)
+        after = index + below + 1
+        if after in known or after == len(passages) or ranks.get(after, rank) < rank:
+            continue  # nothing under it: the line of a cover page, a date
+        if below:
+            if _alike_above(index, ranks) + below > _MOST_ALIKE or not _names_group(passages[index]):
                 continue
-            rank = (*rank[:-1], -1)  # two alike in a row: the first stands above the second
+            rank = (*rank[:-1], -below)  # alike in a row: each stands above the next
         while above and above[-1][0] >= rank:
             above.pop()
         levels[index] = min(_DEEPEST, (above[-1][1] if above else floor) + 1)
         above.append((rank, levels[index]))
     return levels
+
+
+def _alike_below(index: int, ranks: dict[int, _Rank]) -> int:
+    """How many headings of the same look follow right below."""
+    count = 0
+    while ranks.get(index + count + 1) == ranks[index]:
+        count += 1
+    return count
+
+
+def _alike_above(index: int, ranks: dict[int, _Rank]) -> int:
+    count = 0
+    while ranks.get(index - count - 1) == ranks[index]:
+        count += 1
+    return count
+
+
+def _names_group(passage: Passage) -> bool:
+    """Whether the heading may stand above others: a few words, and no figures as in a headline."""
+    return len(passage.text.split()) <= 10 and not any(map(str.isdigit, passage.text))
 
 
 def _body(passages: Sequence[Passage]) -> tuple[float, bool]:

@@ -91,21 +91,31 @@ def test_headings_by_look(tmp_path: Path) -> None:
     ]
 
 
-def test_two_headings_alike_stand_one_above_the_other(tmp_path: Path) -> None:
+def test_headings_alike_in_a_row_stand_one_above_the_other(tmp_path: Path) -> None:
     text = f"<div>{'Words of text. ' * 30}</div>"
-    body = "".join(
+    body = bold("Segments") + "".join(
         f"{bold(first)}{bold('Overview')}{text}{bold('Results')}{text}"
         for first in ("Airplanes", "Services")
     )
     found = headings(parse(tmp_path, "a.html", page(body)))
     assert [(heading.level, heading.text) for heading in found] == [
-        (1, "Airplanes"),
-        (2, "Overview"),
-        (2, "Results"),
-        (1, "Services"),
-        (2, "Overview"),
-        (2, "Results"),
+        (1, "Segments"),
+        (2, "Airplanes"),
+        (3, "Overview"),
+        (3, "Results"),
+        (2, "Services"),
+        (3, "Overview"),
+        (3, "Results"),
     ]
+
+
+def test_headlines_in_a_row_are_text(tmp_path: Path) -> None:
+    text = f"<div>{'Words of text. ' * 30}</div>"
+    lines = [bold(line) for line in ("Sales of $3 Billion", "Profit Rose 15%", "Outlook Raised")]
+    document = parse(
+        tmp_path, "a.html", page(f"<div>{text}{''.join(lines)}{text}{bold('Later')}{text}</div>")
+    )
+    assert [heading.text for heading in headings(document)] == ["Outlook Raised", "Later"]
 
 
 def test_the_section_is_where_the_text_is(tmp_path: Path) -> None:
