@@ -51,7 +51,11 @@ def test_reading_and_answering_without_a_network(tmp_path: Path) -> None:
 
     def deepthink(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "tui", *arguments], env=environment, capture_output=True, text=True, check=False
+            [sys.executable, "-m", "tui", *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     probe = subprocess.run(

@@ -8,7 +8,16 @@ import sys
 
 import pytest
 
-_HEAVY = ("torch", "transformers", "sentence_transformers", "langgraph", "llama_cpp", "duckdb", "textual", "trl")
+_HEAVY = (
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "langgraph",
+    "llama_cpp",
+    "duckdb",
+    "textual",
+    "trl",
+)
 
 
 @pytest.mark.parametrize("room", ["traces", "models", "agent", "policy", "tui"])
@@ -18,7 +27,9 @@ def test_each_room_says_what_it_owns_and_what_it_must_not_know(room: str) -> Non
     assert "Must not" in text
 
 
-@pytest.mark.parametrize("module", ["agent.run", "agent.graph", "models.catalogue", "models.structured", "traces.library"])
+@pytest.mark.parametrize(
+    "module", ["agent.run", "agent.graph", "models.catalogue", "models.structured", "traces.library"]
+)
 def test_importing_loads_nothing_heavy(module: str) -> None:
     program = f"import {module}, sys; print([m for m in {_HEAVY!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -50,7 +50,9 @@ def test_the_installed_wheel_runs_from_another_folder(wheel: Path, tmp_path: Pat
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     # -P and PYTHONPATH put the unpacked wheel before this checkout, which stands beside no test here.
-    program = "import tui.cli, sys; print(tui.cli.__file__); sys.argv = ['deepthink', 'paths']; tui.cli.main()"
+    program = (
+        "import tui.cli, sys; print(tui.cli.__file__); sys.argv = ['deepthink', 'paths']; tui.cli.main()"
+    )
     environment = {**os.environ, "PYTHONPATH": str(site)}
     done = subprocess.run(
         [sys.executable, "-P", "-c", program],

@@ -14,10 +14,16 @@ SEPARATOR = " | "
 
 
 def names(row: str, wanted: Collection[str]) -> bool:
-    """True if all terms of the row's label stand among ``wanted``; a label of digits names nothing."""
+    """True if ``wanted`` names the row: all terms of its label, or most of them if they are several.
+
+    "Calder Bend" names ``Calder Bend, Ohio``; a label of digits only is named by nothing.
+    """
     label, bar, _ = row.partition(SEPARATOR)
     label_terms = set(terms(label)) if any(c.isalpha() for c in label) else set()
-    return bool(bar and label_terms) and label_terms.issubset(wanted)
+    held = len(label_terms.intersection(wanted))
+    return bool(bar and held) and (
+        held == len(label_terms) or (held >= 2 and held >= 0.6 * len(label_terms))
+    )
 
 
 def with_headings(rows: Sequence[str], kept: Sequence[int]) -> list[str]:
