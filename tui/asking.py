@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Generator
 from contextlib import closing
-from typing import Literal, cast
+from typing import Literal
 
 from agent import events as ev
 from agent.run import Request, run
@@ -50,7 +49,7 @@ def ask(request: Request, settings: Settings, form: Form = "auto") -> int:
                     cancel=cancel,
                 )
                 # A closed pipe must end the run before the model is closed under it.
-                with closing(cast(Generator[ev.Event], events)):
+                with closing(events):
                     for event in events:
                         if isinstance(event, ev.RunStarted):
                             warming = _warm_up(embedder)

@@ -42,7 +42,7 @@ def open_chat(settings: Settings) -> Chat:
 
         return OllamaChat(
             wanted.removeprefix(OLLAMA),
-            base_url=settings.ollama_url,
+            base_url=settings.ollama_url or None,
             context_tokens=settings.context_tokens,
         )
     from models.llama_cpp_chat import LlamaCppChat
@@ -67,7 +67,7 @@ def open_embedder(settings: Settings) -> Embedder:
     if wanted.startswith(OLLAMA):
         from models.ollama_embedder import OllamaEmbedder
 
-        return OllamaEmbedder(wanted.removeprefix(OLLAMA), base_url=settings.ollama_url)
+        return OllamaEmbedder(wanted.removeprefix(OLLAMA), base_url=settings.ollama_url or None)
     from models import local_embedder
 
     return local_embedder.open_embedder(model_folder(wanted, "embedder"))
@@ -152,7 +152,7 @@ def _of_role(name: str, role: CatalogueRole) -> ModelEntry:
     known = entry(name)
     if known.role != role:
         fitting = ", ".join(e.name for e in CATALOGUE if e.role == role) or "a folder on disk"
-        raise ModelMissing(f"{known.name} is no {_ROLE[role]} but {_ROLE[known.role]}.", f"Try {fitting}.")
+        raise ModelMissing(f"{known.name} is {_ROLE[known.role]}, not {_ROLE[role]}.", f"Choose {fitting}.")
     return known
 
 
@@ -160,7 +160,7 @@ def _is_path(wanted: str) -> bool:
     return "/" in wanted or "\\" in wanted or wanted.startswith("~") or wanted.lower().endswith(".gguf")
 
 
-_ROLE = {"chat": "language model", "embedder": "embedder", "reranker": "reranker"}
+_ROLE = {"chat": "a language model", "embedder": "an embedder", "reranker": "a reranker"}
 _CHOICE = """\
 Choose one:
   deepthink models pull                      the default (1.1 GB) with the embedder

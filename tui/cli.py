@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -70,7 +71,8 @@ def deepthink(
 
     Begin with `deepthink demo`, or with your own: `deepthink ingest FOLDER`, then `deepthink ask "…"`.
     """
-    failures.debug(debug)
+    if debug:
+        failures.debug()
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -86,7 +88,7 @@ def run(arguments: list[str]) -> int:
 
 def main() -> None:
     """Entry point of the console script."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show “›” shows ?
     sys.exit(run(sys.argv[1:]))

@@ -15,11 +15,13 @@ from typing import Final, Literal
 
 from rich.text import Text
 
+from models.ollama_wire import Patience
 from traces import paths
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.store import Store, StoreBusy
 from tui import assemble
+from tui.assemble import OLLAMA
 from tui.settings import BadSetting, Settings, load
 from tui.terminal import cells, columns, console, size
 
@@ -34,7 +36,7 @@ _NEEDED: Final = (
 ).split()
 _LITTLE_DISK: Final = 2_000_000_000
 _LITTLE_MEMORY: Final = 4_000_000_000
-_OLLAMA_SECONDS: Final = 1.5
+_SHORT: Final = Patience(connect=1.5, first_token=3.0, idle=3.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +138,14 @@ def _disk() -> Finding:
 
 
 def _language_model(settings: Settings) -> Finding:
-    if settings.model.startswith(assemble.OLLAMA):
-        return Finding("language model", "unknown", settings.model, "See Ollama below.")
+    if settings.model.startswith(OLLAMA):
+        return Finding("language model", "ok", f"{settings.model}, see Ollama below")
     return _located("language model", lambda: _described(*assemble.chat_file(settings.model)))
 
 
 def _embedder(settings: Settings) -> Finding:
-    if settings.embedder.startswith(assemble.OLLAMA):
-        return Finding("embedder", "unknown", settings.embedder, "See Ollama below.")
+    if settings.embedder.startswith(OLLAMA):
+        return Finding("embedder", "ok", f"{settings.embedder}, see Ollama below")
     return _located("embedder", lambda: str(assemble.model_folder(settings.embedder, "embedder")))
 
 
@@ -201,24 +203,25 @@ def _library() -> Finding:
 
 
 def _ollama(settings: Settings) -> Finding:
-    import httpx
+    from models.ollama_api import OllamaServer, full_name
 
-    wanted = [name for name in (settings.model, settings.embedder) if name.startswith(assemble.OLLAMA)]
-    url = settings.ollama_url
+    configured = (settings.model, settings.embedder)
+    wanted = [name.removeprefix(OLLAMA) for name in configured if name.startswith(OLLAMA)]
+    server = OllamaServer(settings.ollama_url or None, _SHORT)
     try:
-        # The person's proxy is for the world outside; a model server of one's own is not there.
-        with httpx.Client(timeout=_OLLAMA_SECONDS, trust_env=False) as client:
-            version = client.get(f"{url.rstrip('/')}/api/version").raise_for_status().json()["version"]
-    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+        version, there = server.version(), set(server.models())
+    except DeepthinkError as error:
         if wanted:
             return Finding(
-                "Ollama",
-                "fail",
-                f"{', '.join(wanted)} is set, and nothing answers at {url}",
-                "Start it (`ollama serve`), or correct it: `deepthink config set ollama_url URL`.",
+                "Ollama", "fail", f"{error.message} {', '.join(wanted)} needs it.", error.way_out
             )
-        return Finding("Ollama", "unknown", f"nothing answers at {url}; not needed")
-    return Finding("Ollama", "ok", f"version {version} at {url}")
+        return Finding("Ollama", "unknown", f"nothing answers at {server.url}; it is not needed")
+    missing = [name for name in wanted if full_name(name) not in there]
+    if missing:
+        return Finding(
+            "Ollama", "fail", f"version {version}, without {missing[0]}", f"`ollama pull {missing[0]}`"
+        )
+    return Finding("Ollama", "ok", f"version {version} at {server.url}, {len(there)} models")
 
 
 def _memory() -> Finding:

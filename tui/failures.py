@@ -14,7 +14,8 @@ import shutil
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from traces.errors import DeepthinkError, ErrorKind
@@ -34,6 +35,7 @@ EXIT_CODES: Final[dict[ErrorKind, int]] = {
 _DEBUG = "DEEPTHINK_DEBUG"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+_WRONG_PLACE = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
 _log = logging.getLogger("deepthink")
 
 
@@ -71,13 +73,21 @@ class Refused(DeepthinkError):
     kind = "input"
 
 
+class Unusable(DeepthinkError):
+    """Raised for any path that leads to nothing, or to a folder where a file is meant."""
+
+    title = "That path cannot be used"
+    kind = "input"
+
+
 def guarded(command: Callable[[], object]) -> int:
     """Run ``command`` and return the exit code, having told whatever went wrong.
 
     What ``command`` returns is the code if it is a number.
     """
     try:
-        returned = command()
+        with _libraries_silenced():
+            returned = command()
         sys.stdout.flush()  # here, where a closed pipe or a full disk is still told properly
     except SystemExit as leaving:  # typer's own answer to a closed pipe
         _silence_stdout()
@@ -108,21 +118,39 @@ def report(error: DeepthinkError, about: str = "") -> None:
         _say(line, indent="  ")
 
 
-def debug(on: bool) -> None:
-    """With ``on``, tracebacks are shown and everything is logged; libraries are silent otherwise.
+def debug() -> None:
+    """Show tracebacks from here on, and log everything.
 
     The switch is an environment variable, so that it also works from outside.
     """
-    if on:
-        os.environ[_DEBUG] = "1"
+    os.environ[_DEBUG] = "1"
+    _log_everything()
+
+
+@contextmanager
+def _libraries_silenced() -> Iterator[None]:
+    """What libraries log and warn of goes to the log or nowhere, never over the screen."""
     root = logging.getLogger()
-    root.handlers = [logging.NullHandler()]  # without one, Python prints warnings over the screen
+    before, level = root.handlers[:], root.level
+    root.handlers = [logging.NullHandler()]  # without one, Python prints what is logged to stderr
     logging.captureWarnings(True)
     if os.environ.get(_DEBUG):
-        root.setLevel(logging.DEBUG)
-        handler = _file_handler()
-        if handler is not None:
-            root.handlers = [handler]
+        _log_everything()
+    try:
+        yield
+    finally:
+        for handler in root.handlers:
+            handler.close()
+        root.handlers = before
+        root.setLevel(level)
+        logging.captureWarnings(False)
+
+
+def _log_everything() -> None:
+    handler = _file_handler()
+    if handler is not None:
+        logging.getLogger().setLevel(logging.DEBUG)
+        logging.getLogger().addHandler(handler)
 
 
 def _told(error: BaseException) -> int:
@@ -165,6 +193,8 @@ def _foreseen(error: BaseException) -> DeepthinkError | None:
         )
     if error.errno in _FORBIDDEN:
         return Refused(f"{where}: {error.strerror}.", "Check who owns it and its permissions.")
+    if error.errno in _WRONG_PLACE and error.filename:
+        return Unusable(f"{where}: {error.strerror}.", "Check the path.")
     return None
 
 

@@ -75,8 +75,8 @@ class Settings(BaseModel):
     reranker: str = ""
     """What orders the passages: a catalogue name, a cross-encoder folder, or none; empty: one on disk."""
 
-    ollama_url: str = Field(default="http://127.0.0.1:11434", pattern=r"^https?://[^\s/]+")
-    """Where Ollama listens."""
+    ollama_url: str = ""
+    """Where Ollama listens; empty: where OLLAMA_HOST says, else port 11434 of this machine."""
 
     context_tokens: int = Field(default=8192, ge=1024)
     """Tokens of prompt and answer together; more takes more memory, less forgets sooner."""
@@ -95,6 +95,17 @@ class Settings(BaseModel):
 
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
     """What one run may spend."""
+
+    @field_validator("ollama_url")
+    @classmethod
+    def _usable_address(cls, value: str) -> str:
+        from models.ollama_api import base_url
+
+        try:
+            base_url(value or None)
+        except ValueError as error:
+            raise ValueError("it has to be an address like http://127.0.0.1:11434") from error
+        return value
 
     @field_validator("profile")
     @classmethod
@@ -299,7 +310,6 @@ def _reason(problem: Mapping[str, Any]) -> str:
         "finite_number": "it has to be a finite number",
         "string_type": "it has to be text",
         "string_too_short": "it must not be empty",
-        "string_pattern_mismatch": "it has to be an address like http://127.0.0.1:11434",
         "greater_than_equal": f"it has to be at least {limits.get('ge')}",
         "greater_than": f"it has to be more than {limits.get('gt')}",
         "less_than_equal": f"it has to be at most {limits.get('le')}",

@@ -135,6 +135,12 @@ def located(title: str, section: str, page: int | None) -> str:
     return f"{path}, p. {page}" if page else path
 
 
+def _glimpse(item: Evidence | Candidate) -> str:
+    """Title, innermost heading and page: enough while the run goes on."""
+    innermost = item["section"].rsplit(SECTION_SEPARATOR, 1)[-1]
+    return located(one_line(item["title"] or item["document"], 50), innermost, item["page"])
+
+
 def _plan(event: ev.Planned) -> Block:
     label = "plan" if not event.revision else "re-plan"
     items = tuple(
@@ -145,14 +151,14 @@ def _plan(event: ev.Planned) -> Block:
 
 
 def _search(event: ev.Searched) -> Block:
-    places = list(dict.fromkeys(place(hit) for hit in event.hits))
+    places = list(dict.fromkeys(_glimpse(hit) for hit in event.hits))
     found = f"{len(event.hits)} passages" if event.hits else "nothing found"
     items = [*places[:_HITS], *(["…"] if len(places) > _HITS else [])]
     return Block("search", f"{one_line(event.query)} ({event.strategy}: {found})", tuple(items))
 
 
 def _kept(event: ev.EvidenceKept) -> Block:
-    items = [f"[{e['number']}] {place(e)}: {one_line(e['excerpt'], _GLIMPSE)}" for e in event.fresh]
+    items = [f"[{e['number']}] {_glimpse(e)}: {one_line(e['excerpt'], _GLIMPSE)}" for e in event.fresh]
     if event.again:
         items.append(f"{''.join(f'[{number}]' for number in event.again)} again")
     return Block("kept", "" if items else "nothing", tuple(items))

@@ -62,7 +62,10 @@ def ask(
     )
     default = (settings.collection,) if settings.collection else ()
     request = Request(
-        question=sys.stdin.read() if question == ["-"] else " ".join(question),
+        # Bytes that are no text would reach the store as halves of characters, which it refuses.
+        question=(sys.stdin.read() if question == ["-"] else " ".join(question))
+        .encode("utf-8", "replace")
+        .decode("utf-8"),
         collections=tuple(collection or default),
         profile=settings.profile,
         decider=settings.decider,

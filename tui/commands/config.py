@@ -48,7 +48,10 @@ def set_value(
     key: Annotated[str, typer.Argument(metavar="KEY", help="For example budget.steps.")],
     value: Annotated[str, typer.Argument(metavar="VALUE")],
 ) -> None:
-    """Write one setting into the file; comments and everything else in it stay."""
+    """Write one setting into the file.
+
+    Comments and everything else in it stay.
+    """
     from tui import failures
     from tui.settings import entries
     from tui.settings_file import put
@@ -63,7 +66,7 @@ def set_value(
 def unset(
     key: Annotated[str, typer.Argument(metavar="KEY", help="For example budget.steps.")],
 ) -> None:
-    """Take one setting out of the file, so that the default holds again."""
+    """Take one setting out of the file."""
     from tui.settings_file import drop
 
     typer.echo(f"{key} is back to its default." if drop(key) else f"{key} is not in the file.")

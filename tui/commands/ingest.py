@@ -37,6 +37,7 @@ def ingest(
     from tui.ingesting import show_ingestion
     from tui.interrupts import ctrl_c
     from tui.settings import load
+    from tui.terminal import one_line
 
     for path in paths:
         if _URL.match(path):
@@ -48,7 +49,7 @@ def ingest(
     name = collection if collection is not None else settings.collection or DEFAULT_COLLECTION
     if not _NAME.fullmatch(name):
         raise WrongUsage(
-            f"“{name[:80]}” cannot be the name of a collection.",
+            f"“{one_line(name, 80)}” cannot be the name of a collection.",
             "Use up to 64 letters, digits, spaces and . & + - _, a letter or digit first.",
         )
     with ctrl_c() as cancel:

@@ -26,7 +26,7 @@ def list_documents(
         str | None, typer.Argument(metavar="[COLLECTION]", help="All collections if none is named.")
     ] = None,
 ) -> None:
-    """List documents with their passages, sections, pages and coverage."""
+    """List documents: sections, pages, passages, coverage."""
     from tui.shelves import show_documents
 
     show_documents(collection)
@@ -56,7 +56,10 @@ def search(
     ] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Passages to show.")] = 5,
 ) -> int:
-    """Search without a language model; shows the score of each stage."""
+    """Search without a language model.
+
+    Shows for each passage the score that each stage gave it.
+    """
     from tui.searching import show_search
 
     return show_search(" ".join(query), collection or [], strategy, section, limit)
@@ -73,7 +76,10 @@ def remove(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Remove a document or a whole collection; the files themselves stay."""
+    """Remove a document or a whole collection.
+
+    The files themselves stay where they are.
+    """
     from tui.shelves import remove as remove_from_library
 
     remove_from_library(collection, document, ask=not yes)

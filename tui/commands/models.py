@@ -45,7 +45,7 @@ def pull(
     from tui.pulling import pull_models
     from tui.settings import load
 
-    wanted = [entry(name) for name in dict.fromkeys(names)] if names else default_entries(load())
+    wanted = list(dict.fromkeys(map(entry, names))) if names else default_entries(load())
     if not wanted:
         typer.echo("The settings name no model of the catalogue; nothing to fetch.")
         return

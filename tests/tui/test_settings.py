@@ -1,0 +1,159 @@
+"""Settings: who wins, what is refused and how that is said, and a file that stays the person's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.budget import Budget
+from tests.tui.conftest import Run
+from traces.paths import config_file
+from tui import settings_file
+from tui.settings import BadSetting, Settings, entries, keys, load, variable
+
+
+def _write(text: str) -> Path:
+    path = config_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_flag_wins_over_the_environment_the_file_and_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load().budget.steps == Budget().steps
+    _write('profile = "seed"\n[budget]\nsteps = 3\nseconds = 60\n')
+    assert (load().budget.steps, load().profile) == (3, "seed")
+    monkeypatch.setenv("DEEPTHINK_BUDGET_STEPS", "4")
+    monkeypatch.setenv("DEEPTHINK_CONTEXT_TOKENS", "4096")
+    settings = load({"budget.steps": "5", "profile": None})
+    assert (settings.budget.steps, settings.budget.seconds) == (5, 60.0)
+    assert (settings.profile, settings.context_tokens) == ("seed", 4096)
+    assert load().budget.steps == 4
+    assert settings.run_budget() == Budget(steps=5, seconds=60.0)
+
+
+def test_each_value_says_where_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _write('model = "qwen2.5-coder-0.5b"\n[budget]\ntokens = 9000\n')
+    monkeypatch.setenv("DEEPTHINK_THREADS", "3")
+    found = {entry.key: entry for entry in entries()}
+    assert (found["model"].layer, found["model"].origin) == ("file", str(path))
+    assert (found["budget.tokens"].value, found["budget.tokens"].layer) == (9000, "file")
+    assert (found["threads"].value, found["threads"].origin) == (3, "DEEPTHINK_THREADS")
+    assert found["profile"].layer == "default"
+
+
+def test_every_setting_is_described() -> None:
+    assert all(keys().values()), keys()
+    assert len({variable(key) for key in keys()}) == len(keys())
+
+
+def test_folders_in_the_environment_are_no_settings(home: Path) -> None:
+    assert load().model_dump() == Settings().model_dump(), (
+        "DEEPTHINK_HOME and DEEPTHINK_MODELS belong to traces.paths"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("model = ", "not valid TOML"),
+        ("stepz = 3", "there is no such setting"),
+        ("[budget]\nsteps = 0", "it has to be at least 1, not “0”"),
+        ('[budget]\nsteps = "many"', "it has to be a whole number, not “many”"),
+        ('profile = "wild"', "it has to be one of lean, seed"),
+        ('decider = "coin"', "rules, llm"),
+        ('ollama_url = "http://x:port"', "it has to be an address"),
+        ("budget = 3", "budget"),
+    ],
+)
+def test_a_bad_file_is_named_with_its_key_and_a_way_out(text: str, words: str) -> None:
+    path = _write(text)
+    with pytest.raises(BadSetting) as caught:
+        load()
+    assert words in caught.value.message
+    assert str(path) in caught.value.message
+    assert caught.value.way_out
+
+
+def test_a_bad_value_is_named_where_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadSetting, match=r"^--steps: it has to be at least 1"):
+        load({"budget.steps": "0"})
+    monkeypatch.setenv("DEEPTHINK_BUDGET_SECONDS", "soon")
+    with pytest.raises(
+        BadSetting, match=r"^DEEPTHINK_BUDGET_SECONDS in the environment: it has to be a number"
+    ):
+        load()
+
+
+def test_a_misspelt_key_is_guessed() -> None:
+    with pytest.raises(BadSetting) as caught:
+        settings_file.put("budget.step", "3")
+    assert caught.value.way_out == "Did you mean budget.steps?"
+
+
+def test_setting_keeps_comments_and_everything_else() -> None:
+    path = _write('# mine\nmodel = "qwen2.5-coder-1.5b" # the big one\n\n[budget]\n# few\nsteps = 3\n')
+    settings_file.put("model", "qwen2.5-coder-0.5b")
+    settings_file.put("budget.seconds", "90")
+    assert path.read_text(encoding="utf-8") == (
+        '# mine\nmodel = "qwen2.5-coder-0.5b" # the big one\n\n[budget]\n# few\nsteps = 3\nseconds = 90.0\n'
+    )
+    assert settings_file.drop("model")
+    assert not settings_file.drop("threads")
+    assert load().model == Settings().model
+    assert load().budget.seconds == 90.0
+
+
+def test_a_key_of_another_version_can_be_taken_out() -> None:
+    _write("stepz = 3\nprofile = 'seed'\n")
+    assert settings_file.drop("stepz")
+    assert load().profile == "seed"
+    with pytest.raises(BadSetting):
+        settings_file.drop("stepz")
+
+
+def test_a_write_that_fails_leaves_the_file_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _write('profile = "seed"\n')
+
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(BadSetting, match="No space left"):
+        settings_file.put("budget.steps", "9")
+    assert path.read_text(encoding="utf-8") == 'profile = "seed"\n'
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_linked_file_stays_a_link(tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.toml"
+    real.write_text("", encoding="utf-8")
+    config_file().parent.mkdir(parents=True)
+    config_file().symlink_to(real)
+    settings_file.put("profile", "seed")
+    assert config_file().is_symlink()
+    assert real.read_text(encoding="utf-8") == 'profile = "seed"\n'
+
+
+def test_the_command_shows_sets_and_unsets(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert deepthink("config", "set", "budget.steps", "9").out == "budget.steps = 9\n"
+    assert "budget.steps = 9  (file)" in deepthink("config").out
+    monkeypatch.setenv("DEEPTHINK_BUDGET_STEPS", "2")
+    assert "DEEPTHINK_BUDGET_STEPS" in deepthink("config", "set", "budget.steps", "8").err
+    shown = json.loads(deepthink("config", "--json").out)
+    assert shown["budget.steps"] == {"value": 2, "layer": "environment", "origin": "DEEPTHINK_BUDGET_STEPS"}
+    monkeypatch.delenv("DEEPTHINK_BUDGET_STEPS")
+    assert deepthink("config", "unset", "budget.steps").out == "budget.steps is back to its default.\n"
+    assert deepthink("config", "path").out.strip() == str(config_file())
+
+
+@pytest.mark.parametrize("arguments", [("budget.steps", "x"), ("bogus", "1"), ("model", "")])
+def test_the_command_refuses_with_the_exit_code_of_wrong_usage(
+    arguments: tuple[str, str], deepthink: Run
+) -> None:
+    ran = deepthink("config", "set", *arguments)
+    assert ran.code == 2
+    assert ran.err.startswith("Settings: ")
+    assert not config_file().exists()
