@@ -196,14 +196,13 @@ def test_a_token_budget_too_small_for_a_plan_says_so_and_asks_nothing(ask: Ask) 
 def test_no_run_exceeds_its_tokens_and_every_run_ends_in_order(
     tokens: int, library: Library, store: Store, embedder: HashEmbedder
 ) -> None:
-    replies: list[Scripted] = [TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]
+    read = _number_of("fire", "A fire")
 
     def by_instruction(messages: Sequence[Message]) -> Plain:
         # Under a small budget the answer may be asked for before the second reading.
         if "Now answer the QUESTION" in messages[-1].content:
             return WRITTEN
-        reply = replies[len(chat.calls) - 1]
-        return reply(messages) if callable(reply) else reply
+        return TWO_STEPS if len(chat.calls) == 1 else FIRST if len(chat.calls) == 2 else read(messages)
 
     chat = ScriptedChat([by_instruction] * 4)
     request = Request(QUESTION, budget=Budget(tokens=tokens))
