@@ -106,14 +106,13 @@ def guarded(command: Callable[[], object]) -> int:
 
 def warn(message: str) -> None:
     """Tell a person something on stderr that does not stop the command."""
-    _say(f"{_styled('Note:', '33')} {message}")
+    _say(message, lead="Note:", code="33")
 
 
 def report(error: DeepthinkError, about: str = "") -> None:
     """Tell title, message and way out; ``about`` is named first unless the message names it."""
     message = f"{about}: {error.message}" if about and about not in error.message else error.message
-    title = _styled(f"{error.title}:" if message else f"{error.title}.", "1;31")
-    _say(f"{title} {message}".rstrip())
+    _say(message, lead=f"{error.title}:" if message else f"{error.title}.", code="1;31")
     for line in error.way_out.splitlines():
         _say(line, indent="  ")
 
@@ -253,20 +252,22 @@ def _styled(text: str, code: str) -> str:
     return text if plain else f"\x1b[{code}m{text}\x1b[0m"
 
 
-def _say(text: str, indent: str = "") -> None:
-    """One paragraph, wrapped where a person reads it and left whole where a program does."""
+def _say(text: str, *, lead: str = "", code: str = "", indent: str = "") -> None:
+    """One paragraph after a styled ``lead``, wrapped where a person reads it and nowhere else."""
+    paragraph = f"{lead} {text}".rstrip() if lead else text
     if sys.stderr.isatty():
         width = max(40, min(100, shutil.get_terminal_size().columns))
-        text = textwrap.fill(
-            text,
+        paragraph = textwrap.fill(
+            paragraph,
             width,
             initial_indent=indent,
             subsequent_indent=indent,
             break_long_words=False,
             break_on_hyphens=False,
-            drop_whitespace=True,
             replace_whitespace=False,
         )
     else:
-        text = indent + text
-    print(text, file=sys.stderr, flush=True)  # noqa: T201 - the one place that writes to stderr
+        paragraph = indent + paragraph
+    if lead:
+        paragraph = _styled(lead, code) + paragraph.removeprefix(lead)
+    print(paragraph, file=sys.stderr, flush=True)  # noqa: T201 - the one place that writes to stderr

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import typer
+from rich.padding import Padding
 from rich.text import Text
 
 from models.catalogue import CATALOGUE, CatalogueRole, entry
 from models.fetch import installed
+from models.probe import ProbeResult, probe, recall, remember
 from models.protocols import ModelMissing
 from traces.paths import models_dir
 from tui import assemble, failures
+from tui.interrupts import ctrl_c
 from tui.settings import Settings, load
 from tui.settings_file import put
-from tui.terminal import cells, columns, console, size
+from tui.terminal import console, size
 
 _KEYS: dict[CatalogueRole, str] = {"chat": "model", "embedder": "embedder", "reranker": "reranker"}
 
@@ -24,36 +28,59 @@ def show_models() -> None:
     """The catalogue with what is here and in use, and what is in use beyond it."""
     settings = load()
     out = console()
-    table = columns("", "name", "for", "size", "here", "what it is", right=("size",), whole=("name",))
     used = _in_use(settings)
     for known in CATALOGUE:
-        mark = "in use" if known.name in used.values() else ""
-        here = "yes" if installed(known) else "no"
-        description = f"{known.description} ({known.licence})"
-        table.add_row(*cells(mark, known.name, _KEYS[known.role], size(known.size), here, description))
-    out.print(table)
+        here = installed(known) is not None
+        states = ["here" if here else f"not here: deepthink models pull {known.name}"]
+        if known.name in used.values():
+            states.insert(0, "in use")
+        line = Text(known.name, style="bold" if here else "")
+        line.append(f"  {_KEYS[known.role]}, {size(known.size)}, {', '.join(states)}", style="not bold")
+        out.print(line)
+        out.print(Padding(Text(f"{known.description} ({known.licence})", style="dim"), (0, 0, 0, 4)))
     names = {known.name for known in CATALOGUE}
     for key, name in used.items():
         if name and name not in names:
             out.print(Text(f"in use as {key}: {name}"))
     if not settings.reranker and (folder := assemble.reranker_on_disk()):
         out.print(Text(f"in use as reranker: {folder}"))
+    for model in (f"llama.cpp:{known.name}" for known in CATALOGUE if known.role == "chat"):
+        measured = recall(model)
+        if measured is not None:
+            out.print(
+                Text(f"{model}, measured {measured.measured_at[:10]}: {_speed(measured)}", style="dim")
+            )
     out.print(Text(f"\nThey lie in {models_dir()}. Any .gguf path and ollama:NAME work too.", style="dim"))
 
 
 def probe_model(name: str | None) -> None:
-    """Measure the named language model, or the one in use, show what came out, and remember it."""
-    from contextlib import closing
+    """Measure the named language model, or the one in use; show what came out, and remember it.
 
-    from models.probe import probe, remember
-
+    Raises:
+        ModelMissing, ModelUnreachable, ModelError: it cannot be measured.
+        GenerationCancelled: Ctrl-C.
+    """
     settings = load({"model": name})
     out = console()
     # A terminal sees the status move, a pipe sees nothing of it.
-    with closing(assemble.open_chat(settings)) as chat, out.status(f"measuring {chat.name}"):
-        report = probe(chat)
-    remember(report)
-    out.print(report)
+    with closing(assemble.open_chat(settings)) as chat, out.status(chat.name) as status, ctrl_c() as cancel:
+        result = probe(chat, cancel=cancel, on_step=lambda what: status.update(f"{chat.name}: {what}"))
+    remember(result)
+    thinking = {None: "no such switch", True: "honoured", False: "not honoured"}[result.schema_thinking]
+    rows = {
+        "context": f"{result.context_tokens:,} tokens are really granted",
+        "JSON by schema": "honoured" if result.schema else "not honoured; answers are repaired or replaced",
+        "… while thinking": thinking,
+        "choices": "with probabilities" if result.label_probabilities else "without probabilities",
+        "speed": _speed(result),
+    }
+    out.print(Text(result.name, style="bold"))
+    for what, found in rows.items():
+        out.print(f"  {what:<18}{found}")
+
+
+def _speed(result: ProbeResult) -> str:
+    return f"reads {result.prefill:,.0f} tokens/s, writes {result.generation:,.0f} tokens/s"
 
 
 def choose(name: str, role: CatalogueRole | None) -> None:
@@ -61,7 +88,6 @@ def choose(name: str, role: CatalogueRole | None) -> None:
 
     Raises:
         ModelMissing: it is not known or not on this machine.
-        WrongUsage: its role cannot be told from its name.
     """
     role = role or _role(name)
     if not name.startswith(assemble.OLLAMA):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from itertools import groupby
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
 from traces.library import SECTION_SEPARATOR, Document, Library, Scope, UnknownDocument
@@ -32,7 +34,7 @@ def show_collections() -> None:
 
 
 def show_documents(collection: str | None) -> None:
-    """One line per document. Raises `UnknownCollection`."""
+    """A table for each collection, one line per document. Raises `UnknownCollection`."""
     library = Library(open_store())
     if collection is not None:
         library.require_collections([collection])
@@ -41,27 +43,36 @@ def show_documents(collection: str | None) -> None:
     if not documents:
         out.print(f"{collection} holds no documents." if collection else _EMPTY)
         return
-    numbers = ("no.", "sections", "pages", "passages", "coverage")
-    named = ("collection",) if collection is None else ()
-    table = columns("no.", *named, "document", *numbers[1:], "date", right=numbers, whole=("date",))
+    for name, shelf in groupby(documents, key=lambda document: document.collection):
+        held = list(shelf)
+        out.print(Text(f"{name}: {len(held)} documents", style="bold"))
+        out.print(_documents(library, held))
+        out.print()
+    for document in documents:
+        for notice in document.notices:
+            out.print(Text(f"{clean(document.name)}: {clean(notice)}", style="yellow"))
+
+
+def _documents(library: Library, documents: list[Document]) -> Table:
+    dated = any(document.date for document in documents)
+    paged = any(document.pages for document in documents)
+    headers = ["no.", "document", "sections", *(["pages"] if paged else []), "passages", "coverage"]
+    numbers = [header for header in headers if header != "document"]
+    table = columns(*headers, *(["date"] if dated else []), right=numbers, whole=("date",))
     for document in documents:
         sections = len(library.sections(Scope(documents=(document.id,))))
         table.add_row(
             *cells(
                 document.id,
-                *((document.collection,) if named else ()),
                 document.name,
                 sections or "",
-                document.pages or "",
+                *([document.pages or ""] if paged else []),
                 document.chunks,
                 f"{document.coverage:.1%}",
-                document.date,
+                *([document.date] if dated else []),
             )
         )
-    out.print(table)
-    for document in documents:
-        for notice in document.notices:
-            out.print(Text(f"{clean(document.name)}: {clean(notice)}", style="yellow"))
+    return table
 
 
 def show_sections(wanted: str) -> None:

@@ -53,7 +53,9 @@ def one_line(text: str, longest: int = 0) -> str:
 
 def columns(*headers: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -> Table:
     """An unframed table; ``right`` are aligned right, ``whole`` are never folded."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
+    )
     for header in headers:
         table.add_column(
             header,
