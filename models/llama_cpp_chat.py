@@ -171,7 +171,7 @@ class LlamaCppChat:
                 if options.cancel is not None and options.cancel.is_set():
                     raise Aborted
                 token = picker.next()
-                if engine.ends(token):
+                if token is None:
                     return generated, "stop"
                 answer.add(engine.piece(token))
                 if generated + 1 < options.max_tokens:

@@ -60,7 +60,7 @@ class Engine:
     """
 
     def __init__(
-        self, path: Path, *, context_tokens: int, threads: int | None = None, batch: int = 512
+        self, path: Path, *, context_tokens: int, threads: int | None = None, batch: int = 256
     ) -> None:
         _refuse_without_memory(path, context_tokens)
         self._lib: Any = load_library()

@@ -55,7 +55,7 @@ class Picker:
 
     def __init__(self, engine: Engine, temperature: float, schema: JsonSchema | None) -> None:
         self._engine = engine
-        self._pick = _greedy if temperature <= 0 else _Sampled(temperature)
+        self._pick: Callable[[Logits], int] = _greedy if temperature <= 0 else _Sampled(temperature)
         self._grammar: Any = None
         text = gbnf(schema) if schema is not None else None
         if text is not None:
@@ -68,15 +68,15 @@ class Picker:
         """Whether a grammar is in force."""
         return bool(self._grammar)
 
-    def next(self) -> int:
-        """The next token after what the engine holds."""
+    def next(self) -> int | None:
+        """The next token after what the engine holds; None where the answer ends."""
         logits = self._engine.logits()
-        token = self._pick(logits)
-        if not self._grammar:
-            return token
-        if not self._admits(np.array([token], dtype=np.int32))[0]:
+        token: int | None = self._pick(logits)
+        if self._grammar and not self._admits(np.array([token], dtype=np.int32))[0]:
             token = self._pick_admitted(logits)
-        if not self._engine.ends(token):
+        if token is None or self._engine.ends(token):
+            return None
+        if self._grammar:
             self._engine.accept(self._grammar, token)
         return token
 
@@ -89,13 +89,15 @@ class Picker:
     def _admits(self, tokens: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
         return self._engine.allowed(self._grammar, tokens)
 
-    def _pick_admitted(self, logits: Logits) -> int:
+    def _pick_admitted(self, logits: Logits) -> int | None:
         size = min(_SHORTLIST, len(logits))
         best = np.argpartition(logits, -size)[-size:].astype(np.int32)
         admitted = best[self._admits(best)]
         if not len(admitted):
             everything = np.arange(len(logits), dtype=np.int32)
             admitted = everything[self._admits(everything)]
+        if not len(admitted):
+            return None  # no token of this vocabulary fits: the answer ends, and is found wanting
         masked = np.full_like(logits, -np.inf)
         masked[admitted] = logits[admitted]
         return self._pick(masked)
@@ -119,6 +121,3 @@ class _Sampled:
         weights /= weights.sum()
         kept = weights[: int(np.searchsorted(np.cumsum(weights), 0.95)) + 1]
         return int(self._random.choice(order[: len(kept)], p=kept / kept.sum()))
-
-
-PickToken = Callable[[Logits], int]

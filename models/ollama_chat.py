@@ -6,8 +6,8 @@ import json
 import math
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
 from models.ollama_api import ModelFacts, OllamaServer, explained
@@ -136,9 +136,10 @@ class OllamaChat:
                 if text and options.on_text is not None:
                     options.on_text(text)
 
-            for chunk in self._chunks(messages, request, options.cancel):
-                thoughts.append(str(chunk.additional_kwargs.get("reasoning_content", "")))
-                stream(splitter.feed(str(chunk.content)))
+            with closing(self._chunks(messages, request, options.cancel)) as chunks:
+                for chunk in chunks:
+                    thoughts.append(str(chunk.additional_kwargs.get("reasoning_content", "")))
+                    stream(splitter.feed(str(chunk.content)))
             stream(splitter.finish())
             usage, finish = self._close_call(messages, started)
             reasoning = "".join(thoughts).strip() or splitter.reasoning
@@ -194,10 +195,11 @@ class OllamaChat:
         request = self._request(messages, 1, 0.0, thinking=False)
         request |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         listed: list[Mapping[str, Any]] = []
-        for chunk in self._chunks(messages, request, cancel):
-            given = chunk.response_metadata.get("logprobs")
-            if given and not listed:
-                listed = [dict(entry) for entry in given[0]["top_logprobs"] or ()]
+        with closing(self._chunks(messages, request, cancel)) as chunks:
+            for chunk in chunks:
+                given = chunk.response_metadata.get("logprobs")
+                if given and not listed:
+                    listed = [dict(entry) for entry in given[0]["top_logprobs"] or ()]
         usage, _ = self._close_call(messages, started)
         if not listed:
             self._logprobs = False
@@ -225,7 +227,8 @@ class OllamaChat:
         messages: Sequence[Message],
         request: Mapping[str, Any],
         cancel: threading.Event | None,
-    ) -> Iterator[Any]:
+    ) -> Generator[Any]:
+        """The stream; whoever stops early has to close it, for the server to stop, too."""
         turns = [(message.role, message.content) for message in messages]
         pump = Pump[Any](self._wire, self._patience, cancel)
         with explained(self._server.url, self._model):

@@ -12,7 +12,7 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -135,7 +135,7 @@ class Pump(Generic[T]):
         self._cancel = cancel
         self._heard = False
 
-    def run(self, start: Callable[[], Iterator[T]]) -> Iterator[T]:
+    def run(self, start: Callable[[], Iterator[T]]) -> Generator[T]:
         """The items of ``start()``.
 
         Raises:

@@ -132,7 +132,7 @@ class ModelBrain:
                 best = np.argsort(logits)[::-1][: int(body.get("top_logprobs") or 0)]
                 top = [(engine.piece(int(t)).decode("utf-8", "replace"), float(logprobs[t])) for t in best]
                 token = picker.next()
-                if engine.ends(token):
+                if token is None:
                     return
                 yield Piece(engine.piece(token).decode("utf-8", "replace"), top)
                 engine.append(token)

@@ -307,8 +307,13 @@ def test_an_error_in_on_text_ends_the_call(ollama: LoopbackOllama, open_chat: Op
         raise ZeroDivisionError
 
     chat = open_chat()
-    with pytest.raises(ZeroDivisionError):
+    chat.facts()
+    brain(ollama).replies = ["word " * 400, "Hello."]
+    ollama.behaviour.fault = "slow"
+    with pytest.raises(ZeroDivisionError) as caught:
         chat.generate(HELLO, ChatOptions(on_text=fail))
+    assert ollama.disconnected.wait(5.0)
+    assert caught.traceback  # held on to: the connection must not wait for it to be forgotten
     assert chat.generate(HELLO, ChatOptions()).text
 
 
