@@ -165,6 +165,15 @@ def test_without_the_model_there_is_a_clear_choice(
             assert f"deepthink {way}" in ran.err
 
 
+def test_an_ollama_that_is_away_is_said_to_be(
+    library: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "http://127.0.0.1:1")
+    ran = deepthink("ask", QUESTION, "-m", "ollama:llama3")
+    assert (ran.code, ran.out) == (5, "")
+    assert "No Ollama server answers at http://127.0.0.1:1" in ran.err
+
+
 def test_a_model_that_fails_ends_the_run_with_its_exit_code(
     library: Path, model: Answer, deepthink: Run
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from tests.tui.conftest import Run
 from traces import paths
+from tui.doctor import _NEEDED
 
 ROWS = [
     *("Python", "packages", "settings", "data folder", "disk space", "language model", "embedder"),
@@ -96,3 +99,13 @@ def test_paths_names_every_place(deepthink: Run, home: Path) -> None:
     assert set(shown) == {"library", "models", "settings", "probes", "log"}
     assert shown["library"] == str(home / "data" / "deepthink.duckdb")
     assert "(not there yet)" in deepthink("paths").out
+
+
+def test_every_package_that_is_needed_is_looked_for() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = {re.split(r"[\[>=<]", line)[0].lower() for line in project["project"]["dependencies"]}
+    found = packages_distributions()
+    carriers = {m: {name.lower().replace("_", "-") for name in found.get(m, [])} for m in _NEEDED}
+    assert needed <= set().union(*carriers.values())
+    superfluous = [module for module, names in carriers.items() if not names & (needed | {"torch"})]
+    assert superfluous == [], "no dependency any more, so it must not be missed"

@@ -12,7 +12,8 @@ import pytest
 from models.catalogue import ALL_MINILM_L6_V2, ModelEntry
 from models.fetch import PullProgress
 from models.fetch_errors import DiskFull, PullCancelled
-from tests.tui.conftest import Run
+from models.probe import ProbeResult
+from tests.tui.conftest import Answering, Run
 from tui.settings import load
 
 
@@ -124,3 +125,20 @@ def test_use_refuses_what_is_not_there(name: str, words: str, no_models: None, d
     assert (ran.code, ran.out) == (5, "")
     assert words in ran.err
     assert load().model_dump() == load().model_dump()
+
+
+def test_a_probe_is_shown_and_remembered(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def probe(chat: Answering, **_: Any) -> ProbeResult:
+        return ProbeResult(
+            chat.name, "1-1", "2026-01-02T03:04:05+00:00", 4096, True, None, True, 85.2, 12.1
+        )
+
+    chat = Answering(name="llama.cpp:qwen2.5-coder-1.5b")
+    monkeypatch.setattr("tui.assemble.open_chat", lambda _settings: chat)
+    monkeypatch.setattr("tui.model_choice.probe", probe)
+    ran = deepthink("models", "probe")
+    assert (ran.code, ran.err) == (0, "")
+    assert "4,096 tokens are really granted" in ran.out
+    assert chat.closed
+    speed = "measured 2026-01-02: reads 85 tokens/s, writes 12 tokens/s"
+    assert f"llama.cpp:qwen2.5-coder-1.5b, {speed}" in deepthink("models").out
