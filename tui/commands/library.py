@@ -15,7 +15,7 @@ app = typer.Typer(
 def library(context: typer.Context) -> None:
     """See, search and prune what was read; without a command: the collections."""
     if not context.invoked_subcommand:
-        from tui.shelves import show_collections
+        from tui.library_view import show_collections
 
         show_collections()
 
@@ -27,7 +27,7 @@ def list_documents(
     ] = None,
 ) -> None:
     """List documents: sections, pages, passages, coverage."""
-    from tui.shelves import show_documents
+    from tui.library_view import show_documents
 
     show_documents(collection)
 
@@ -37,7 +37,7 @@ def sections(
     document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its number or its name.")],
 ) -> None:
     """Show the outline of a document as it was found."""
-    from tui.shelves import show_sections
+    from tui.library_view import show_sections
 
     show_sections(document)
 
@@ -80,6 +80,6 @@ def remove(
 
     The files themselves stay where they are.
     """
-    from tui.shelves import remove as remove_from_library
+    from tui.library_view import remove as remove_from_library
 
     remove_from_library(collection, document, ask=not yes)

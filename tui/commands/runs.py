@@ -23,7 +23,7 @@ def list_runs(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 20,
 ) -> None:
     """List the latest runs, newest first."""
-    from tui.past_runs import show_list
+    from tui.runs_view import show_list
 
     show_list(limit)
 
@@ -34,7 +34,7 @@ def show(
     plain: Annotated[bool, typer.Option("--plain", help="One line per event, no colour.")] = False,
 ) -> None:
     """Show a run as it was shown when it ran."""
-    from tui.past_runs import replay
+    from tui.runs_view import replay
 
     replay(run, plain=plain)
 
@@ -53,6 +53,6 @@ def export(
 
     Question, answer, sources with quotes, plan, findings, decisions, cost.
     """
-    from tui.past_runs import export as write_down
+    from tui.runs_view import export as write_down
 
     write_down(run, form, output)
