@@ -117,9 +117,7 @@ class LocalEmbedder:
             with loading(self._folder, "embedding model"):
                 from sentence_transformers import SentenceTransformer
 
-                self._model = SentenceTransformer(
-                    str(self._folder), device="cpu", local_files_only=True
-                )
+                self._model = SentenceTransformer(str(self._folder), device="cpu", local_files_only=True)
         return self._model
 
 

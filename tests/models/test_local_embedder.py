@@ -154,9 +154,7 @@ def test_the_libraries_verbosity_is_as_it_was_after_loading(tiny: Path) -> None:
 def test_other_weights_under_the_same_folder_name_have_another_name(tmp_path: Path) -> None:
     for place in ("here", "there", "everywhere"):
         (tmp_path / place / "mine").mkdir(parents=True)
-    here, there, everywhere = (
-        tmp_path / place / "mine" for place in ("here", "there", "everywhere")
-    )
+    here, there, everywhere = (tmp_path / place / "mine" for place in ("here", "there", "everywhere"))
     (here / "model.safetensors").write_bytes(b"a" * 100_000)
     (there / "model.safetensors").write_bytes(b"a" * 100_000)
     (everywhere / "model.safetensors").write_bytes(b"a" * 50_000 + b"b" * 50_000)

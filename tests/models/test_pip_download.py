@@ -91,25 +91,19 @@ def test_source_code_is_never_run(shelf: Path, folder: Path) -> None:
         pip_download("tiny-part1", "1.0", folder, quiet)
 
 
-def test_the_reason_is_the_last_error_pip_gave(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_reason_is_the_last_error_pip_gave(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, "print('ERROR: one\\nERROR: two\\nsee the log'); raise SystemExit(1)")
     with pytest.raises(SourceFailed, match=r"tiny-part1 1\.0 \(two\)"):
         pip_download("tiny-part1", "1.0", folder, quiet)
 
 
-def test_a_pip_that_says_nothing_is_reported_as_such(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pip_that_says_nothing_is_reported_as_such(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, "")
     with pytest.raises(SourceFailed, match="it said nothing"):
         pip_download("tiny-part1", "1.0", folder, quiet)
 
 
-def test_a_full_disk_within_pip_is_a_full_disk(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_within_pip_is_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(
         monkeypatch,
         "raise SystemExit('ERROR: Could not install: [Errno 28] No space left on device')",
