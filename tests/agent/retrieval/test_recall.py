@@ -75,5 +75,5 @@ def test_keyword_search_of_nothing() -> None:
 
 def test_keyword_search_puts_the_rarer_term_first() -> None:
     index = KeywordIndex([(1, "common rare"), (2, "common x"), (3, "common y"), (4, "z z")])
-    assert [chunk for chunk, _ in index.search(["common", "rare"], None)][0] == 1
+    assert next(chunk for chunk, _ in index.search(["common", "rare"], None)) == 1
     assert [chunk for chunk, _ in index.search(["common"], [3])] == [3]
