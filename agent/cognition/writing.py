@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from agent import prompts
+from agent.sentences import sentences
 from agent.session import Session
 from agent.state import Note
+
+_ABSTENTION = re.compile(
+    r"not found in (?:your|the) documents|\b(?:is|are|was|were) not (?:provided|mentioned|stated|specified|given|"
+    r"disclosed|included|available)\b|\bdo(?:es)? not (?:provide|mention|state|specify|contain|give|say)\b",
+    re.IGNORECASE,
+)
+_PARTIAL = re.compile(r"\b(?:but|while|although|however)\b", re.IGNORECASE)
 
 
 class Writer(Protocol):
@@ -48,6 +57,15 @@ class ModelWriter:
         instruction = prompts.synthesise(question, missing)
         reply = session.write("synthesise", notebook, instruction, self._max_tokens, on_text)
         return reply.text.strip() or from_findings(notes)
+
+
+def abstains(answer: str) -> bool:
+    """True if the model says, in the words it was given or its own, that the evidence holds no answer.
+
+    Only the first sentence counts: one that goes on to name what is missing has answered the rest.
+    """
+    first = next(iter(sentences(answer)), "")
+    return _ABSTENTION.search(first) is not None and not _PARTIAL.search(first)
 
 
 def from_findings(notes: Sequence[Note]) -> str:

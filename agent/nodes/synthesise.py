@@ -8,7 +8,7 @@ from typing import Any
 from agent import citations
 from agent.budget import BudgetExhausted
 from agent.cognition.reflecting import ExtractiveReflector
-from agent.cognition.writing import from_findings
+from agent.cognition.writing import abstains, from_findings
 from agent.deps import Deps
 from agent.events import Answered, AnswerText, Warned
 from agent.prompts import NOT_FOUND
@@ -18,7 +18,8 @@ from agent.state import Note, RunState
 def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads question, notes, evidence, notebook, stopped_because. Writes answer, status.
 
-    Without a finding nothing is written but that nothing was found. When the budget is used up, the
+    Without a finding nothing is written but that nothing was found; nor is a paragraph kept that only
+    says so. When the budget is used up, the
     findings themselves are the answer; if not even one step got as far as a finding, the best passage.
     """
     notes = state["notes"]
@@ -51,6 +52,9 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     except BudgetExhausted as used_up:
         deps.session.emit(Warned(f"The {used_up} is used up; the answer lists the findings as they stand."))
         written = from_findings(notes)
+    if abstains(written):
+        deps.session.emit(Answered(NOT_FOUND, [], []))
+        return {"answer": NOT_FOUND, "status": "not_found"}
     checked = citations.check(written, evidence)
     answer = citations.render(checked)
     cited = {number for sentence in checked for number in sentence.cites}
