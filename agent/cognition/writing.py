@@ -12,8 +12,9 @@ from agent.session import Session
 from agent.state import Note
 
 _ABSTENTION = re.compile(
-    r"not found in (?:your|the) documents|\b(?:is|are|was|were) not (?:provided|mentioned|stated|specified|given|"
-    r"disclosed|included|available)\b|\bdo(?:es)? not (?:provide|mention|state|specify|contain|give|say)\b",
+    r"not found in (?:your|the) documents"
+    r"|\b(?:is|are|was|were) not (?:provided|mentioned|stated|specified|given|disclosed|included|available)\b"
+    r"|\bdo(?:es)? not (?:provide|mention|state|specify|contain|give|say)\b",
     re.IGNORECASE,
 )
 _PARTIAL = re.compile(r"\b(?:but|while|although|however)\b", re.IGNORECASE)
