@@ -13,7 +13,7 @@ from agent.state import Note
 
 _ABSTENTION = re.compile(
     r"not found in (?:your|the) documents"
-    r"|\b(?:is|are|was|were) not (?:provided|mentioned|stated|specified|given|disclosed|included|available)\b"
+    r"|\b(?:is|are|was|were) not (?:provided|mentioned|stated|specified|given|included|available)\b"
     r"|\bdo(?:es)? not (?:provide|mention|state|specify|contain|give|say)\b",
     re.IGNORECASE,
 )
