@@ -9,7 +9,8 @@ from agent.profiles import Cognition
 from agent.retrieval.recall import Recall
 from agent.session import Session
 from models.protocols import Reranker
-from traces.library import Collection, Library
+from traces.library import Library
+from traces.records import Collection
 
 
 @dataclass(frozen=True, slots=True)

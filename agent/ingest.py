@@ -23,7 +23,8 @@ from agent.reading.document import Chunk, ParsedDocument, UnreadableDocument
 from agent.retrieval.terms import terms
 from models.protocols import Embedder, GenerationCancelled, Vectors
 from traces.errors import DeepthinkError
-from traces.library import Document, Library, NewChunk, NewDocument
+from traces.library import Library
+from traces.records import Document, NewChunk, NewDocument
 from traces.store import Store
 
 READER_VERSION = 1  # grows when reading or chunking changes, so that files are read anew

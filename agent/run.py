@@ -18,7 +18,8 @@ from agent.session import Session
 from agent.state import RunState, new_state
 from models.protocols import Chat, Embedder, GenerationCancelled, Reranker
 from traces.errors import DeepthinkError
-from traces.library import Collection, Library
+from traces.library import Library
+from traces.records import Collection
 from traces.runs import DecisionRow, NewRun, RunEnd, Runs, StoredEvent
 from traces.store import Store
 

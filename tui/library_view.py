@@ -9,7 +9,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from traces.library import SECTION_SEPARATOR, Document, Library, Scope, UnknownDocument
+from traces.library import Library
+from traces.records import SECTION_SEPARATOR, Document, Scope, UnknownDocument
 from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.terminal import cells, clean, columns, console, one_line

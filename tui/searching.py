@@ -8,7 +8,8 @@ from rich.text import Text
 from agent.retrieval.recall import Hit, Recall, Strategy
 from agent.retrieval.sections import match_sections
 from agent.run import EmptyLibrary
-from traces.library import Library, Scope
+from traces.library import Library
+from traces.records import Scope
 from tui.assemble import open_embedder, open_store
 from tui.failures import DONE, NOT_FOUND, WrongUsage
 from tui.settings import load

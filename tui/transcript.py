@@ -11,7 +11,7 @@ from typing import Literal
 
 from agent import events as ev
 from agent.state import Candidate, Evidence
-from traces.library import SECTION_SEPARATOR
+from traces.records import SECTION_SEPARATOR
 from tui.terminal import clean, duration, one_line
 
 Tone = Literal["opening", "part", "line", "warning", "answer", "sources", "closing"]

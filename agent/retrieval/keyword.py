@@ -6,7 +6,8 @@ import threading
 from collections.abc import Sequence
 
 from agent.retrieval.terms import terms
-from traces.library import Library, Scope
+from traces.library import Library
+from traces.records import Scope
 
 
 class KeywordIndex:

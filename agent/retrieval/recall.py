@@ -10,7 +10,8 @@ from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
 from agent.retrieval.keyword import KeywordIndexes
 from agent.retrieval.sections import match_sections, mentioned_sections
 from models.protocols import Embedder
-from traces.library import Library, Passage, Scope
+from traces.library import Library
+from traces.records import Passage, Scope
 
 Strategy = Literal["vector", "keyword", "hybrid"]
 STRATEGIES: tuple[Strategy, ...] = ("vector", "keyword", "hybrid")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from agent.retrieval.terms import terms
-from traces.library import SECTION_SEPARATOR
+from traces.records import SECTION_SEPARATOR
 
 _ITEM = re.compile(r"\bitem\s*(\d{1,2}[a-c]?)\b", re.IGNORECASE)
 _ENOUGH = 0.6
@@ -21,7 +21,7 @@ def match_sections(wanted: str, stored: Sequence[str]) -> list[str]:
 
     Args:
         wanted: As a planner words it, e.g. ``Item 1A. Risk Factors`` or ``Risk factors section``.
-        stored: Section paths, headings joined by `traces.library.SECTION_SEPARATOR`.
+        stored: Section paths, headings joined by `traces.records.SECTION_SEPARATOR`.
     """
     wanted_terms = set(terms(wanted)) - {"section", "item"}
     item = _ITEM.search(wanted)

@@ -10,7 +10,8 @@ from agent.budget import Budget
 from agent.retrieval.terms import terms
 from agent.session import Session
 from models.scripted import HashEmbedder, ScriptedChat
-from traces.library import Library, NewChunk, NewDocument
+from traces.library import Library
+from traces.records import NewChunk, NewDocument
 from traces.store import Store
 
 REPORTS = {

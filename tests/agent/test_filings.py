@@ -13,7 +13,8 @@ from models.catalogue import entry
 from models.local_embedder import LocalEmbedder, open_embedder
 from tests.benchmarks.filings import pages_found
 from traces import paths
-from traces.library import Library, Scope
+from traces.library import Library
+from traces.records import Scope
 from traces.store import Store
 
 pytestmark = pytest.mark.model

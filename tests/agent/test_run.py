@@ -16,7 +16,8 @@ from agent.prompts import NOT_FOUND
 from agent.run import EmptyLibrary, Request, UnusableQuestion, run
 from models.protocols import GenerationCancelled, Message
 from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
-from traces.library import EmbedderMismatch, Library, UnknownCollection
+from traces.library import Library
+from traces.records import EmbedderMismatch, UnknownCollection
 from traces.runs import Runs
 from traces.store import Store
 

@@ -10,7 +10,8 @@ from tests.benchmarks import library as made
 from tests.benchmarks.library import FILINGS, read_into
 from tests.benchmarks.table import Row, Table
 from traces import paths
-from traces.library import Library, Scope
+from traces.library import Library
+from traces.records import Scope
 from traces.store import Store
 
 TOP = 10

@@ -10,7 +10,8 @@ from agent.retrieval.sections import match_sections
 from tests.benchmarks.library import NVIDIA, embedder, read_into
 from tests.benchmarks.table import Row, Table
 from traces import paths
-from traces.library import Library, Scope
+from traces.library import Library
+from traces.records import Scope
 from traces.store import Store
 
 _QUERIES = (

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from traces.library import (
+from traces.library import Library
+from traces.records import (
     EmbedderMismatch,
-    Library,
     NewChunk,
     NewDocument,
     Scope,

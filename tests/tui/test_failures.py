@@ -14,8 +14,8 @@ import typer
 from models.protocols import GenerationCancelled, ModelMissing
 from tests.tui.conftest import Run
 from traces.errors import DeepthinkError
-from traces.library import UnknownCollection
 from traces.paths import log_file
+from traces.records import UnknownCollection
 from traces.store import StoreBusy
 from tui import failures
 

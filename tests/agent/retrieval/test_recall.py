@@ -7,7 +7,8 @@ import pytest
 from agent.retrieval.keyword import KeywordIndex, KeywordIndexes
 from agent.retrieval.recall import STRATEGIES, Recall, Strategy, aim
 from models.scripted import HashEmbedder
-from traces.library import Library, NewChunk, NewDocument, Scope, UnknownCollection
+from traces.library import Library
+from traces.records import NewChunk, NewDocument, Scope, UnknownCollection
 
 
 @pytest.fixture
