@@ -37,7 +37,9 @@ def show_models() -> None:
         line = Text(known.name, style="bold" if here else "")
         line.append(f"  {_KEYS[known.role]}, {size(known.size)}, {', '.join(states)}", style="not bold")
         out.print(line)
-        out.print(Padding(Text(f"{known.description} ({known.licence})", style="dim"), (0, 0, 0, 4)))
+        out.print(
+            Padding(Text(f"{known.description} ({known.licence})", style="dim"), (0, 0, 0, 4), expand=False)
+        )
     names = {known.name for known in CATALOGUE}
     for key, name in used.items():
         if name and name not in names:

@@ -62,3 +62,11 @@ def test_python_m_tui_is_the_same_program() -> None:
         [sys.executable, "-m", "tui", "paths"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("library ")
+
+
+@pytest.mark.parametrize("command", ["models list", "doctor", "paths", "config", "runs list", "library"])
+def test_piped_output_is_not_padded_to_the_width_of_an_endless_terminal(
+    deepthink: Run, command: str
+) -> None:
+    out = deepthink(*command.split()).out
+    assert not [line for line in out.splitlines() if len(line) - len(line.rstrip()) > 80]
