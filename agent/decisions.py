@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from agent.budget import Budget
-from agent.state import ACTIONS, Action, RunState
+from agent.state import ACTIONS, Action, RunState, still_missing
 
 STATE_VERSION = 1
 
@@ -35,6 +35,7 @@ class PolicyState:
         barren: Steps in a row without a new passage.
         top_score: Score of the last step's best passage.
         findings: Question, short answer and success of each finished step.
+        missing: Questions of steps that found nothing and were not made good since.
         evidence: Title and excerpt of each passage held.
         notebook: The run's notebook, for deciders that read; stored as the run's events, not here.
     """
@@ -53,6 +54,7 @@ class PolicyState:
     barren: int
     top_score: float
     findings: list[dict[str, Any]]
+    missing: list[str]
     evidence: list[dict[str, Any]]
     notebook: list[str] = field(default_factory=list, compare=False, repr=False)
 
@@ -65,13 +67,24 @@ class PolicyState:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An action with the probability of each action under the source that took it."""
+    """An action, and what the source thought of each.
+
+    Attributes:
+        action: What to do.
+        probabilities: How probable the source holds each action to be the right one; sums to one.
+        source: Who decided.
+        latency_ms: Milliseconds it took.
+        justification: The reason in words, where the source has one.
+        behaviour_probability: With which probability this source takes ``action`` in this state: 1 for
+            one that always takes its best. Off-policy evaluation weighs by it.
+    """
 
     action: Action
     probabilities: dict[Action, float]
     source: str
     latency_ms: float
     justification: str = ""
+    behaviour_probability: float = 1.0
 
 
 class Decider(Protocol):
@@ -95,7 +108,6 @@ def certain(action: Action) -> dict[Action, float]:
 def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicyState:
     """The policy state of a run as it stands; the same code serves running and training."""
     evidence = state["evidence"]
-    this_step = [item for item in evidence if item["number"] in state["fresh"]]
     return PolicyState(
         question=state["question"],
         step=state["step"],
@@ -106,13 +118,14 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
         open_questions=[s["question"] for s in state["plan"][state["position"] + 1 :]],
         last_action=state["action"],
         query=state["query"],
-        fresh=len(this_step),
-        again=max(0, len(state["candidates"]) - len(this_step)),
+        fresh=len(state["fresh"]),
+        again=len(state["again"]),
         barren=state["barren"],
         top_score=round(max((c["score"] for c in state["candidates"]), default=0.0), 6),
         findings=[
             {"question": n["question"], "answer": n["answer"], "found": n["found"]} for n in state["notes"]
         ],
+        missing=[note["question"] for note in still_missing(state["notes"])],
         evidence=[{"title": e["title"], "excerpt": e["excerpt"][:400]} for e in evidence],
         notebook=list(state["notebook"]),
     )
@@ -121,8 +134,8 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
 def valid_actions(state: PolicyState) -> tuple[Action, ...]:
     """The validity mask.
 
-    CONTINUE needs an open step; REVISE needs something found or searched to learn from and may not
-    follow itself; FINISH is always possible once nothing is open, and before that needs evidence.
+    CONTINUE needs an open step; REVISE needs evidence to learn from, and room in the budget; FINISH is
+    possible once nothing is open, and before that needs evidence.
     """
     valid: list[Action] = []
     if state.steps_left > 0:

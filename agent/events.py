@@ -144,6 +144,7 @@ class Decided(Event):
     source: str
     latency_ms: float
     justification: str
+    behaviour_probability: float
 
 
 @dataclass(frozen=True, slots=True)

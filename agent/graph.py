@@ -17,7 +17,7 @@ from agent.nodes.reflect import reflect
 from agent.nodes.rerank import rerank
 from agent.nodes.retrieve import retrieve
 from agent.nodes.synthesise import synthesise
-from agent.state import RunState, Spent
+from agent.state import RunState
 from models.protocols import GenerationCancelled
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def recursion_limit(budget: Budget) -> int:
 
 
 def _observed(name: str, node: Node, deps: Deps) -> Callable[[RunState], dict[str, Any]]:
-    """The node with its events, its spending written to the state, and the budget's word obeyed."""
+    """The node with its events, and the budget's word obeyed."""
 
     def run(state: RunState) -> dict[str, Any]:
         session = deps.session
@@ -121,13 +121,6 @@ def _observed(name: str, node: Node, deps: Deps) -> Callable[[RunState], dict[st
         except BudgetExhausted as used_up:
             session.emit(Warned(f"The {used_up} is used up; finishing with what was found."))
             update = {"stopped_because": str(used_up)}
-        usage = session.ledger.usage
-        update["spent"] = Spent(
-            model_calls=session.ledger.calls,
-            evaluated=usage.evaluated,
-            reused=usage.reused,
-            generated=usage.generated,
-        )
         step = update.get("step", state["step"])
         session.emit(NodeFinished(name, step, round(time.monotonic() - began, 4)))
         return update

@@ -194,7 +194,9 @@ def _gone(
     return [
         document
         for source, document in known.items()
-        if source not in here and any(Path(source).is_relative_to(folder) for folder in folders)
+        if source not in here
+        and any(Path(source).is_relative_to(folder) for folder in folders)
+        and not Path(source).exists()  # one that was named outright may be of a kind folders leave out
     ]
 
 
@@ -209,6 +211,7 @@ def _one_file(
 ) -> Iterator[IngestEvent]:
     began = time.monotonic()
     try:
+        str(path).encode()  # a name that is not UTF-8 cannot be stored
         size = path.stat().st_size
         yield FileStarted(path, name, size)
         if size > MAX_BYTES:
@@ -228,6 +231,11 @@ def _one_file(
         pieces = chunk(parsed)
     except DeepthinkError as error:
         yield FileFailed(path, name, error)
+        return
+    except UnicodeEncodeError:
+        shown = str(path).encode("utf-8", "backslashreplace").decode()
+        problem = UnreadableDocument(f"The name of {shown} is not valid UTF-8.", "Rename the file.")
+        yield FileFailed(path, shown, problem)
         return
     except OSError as error:
         yield FileFailed(

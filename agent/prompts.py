@@ -238,5 +238,5 @@ def synthesise(question: str, missing: Sequence[str]) -> str:
         "Use only the findings and the evidence. Write one to four short sentences with all names, "
         "numbers and dates that were asked for; do not repeat the question. Put the number of the passage "
         "it comes from at the end of every sentence, like [1]. If two passages disagree, use the one with "
-        f"the later date. If the evidence does not answer it, write only: {NOT_FOUND}{gaps}"
+        f"the later date.{gaps}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import time
@@ -21,8 +22,9 @@ from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.records import Collection
 from traces.runs import DecisionRow, NewRun, RunEnd, Runs, StoredEvent
-from traces.store import Store
+from traces.store import Store, StoreBusy
 
+_log = logging.getLogger("deepthink.run")
 _HEARTBEAT_SECONDS = 0.5
 
 
@@ -79,14 +81,13 @@ def run(
         embedder: The model that made the library's vectors.
         reranker: None where there are no weights; the fused order stands then.
         store: Library and traces.
-        cancel: Setting it stops the run within a second.
+        cancel: Setting it stops the run, a model call within a second.
 
     Yields:
         `RunStarted` first and `RunFinished` last, whatever happens in between.
 
     Raises:
-        UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile, EmbedderMismatch: before the
-            first event.
+        UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile: before the first event.
         DeepthinkError: after `RunFinished`, whatever made the run fail or cancelled it.
     """
     library = Library(store)
@@ -94,10 +95,9 @@ def run(
     collections = _searchable(library, request.collections)
     cognition = profile(request.profile, embedder)
     make_decider = decider(request.decider) if request.decider else cognition.decider
-    stop = cancel or threading.Event()
     stream: queue.SimpleQueue[ev.Event | None] = queue.SimpleQueue()
     recorder = _Recorder(Runs(store), stream)
-    session = Session(chat, request.budget, recorder.emit, stop)
+    session = Session(chat, request.budget, recorder.emit, cancel)
     source = make_decider(session)
     deps = Deps(
         session=session,
@@ -125,7 +125,7 @@ def run(
     try:
         yield from _watch(stream, session)
     finally:
-        stop.set()
+        session.stop.set()  # the run's own event: the caller may use theirs again
         worker.join()
     if recorder.failure is not None:
         raise recorder.failure
@@ -190,16 +190,16 @@ def _work(
                 {"recursion_limit": recursion_limit(deps.session.ledger.budget)},
             )
         except GenerationCancelled as cancelled:
-            recorder.end(deps, "cancelled", "cancelled", "")
             recorder.failure = cancelled
-        except BaseException as failure:
+            recorder.end(deps, "cancelled", "cancelled", "")
+        except BaseException as failure:  # noqa: BLE001 - raised in the caller's thread
+            recorder.failure = failure
             recorder.end(deps, "failed", f"{type(failure).__name__}: {failure}", "")
-            raise
         else:
             state: RunState = final  # type: ignore[assignment] # LangGraph returns a plain dict
             recorder.end(deps, state["status"], state["stopped_because"], state["answer"])
     except BaseException as failure:  # noqa: BLE001 - carried to the caller's thread, raised there
-        recorder.failure = failure
+        recorder.failure = recorder.failure or failure
     finally:
         stream.put(None)
 
@@ -239,42 +239,51 @@ class _Recorder:
         self._stream.put(event)
         if not event.stored:
             return
-        elapsed = round(time.monotonic() - self._began, 4)
-        self._events.append(StoredEvent(self._next, elapsed, event.kind, event.payload()))
-        self._next += 1
+        self._keep(event)
         if isinstance(event, ev.Decided):
             self._decisions.append(_row(event, self._decided))
             self._decided += 1
         if isinstance(event, ev.NodeFinished):
-            self._flush()
+            try:
+                self._store()
+            except StoreBusy:
+                # Kept, and stored with the next node's; the end of the run insists.
+                _log.info("the store is busy; %d events wait", len(self._events))
 
     def end(self, deps: Deps, status: str, stopped_because: str, answer: str) -> None:
         """Close the run in the store and emit the last event."""
         usage, calls = deps.session.ledger.usage, deps.session.ledger.calls
-        self.emit(
-            ev.RunFinished(
-                status=status,
-                stopped_because=stopped_because,
-                seconds=round(time.monotonic() - self._began, 3),
-                model_calls=calls,
-                evaluated=usage.evaluated,
-                reused=usage.reused,
-                generated=usage.generated,
-            )
+        finished = ev.RunFinished(
+            status=status,
+            stopped_because=stopped_because,
+            seconds=round(time.monotonic() - self._began, 3),
+            model_calls=calls,
+            evaluated=usage.evaluated,
+            reused=usage.reused,
+            generated=usage.generated,
         )
-        self._flush(
-            RunEnd(
-                status,
-                stopped_because,
-                answer,
-                calls,
-                usage.evaluated,
-                usage.reused,
-                usage.generated,
+        self._keep(finished)
+        try:
+            self._store(
+                RunEnd(
+                    status,
+                    stopped_because,
+                    answer,
+                    calls,
+                    usage.evaluated,
+                    usage.reused,
+                    usage.generated,
+                )
             )
-        )
+        finally:
+            self._stream.put(finished)  # told last, and told even if it could not be stored
 
-    def _flush(self, end: RunEnd | None = None) -> None:
+    def _keep(self, event: ev.Event) -> None:
+        elapsed = round(time.monotonic() - self._began, 4)
+        self._events.append(StoredEvent(self._next, elapsed, event.kind, event.payload()))
+        self._next += 1
+
+    def _store(self, end: RunEnd | None = None) -> None:
         self._runs.record(self._run_id, self._events, self._decisions, end)
         self._events, self._decisions = [], []
 
@@ -288,7 +297,7 @@ def _row(event: ev.Decided, seq: int) -> DecisionRow:
         valid_actions=tuple(event.valid),
         action=event.action,
         probabilities=event.probabilities,
-        behaviour_probability=event.probabilities[event.action],
+        behaviour_probability=event.behaviour_probability,
         source=event.source,
         latency_ms=event.latency_ms,
         justification=event.justification,

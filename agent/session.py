@@ -17,6 +17,7 @@ from models.protocols import (
     Chat,
     ChatOptions,
     Choice,
+    ContextOverflow,
     GenerationCancelled,
     Message,
     Reply,
@@ -27,7 +28,7 @@ from models.structured import Structured, ask
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
 
-_TEMPLATE_TOKENS = 32  # what a chat template wraps around system prompt and notebook, generously
+_TEMPLATE_TOKENS = 48  # what a chat template and a repair instruction add to the text, generously
 
 
 class Session:
@@ -77,7 +78,8 @@ class Session:
         """Free text.
 
         Raises:
-            BudgetExhausted: the budget has no room for the call, or its clock ran out during it.
+            BudgetExhausted: the budget or the context has no room for the call, or the clock ran out
+                during it.
             GenerationCancelled: a person stopped the run.
         """
         messages = self.messages(notebook, instruction)
@@ -103,8 +105,8 @@ class Session:
             result = ask(self.chat, messages, shape, default, options)
             return result, result.usage
 
-        # A repair turn costs a second answer, and the first one again as prompt.
-        return self._call(purpose, messages, 3 * max_tokens, call)
+        # A repair turn reads everything again if nothing is reused, the first answer with it.
+        return self._call(purpose, messages, 3 * max_tokens, call, turns=2)
 
     def choose(
         self, purpose: str, notebook: Sequence[str], instruction: str, labels: Sequence[str]
@@ -124,9 +126,11 @@ class Session:
         messages: Sequence[Message],
         answer_tokens: int,
         call: Callable[[], tuple[R, Usage]],
+        turns: int = 1,
     ) -> R:
         # The prompt is counted whole: what the engine will reuse of it is not known before the call.
-        prompt = sum(self.chat.count_tokens(m.content) for m in messages)
+        text = sum(self.chat.count_tokens(m.content) for m in messages)
+        prompt = turns * (text + _TEMPLATE_TOKENS)
         if prompt + answer_tokens > self.ledger.tokens_left:
             raise BudgetExhausted("token budget")
         if self.stop.out_of_time:
@@ -135,9 +139,13 @@ class Session:
         try:
             result, usage = call()
         except GenerationCancelled as stopped:
+            # What it had computed is not told: the whole prompt is the most it can have been.
+            self.ledger.add(Usage(evaluated=prompt))
             if self.stop.cancelled:
                 raise
             raise BudgetExhausted("time budget") from stopped
+        except ContextOverflow as full:
+            raise BudgetExhausted("context") from full
         usage = replace(usage, seconds=time.monotonic() - began)
         self.ledger.add(usage)
         self.emit(ModelCalled(purpose, usage.evaluated, usage.reused, usage.generated, usage.seconds))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 Action = Literal["CONTINUE", "REVISE", "FINISH"]
@@ -62,15 +63,7 @@ class Note(TypedDict):
     answer: str
     cites: list[int]
     found: bool
-
-
-class Spent(TypedDict):
-    """What the run has used so far."""
-
-    model_calls: int
-    evaluated: int
-    reused: int
-    generated: int
+    revision: int  # of the plan, when the step was taken
 
 
 class RunState(TypedDict):
@@ -85,6 +78,7 @@ class RunState(TypedDict):
     strategy: str
     candidates: list[Candidate]
     fresh: list[int]  # citation numbers this step added
+    again: list[int]  # citation numbers this step found that were known before
     barren: int  # steps in a row that brought no new evidence
     queries: list[str]  # every search so far, normalised, to refuse the same one twice
     evidence: list[Evidence]
@@ -94,7 +88,12 @@ class RunState(TypedDict):
     stopped_because: str
     answer: str
     status: str  # "", then "answered" or "not_found"
-    spent: Spent
+
+
+def still_missing(notes: Sequence[Note]) -> list[Note]:
+    """The steps that found nothing and were not made good by a step of a later revision."""
+    latest = max((note["revision"] for note in notes if note["found"]), default=-1)
+    return [note for note in notes if not note["found"] and note["revision"] >= latest]
 
 
 def new_state(question: str) -> RunState:
@@ -109,6 +108,7 @@ def new_state(question: str) -> RunState:
         strategy="",
         candidates=[],
         fresh=[],
+        again=[],
         barren=0,
         queries=[],
         evidence=[],
@@ -118,5 +118,4 @@ def new_state(question: str) -> RunState:
         stopped_because="",
         answer="",
         status="",
-        spent=Spent(model_calls=0, evaluated=0, reused=0, generated=0),
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +51,21 @@ class Library:
             ).fetchall()
         return [Collection(*row) for row in rows]
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Within this, the queries of one thread share one opening of the store."""
+        with self._store.connect():
+            yield
+
+    def generations(self, names: Sequence[str]) -> dict[str, int]:
+        """Collection name to generation, for the named collections that exist, or for all."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                "SELECT name, generation FROM collections WHERE len(?) = 0 OR list_contains(?, name)",
+                [list(names), list(names)],
+            ).fetchall()
+        return dict(rows)
+
     def require_collections(self, names: Iterable[str]) -> list[Collection]:
         """The named collections, or all of them if no name is given.
 
@@ -81,8 +97,9 @@ class Library:
             UnknownCollection: it does not exist.
         """
         self.require_collections([name])
-        ids = [d.id for d in self.documents(name)]
         with self._store.transaction() as db:
+            rows = db.execute("SELECT id FROM documents WHERE collection = ?", [name]).fetchall()
+            ids = [row[0] for row in rows]
             for document_id in ids:
                 _delete_document(db, document_id)
             db.execute("DELETE FROM collections WHERE name = ?", [name])

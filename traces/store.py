@@ -28,6 +28,7 @@ _HELD = ("could not set lock", "conflicting lock", "being used by another proces
 _FULL = ("no space left", "not enough space", "disk quota", "could not write")
 
 
+_writers: dict[Path, threading.RLock] = {}
 _migrating = threading.Lock()  # other processes are kept out by DuckDB's own lock on the file
 
 
@@ -73,10 +74,16 @@ class Store:
         self.path = path
         self.patience = patience
         self._migrated = False
+        self._here = threading.local()
+        # Two transactions of one process that touch the same row would conflict; they take turns.
+        self._writing = _writers.setdefault(path.absolute(), threading.RLock())
 
     @contextmanager
     def connect(self) -> Iterator[DuckDBPyConnection]:
         """A connection for a short piece of work, closed at the end.
+
+        Opening costs more than most queries, so within one `connect` of the same thread another gives
+        the same connection: wrap several queries that belong together.
 
         Raises:
             StoreBusy: another process kept the file longer than ``patience``.
@@ -85,18 +92,23 @@ class Store:
         """
         import duckdb
 
-        connection = self._open()
+        outer: DuckDBPyConnection | None = getattr(self._here, "connection", None)
+        if outer is not None:
+            yield outer
+            return
+        connection = self._here.connection = self._open()
         try:
             yield connection
         except duckdb.Error as error:
             raise _translated(error, self.path) from error
         finally:
+            self._here.connection = None
             connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[DuckDBPyConnection]:
         """Like `connect`, with everything done inside it kept together or not at all."""
-        with self.connect() as connection:
+        with self._writing, self.connect() as connection:
             connection.begin()
             try:
                 yield connection

@@ -34,7 +34,7 @@ class Rules:
             return "REVISE", "an open step needs what an earlier one did not find"
         if state.open_questions:
             return "CONTINUE", f"{len(state.open_questions)} of the plan's steps are open"
-        missing = sum(not f["found"] for f in state.findings)
+        missing = len(state.missing)
         if missing and "REVISE" in valid and state.last_action != "REVISE":
             return "REVISE", f"{missing} of {len(state.findings)} steps found nothing"
         if missing:

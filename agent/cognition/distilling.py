@@ -182,13 +182,6 @@ def _rows(parts: _Units, scores: np.ndarray, most: int, wanted: set[str]) -> str
     return "\n".join([*(line for line in parts.head if line not in rows), *rows])
 
 
-def _names(row: str, wanted: set[str]) -> bool:
-    """True if all terms of the row's label stand in the question."""
-    label, bar, _ = row.partition(" | ")
-    label_terms = set(terms(label)) if any(c.isalpha() for c in label) else set()
-    return bool(bar and label_terms) and label_terms <= wanted
-
-
 def _stands_in(copied: str, text: str) -> bool:
     """True if nearly all terms of ``copied`` occur in ``text`` (small models drop commas)."""
     have = set(terms(text))

@@ -61,25 +61,6 @@ class _FullPlan(BaseModel):
     steps: list[_Step] = Field(max_length=MOST_STEPS)
 
 
-class WholeQuestion:
-    """The model-free planner: one step that asks the whole question, everywhere."""
-
-    def plan(self, session: Session, notebook: Sequence[str], question: str, tools: Sequence[str]) -> Plan:
-        """One step; needs neither session nor notebook."""
-        return Plan([_whole(question)], "default")
-
-    def revise(
-        self,
-        session: Session,
-        notebook: Sequence[str],
-        missing: Sequence[str],
-        tools: Sequence[str],
-        most: int,
-    ) -> Plan:
-        """No new steps: without a model there is no other way of asking."""
-        return Plan([], "default")
-
-
 class ModelPlanner:
     """Asks the model.
 
@@ -165,13 +146,14 @@ def _tidy(steps: Sequence[PlanStep], tools: Sequence[str]) -> list[PlanStep]:
 def _bearing_on(text: str, steps: Sequence[PlanStep]) -> list[PlanStep]:
     """The steps that have to do with ``text``: questions, not copied from an example, not about nothing.
 
-    A step bears on it if it shares a term with it, or refers to an earlier step. Among questions, a
-    statement is the model's guess at an answer; where nothing is marked as a question, all may be.
+    A step bears on it if it shares a term with it, or refers to an earlier step. A statement is the
+    model's guess at an answer; where nothing is marked as a question, all but statements may be one.
     """
     if steps and "#" in steps[0]["question"] and "#" not in text:
         return []  # the step it refers to was not made
     known = set(terms(text))
-    asks = [step for step in steps if step["question"].endswith(("?", "？"))] or steps
+    asks = [step for step in steps if step["question"].endswith(("?", "？"))]
+    asks = asks or [step for step in steps if not step["question"].endswith((".", "。"))]
     return [
         step
         for step in asks

@@ -168,8 +168,12 @@ def _plain(answer: str) -> str:
 
 
 def _source(answer: str, named: int, evidence: Sequence[Evidence]) -> Evidence | None:
-    """The passage that holds ``answer``: the one the model named if it does, else the best."""
-    if not answer or named == 0:
+    """The passage that holds ``answer``: the one the model named if it does, else the best.
+
+    An empty answer is the model's word that there is none. That it names no passage is not: small models
+    give passage 0 beside an answer they have copied correctly.
+    """
+    if not answer:
         return None
     for item in evidence:
         if item["number"] == named and support(answer, item) >= _ENOUGH:

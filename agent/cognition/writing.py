@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from agent import prompts
-from agent.sentences import sentences
 from agent.session import Session
-from agent.state import Note
+from agent.state import Note, still_missing
 
 _ABSTENTION = re.compile(
     r"not found in (?:your|the) documents"
@@ -54,19 +53,15 @@ class ModelWriter:
         on_text: Callable[[str], None],
     ) -> str:
         """The model's answer; the findings if it says nothing."""
-        missing = [note["question"] for note in notes if not note["found"]]
+        missing = [note["question"] for note in still_missing(notes)]
         instruction = prompts.synthesise(question, missing)
         reply = session.write("synthesise", notebook, instruction, self._max_tokens, on_text)
         return reply.text.strip() or from_findings(notes)
 
 
-def abstains(answer: str) -> bool:
-    """True if the model says, in the words it was given or its own, that the evidence holds no answer.
-
-    Only the first sentence counts: one that goes on to name what is missing has answered the rest.
-    """
-    first = next(iter(sentences(answer)), "")
-    return _ABSTENTION.search(first) is not None and not _PARTIAL.search(first)
+def abstains(sentence: str) -> bool:
+    """True if a sentence says, in whatever words, that the evidence holds no answer and nothing else."""
+    return _ABSTENTION.search(sentence) is not None and not _PARTIAL.search(sentence)
 
 
 def from_findings(notes: Sequence[Note]) -> str:

@@ -30,12 +30,13 @@ def decide(state: RunState, deps: Deps) -> dict[str, Any]:
             step=state["step"],
             state_version=STATE_VERSION,
             state=seen.to_json(),
-            valid=list(valid),
+            valid=["FINISH"] if decision.source == "budget" else list(valid),
             action=decision.action,
             probabilities={str(a): p for a, p in decision.probabilities.items()},
             source=decision.source,
             latency_ms=round(decision.latency_ms, 3),
             justification=decision.justification,
+            behaviour_probability=decision.behaviour_probability,
         )
     )
     update: dict[str, Any] = {"action": decision.action}

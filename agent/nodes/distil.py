@@ -14,8 +14,8 @@ _ANSWER_ROOM = 700  # context tokens kept free for the instructions and answers 
 
 
 def distil(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads plan, position, step, query, candidates, evidence, notebook. Writes evidence, fresh, barren,
-    notebook.
+    """Reads plan, position, step, query, candidates, evidence, notebook. Writes evidence, fresh, again,
+    barren, notebook.
 
     A chunk gets its citation number the first time it is kept, and keeps it. An empty retrieval never
     reaches the distiller: it would invent evidence. Passages that do not fit the context any more are
@@ -73,6 +73,7 @@ def _keep(state: RunState, deps: Deps, question: str, kept: list[Distilled]) -> 
     return {
         "evidence": evidence,
         "fresh": [item["number"] for item in fresh],
+        "again": again,
         "barren": 0 if fresh else state["barren"] + 1,
         "notebook": [*state["notebook"], entry],
     }

@@ -12,13 +12,13 @@ from agent.state import PlanStep, RunState
 
 def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads plan, position, step, notes, notebook. Writes position, step, plan, query and clears the
-    step's own fields (candidates, fresh, strategy).
+    step's own fields (candidates, fresh, again, strategy).
 
     Without this node CONTINUE would loop into ``plan``, which starts over and never gets past the
     first step. A plan whose revision brought no step leaves everything as it is.
     """
     position = state["position"] + 1
-    cleared: dict[str, Any] = {"candidates": [], "fresh": [], "strategy": "", "query": ""}
+    cleared: dict[str, Any] = {"candidates": [], "fresh": [], "again": [], "strategy": "", "query": ""}
     if position >= len(state["plan"]):
         return cleared
     planned = state["plan"][position]

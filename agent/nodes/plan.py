@@ -7,7 +7,7 @@ from typing import Any
 from agent import prompts
 from agent.deps import Deps
 from agent.events import NotebookGrew, Planned, Warned
-from agent.state import RunState
+from agent.state import RunState, still_missing
 
 
 def plan(state: RunState, deps: Deps) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def _revise(state: RunState, deps: Deps) -> dict[str, Any]:
     budget = deps.session.ledger.budget
     done = state["plan"][: state["position"] + 1]
     rest = state["plan"][state["position"] + 1 :]
-    missing = [note["question"] for note in state["notes"] if not note["found"]]
+    missing = [note["question"] for note in still_missing(state["notes"])]
     missing += [step["question"] for step in rest]
     made = deps.cognition.planner.revise(
         deps.session,

@@ -12,7 +12,7 @@ from agent.state import Note, RunState
 
 
 def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads plan, position, step, query, candidates, evidence, notebook. Writes notes, notebook.
+    """Reads plan, revisions, position, step, query, candidates, evidence, notebook. Writes notes, notebook.
 
     A step without candidates is noted as not found without asking.
     """
@@ -31,6 +31,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
         answer=finding.answer,
         cites=finding.cites,
         found=finding.found,
+        revision=state["revisions"],
     )
     entry = prompts.note_entry(note)
     deps.session.emit(Noted(note, finding.origin))

@@ -15,10 +15,8 @@ def retrieve(state: RunState, deps: Deps) -> dict[str, Any]:
 
     A search that was made before is refused: it can bring nothing new.
     """
-    if not state["query"]:
-        return {}
     step = state["plan"][state["position"]]
-    key = " ".join(state["query"].split()).casefold()
+    key = " ".join([*state["query"].split(), "in", step["tool"], step["section"]]).casefold()
     if key in state["queries"]:
         deps.session.emit(Warned(f"Already searched for “{state['query']}”; not searched again."))
         return {"candidates": []}

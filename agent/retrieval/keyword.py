@@ -58,15 +58,17 @@ class KeywordIndexes:
         self._built: dict[str, tuple[int, KeywordIndex]] = {}
 
     def search(self, query: str, scope: Scope, limit: int) -> list[tuple[int, float]]:
-        """The best ``limit`` chunks within ``scope``; scores of several collections are comparable
-        only roughly, since each has its own term statistics."""
+        """The best ``limit`` chunks within ``scope``.
+
+        Scores of several collections are comparable only roughly: each has its own term statistics.
+        """
         query_terms = terms(query)
-        restricted = bool(scope.documents or scope.sections)
-        within = self._library.chunk_ids(scope) if restricted else None
-        hits: list[tuple[int, float]] = []
-        for collection in self._library.require_collections(scope.collections):
-            index = self._index(collection.name, collection.generation)
-            hits.extend(index.search(query_terms, within))
+        with self._library.together():
+            restricted = bool(scope.documents or scope.sections)
+            within = self._library.chunk_ids(scope) if restricted else None
+            hits: list[tuple[int, float]] = []
+            for collection, generation in self._library.generations(scope.collections).items():
+                hits.extend(self._index(collection, generation).search(query_terms, within))
         return sorted(hits, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def _index(self, collection: str, generation: int) -> KeywordIndex:

@@ -9,7 +9,7 @@ from typing import Literal
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
 from agent.retrieval.keyword import KeywordIndexes
 from agent.retrieval.sections import match_sections, mentioned_sections
-from models.protocols import Embedder
+from models.protocols import Embedder, Vectors
 from traces.library import Library
 from traces.records import Passage, Scope
 
@@ -67,13 +67,25 @@ class Recall:
             keywords: Further terms for the keyword ranking.
 
         Raises:
-            UnknownCollection: a scope names one that does not exist.
             EmbedderMismatch: the library was made by another embedder.
         """
+        # Embedded before the store is opened: other processes need not wait for that.
+        vector = self._embedder.embed_query(query) if strategy != "keyword" else None
+        with self._library.together():
+            return self._search(query, vector, strategy, scopes, limit, keywords)
+
+    def _search(
+        self,
+        query: str,
+        vector: Vectors | None,
+        strategy: Strategy,
+        scopes: Sequence[Scope],
+        limit: int,
+        keywords: str,
+    ) -> list[Hit]:
         rankings: list[list[tuple[int, float]]] = []
         seen: dict[str, dict[int, float]] = {}
-        if strategy != "keyword":
-            vector = self._embedder.embed_query(query)
+        if vector is not None:
             for scope in scopes:
                 found = self._library.nearest(vector, self._embedder.name, scope, self._depth)
                 seen.setdefault("vector", {}).update(found)

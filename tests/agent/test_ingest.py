@@ -68,6 +68,19 @@ def test_a_file_named_outright_does_not_remove_its_neighbours(store: Store, fold
     assert len(Library(store).documents("c")) == 3
 
 
+def test_a_file_named_outright_outlives_its_folder_being_read(store: Store, folder: Path) -> None:
+    (folder / "notes.log").write_text("Gamma is the third letter.")
+    _read(store, folder / "notes.log")
+    assert "notes.log" not in _outcomes(_read(store, folder))
+    assert len(Library(store).documents("c")) == 4
+
+
+def test_a_name_that_is_not_utf8_fails_alone(store: Store, folder: Path) -> None:
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.txt")).write_text("Delta.")
+    (failed,) = [e for e in _read(store, folder) if isinstance(e, FileFailed)]
+    assert "UTF-8" in failed.error.message
+
+
 def test_reading_changed_code_reads_everything_again(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

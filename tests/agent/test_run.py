@@ -19,7 +19,7 @@ from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
 from traces.library import Library
 from traces.records import EmbedderMismatch, UnknownCollection
 from traces.runs import Runs
-from traces.store import Store
+from traces.store import Store, StoreBusy
 
 E = TypeVar("E", bound=ev.Event)
 Ask = Callable[..., list[ev.Event]]
@@ -156,6 +156,66 @@ def test_a_plan_copied_from_the_examples_is_no_plan(ask: Ask) -> None:
     }
     events = ask([copied, FIRST, "Tolvang Ceramics [1]."])
     assert [s["question"] for s in _only(events, ev.Planned)[0].steps] == [QUESTION]
+
+
+def test_what_a_revision_found_is_no_longer_missing(
+    library: Library, store: Store, embedder: HashEmbedder
+) -> None:
+    none = {"source": 0, "answer": ""}
+    again = {"steps": ["Which event stopped the Brevnes plant?"]}
+    replies: list[Scripted] = [TWO_STEPS, FIRST, none, again, _number_of("fire", "A fire"), WRITTEN]
+    with ScriptedChat(replies) as chat:
+        list(run(Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store))
+        assert "missing" not in chat.calls[-1].messages[-1].content.rsplit("\n\n", 1)[1]
+    assert Runs(store).decisions(Runs(store).find("last").id)[-1].state["missing"] == []
+
+
+def test_a_supported_negative_is_an_answer(ask: Ask) -> None:
+    plan = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}
+    events = ask([plan, FIRST, "The price of ceramic bearings is not given."])
+    assert _end(events).status == "not_found"
+    negative = "Orlavane does not give its ceramic bearings to Tolvang Ceramics [1]."
+    assert _end(ask([plan, FIRST, negative])).status == "answered"
+
+
+def test_an_answer_of_marks_alone_is_replaced_by_the_findings(ask: Ask) -> None:
+    events = ask([{"steps": ["Who supplies Orlavane's ceramic bearings?"]}, FIRST, "[1]."])
+    assert "Tolvang Ceramics" in _only(events, ev.Answered)[0].answer
+
+
+def test_a_prompt_that_outgrows_the_context_ends_with_what_was_found(
+    library: Library, store: Store, embedder: HashEmbedder
+) -> None:
+    chat = ScriptedChat([TWO_STEPS, FIRST, FIRST, WRITTEN], context_tokens=640)
+    events = list(
+        run(Request("Who supplies bearings?"), chat=chat, embedder=embedder, reranker=None, store=store)
+    )
+    assert isinstance(events[-1], ev.RunFinished)
+    assert events[-1].status in {"answered", "not_found"}
+
+
+def test_a_run_whose_end_cannot_be_stored_still_tells_its_end(
+    library: Library, store: Store, embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_args: object, **_named: object) -> None:
+        raise StoreBusy("held")
+
+    monkeypatch.setattr(Runs, "record", busy)
+    events: list[ev.Event] = []
+    with ScriptedChat([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]) as chat:
+        stream = run(Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store)
+        with pytest.raises(StoreBusy):
+            events.extend(iter(lambda: next(stream), None))
+    assert _end(events).status == "answered"
+
+
+def test_the_callers_event_is_left_alone(library: Library, store: Store, embedder: HashEmbedder) -> None:
+    cancel = threading.Event()
+    with ScriptedChat([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]) as chat:
+        list(
+            run(Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store, cancel=cancel)
+        )
+    assert not cancel.is_set()
 
 
 # --- budgets ------------------------------------------------------------------------------------

@@ -67,6 +67,8 @@ def _cost(profile: str, store: Store) -> _Cost:
             elif isinstance(event, ev.Answered):
                 answer = event.answer
             elif isinstance(event, ev.RunFinished):
+                if event.status != "answered":
+                    raise RuntimeError(f"{profile} ended as {event.status}: {event.stopped_because}")
                 return _Cost(steps, event, answer)
     finally:
         model.close()

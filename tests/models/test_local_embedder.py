@@ -134,9 +134,13 @@ def test_a_query_gets_its_turn_between_the_batches_of_a_long_list(
     assert served.index("query") < batches // 2
 
 
-def test_the_libraries_verbosity_is_as_it_was_after_loading(tiny: Path) -> None:
+def test_the_libraries_verbosity_is_as_it_was_after_loading(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from transformers.utils import logging
 
+    # The library reads its variable once, when it is imported; another test may have been first.
+    monkeypatch.setattr("huggingface_hub.utils.tqdm.HF_HUB_DISABLE_PROGRESS_BARS", None)
     before = logging.get_verbosity()
     bars = logging.is_progress_bar_enabled()
     try:

@@ -126,3 +126,29 @@ def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught, Store(tmp_path / "file" / "s.duckdb").connect():
         pass
     assert "DEEPTHINK_HOME" in caught.value.way_out
+
+
+def test_connections_within_a_connection_are_one(store: Store) -> None:
+    with store.connect() as outer, store.connect() as inner:
+        assert inner is outer
+    with store.connect() as fresh:
+        assert fresh is not outer
+        assert fresh.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_threads_may_change_the_same_row(store: Store) -> None:
+    with store.transaction() as db:
+        db.execute("INSERT INTO collections VALUES ('c', '', 0, now()::TIMESTAMP)")
+
+    def touch() -> None:
+        for _ in range(10):
+            with Store(store.path).transaction() as db:
+                db.execute("UPDATE collections SET generation = generation + 1")
+
+    threads = [threading.Thread(target=touch) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with store.connect() as db:
+        assert db.execute("SELECT generation FROM collections").fetchone() == (40,)

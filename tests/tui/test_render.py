@@ -73,9 +73,18 @@ def _run(first: Evidence | None = None) -> list[ev.Event]:
         ev.Reranked(1, "", [1], [0.5]),
         ev.EvidenceKept(1, [first, table], [7]),
         ev.Noted(
-            Note(step=1, question=LONG, sentence="It is Tolvang.", answer="", cites=[1], found=True), ""
+            Note(
+                step=1,
+                question=LONG,
+                sentence="It is Tolvang.",
+                answer="",
+                cites=[1],
+                found=True,
+                revision=0,
+            ),
+            "",
         ),
-        ev.Decided(1, 1, {}, ["FINISH"], "FINISH", {"FINISH": 0.81}, "llm", 3.0, "enough is known"),
+        ev.Decided(1, 1, {}, ["FINISH"], "FINISH", {"FINISH": 0.81}, "llm", 3.0, "enough is known", 1.0),
         ev.ModelCalled("write", 100, 300, 40, 1.0),
         ev.Heartbeat("synthesise", 1, 3.0, 40),
         ev.AnswerText("Orlavane buys them "),

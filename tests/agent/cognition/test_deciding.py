@@ -30,6 +30,7 @@ _STATE = PolicyState(
     barren=0,
     top_score=0.5,
     findings=[{"question": "Who?", "answer": "Tolvang", "found": True}],
+    missing=[],
     evidence=[{"title": "T", "excerpt": "E"}],
 )
 _LOST = [{"question": "Who?", "answer": "", "found": False}]
@@ -42,9 +43,10 @@ _LOST = [{"question": "Who?", "answer": "", "found": False}]
         ({"open_questions": []}, "FINISH"),
         ({"findings": _LOST}, "REVISE"),  # the open step needs what was not found
         ({"findings": _LOST, "open_questions": ["When?"]}, "CONTINUE"),  # this one does not
-        ({"findings": _LOST, "open_questions": []}, "REVISE"),
-        ({"findings": _LOST, "open_questions": [], "last_action": "REVISE"}, "FINISH"),
-        ({"findings": _LOST, "open_questions": [], "revisions_left": 0}, "FINISH"),
+        ({"findings": _LOST, "missing": ["Who?"], "open_questions": []}, "REVISE"),
+        ({"findings": _LOST, "missing": [], "open_questions": []}, "FINISH"),  # made good since
+        ({"missing": ["Who?"], "open_questions": [], "last_action": "REVISE"}, "FINISH"),
+        ({"missing": ["Who?"], "open_questions": [], "revisions_left": 0}, "FINISH"),
     ],
 )
 def test_rules(changes: dict[str, Any], action: Action) -> None:
@@ -87,7 +89,10 @@ def test_the_state_is_made_from_the_run_alone() -> None:
     state["candidates"] = [candidate(101, "x"), candidate(102, "y")]
     state["evidence"] = [evidence(1, "x"), evidence(2, "old")]
     state["fresh"] = [1]
-    state["notes"] = [Note(step=1, question="a", sentence="s", answer="A", cites=[1], found=True)]
+    state["again"] = [2]
+    state["notes"] = [
+        Note(step=1, question="a", sentence="s", answer="A", cites=[1], found=True, revision=0)
+    ]
     seen = policy_state(state, Budget(steps=3, revisions=1, tokens=100), 50)
     assert (seen.step, seen.steps_left, seen.revisions_left, seen.tokens_left) == (1, 2, 1, 0.5)
     assert (seen.fresh, seen.again, seen.open_questions) == (1, 1, ["b"])

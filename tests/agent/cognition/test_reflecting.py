@@ -31,14 +31,15 @@ def test_a_table_is_quoted_by_its_row() -> None:
     assert _reflect({"source": 2, "answer": "236.4"}, QuotingReflector()).sentence == "Services | 236.4"
 
 
-def test_a_wrong_source_is_corrected() -> None:
-    assert _reflect({"source": 1, "answer": "236.4"}, QuotingReflector()).cites == [2]
+@pytest.mark.parametrize("source", [0, 1, 99])
+def test_a_wrong_source_is_corrected(source: int) -> None:
+    assert _reflect({"source": source, "answer": "236.4"}, QuotingReflector()).cites == [2]
 
 
 @pytest.mark.parametrize(
     "reply",
     [
-        {"source": 0, "answer": "seven weeks"},
+        {"source": 0, "answer": ""},
         {"source": 1, "answer": ""},
         {"source": 1, "answer": "Not found."},
         {"source": 1, "answer": "Zanzibar Copper"},

@@ -11,7 +11,13 @@ from agent.state import Note, PlanStep
 
 def _note(step: int, answer: str, *, found: bool = True) -> Note:
     return Note(
-        step=step, question="Who makes them?", sentence=answer, answer=answer, cites=[1], found=found
+        step=step,
+        question="Who makes them?",
+        sentence=answer,
+        answer=answer,
+        cites=[1],
+        found=found,
+        revision=0,
     )
 
 
