@@ -110,13 +110,24 @@ _EXAMPLES: tuple[tuple[str, tuple[str, ...]], ...] = (
 EXAMPLE_STEPS = frozenset(step for _, steps in _EXAMPLES for step in steps)
 EXAMPLE_NAMES = ("Marrow", "Kadis", "Lunar Tide", "Ansel", "Avelin", "Varo", "Kestrel")
 
-_SEED_EXAMPLE = (
-    '{"steps":[{"question":"Which company built the harbour bridge of Avelin?",'
-    '"reason":"The company must be known before its chief executive can be looked up.",'
-    '"tool":"archive","keywords":"harbour bridge Avelin built","section":""},'
-    '{"question":"Who is the chief executive of #1?",'
+_SEED_EXAMPLES = (
+    "QUESTION: Which firm built the harbour bridge of Avelin, and how large was its loss in 2019?\n"
+    '{"steps":[{"question":"Which firm built the harbour bridge of Avelin?",'
+    '"reason":"The firm must be known before its loss can be looked up.",'
+    '"tool":"archive","keywords":"harbour bridge Avelin built","section":"Projects"},'
+    '{"question":"How large was the loss of #1 in 2019?",'
+    '"reason":"This is the second thing asked for.",'
+    '"tool":"reports","keywords":"loss 2019","section":"Results"}]}\n'
+    "QUESTION: Where did the mother of the author of the novel Marrow die?\n"
+    '{"steps":[{"question":"Who wrote the novel Marrow?",'
+    '"reason":"The author leads to the mother.",'
+    '"tool":"archive","keywords":"novel Marrow author","section":""},'
+    '{"question":"Who is the mother of #1?",'
+    '"reason":"Her name is needed to find where she died.",'
+    '"tool":"archive","keywords":"mother family","section":"Life"},'
+    '{"question":"Where did #2 die?",'
     '"reason":"This is what the question asks for.",'
-    '"tool":"archive","keywords":"chief executive officer","section":"Management"}]}'
+    '"tool":"archive","keywords":"died place of death","section":"Life"}]}'
 )
 
 
@@ -137,13 +148,11 @@ def plan(most: int) -> str:
 def seed_plan(tools: Sequence[str], most: int) -> str:
     """Asks for a plan with reason, tool, keywords and likely section for each step (``seed``)."""
     return (
-        f"Split the QUESTION into the lookups it needs, in order, at most {most}. Each lookup asks "
-        "for one fact, in a full question that repeats the names, years and units of the QUESTION. "
-        "Where a lookup needs the result of lookup 1, write #1 in it. Do not add lookups for "
-        "calculating, comparing or summing up.\n"
+        "Split the QUESTION at the top into the simple lookups it needs, in order, at most "
+        f"{most}. Each lookup asks for one fact about one named thing. Write #1 for the result of "
+        "lookup 1. Never compare or calculate in a lookup. "
         f"tool: one of {', '.join(tools)}. section: the heading it is likely under, or empty.\n"
-        "Example for “Who is the chief executive of the company that built the harbour bridge of "
-        f"Avelin?”: {_SEED_EXAMPLE}\nAnswer with the JSON for the QUESTION only."
+        f"Examples:\n{_SEED_EXAMPLES}\nNow the JSON for the QUESTION at the top."
     )
 
 
