@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
 from importlib import import_module
@@ -19,15 +20,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="default: all, in this order")
     chosen = parser.parse_args().names or list(NAMES)
+    if len(chosen) > 1:
+        # Each in a process of its own: a child's peak memory begins at that of the process it came from.
+        for name in chosen:
+            subprocess.run([sys.executable, "-m", "tests.benchmarks", name], check=True)
+        return
     forbid_hubs()
     os.environ["DEEPTHINK_MODELS"] = str(paths.models_dir())
-    for name in chosen:
-        with tempfile.TemporaryDirectory(prefix="deepthink-bench-") as home:
-            os.environ["DEEPTHINK_HOME"] = home
-            table = import_module(f"tests.benchmarks.{name}").measure()
-        sys.stdout.write(table.markdown() + "\n")
-        sys.stdout.flush()
-        table.keep()
+    (name,) = chosen
+    with tempfile.TemporaryDirectory(prefix="deepthink-bench-") as home:
+        os.environ["DEEPTHINK_HOME"] = home
+        table = import_module(f"tests.benchmarks.{name}").measure()
+    sys.stdout.write(table.markdown() + "\n")
+    table.keep()
 
 
 if __name__ == "__main__":
