@@ -1,0 +1,55 @@
+"""The answers that the product promises, from the 1.5B model on real and sample documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import agent.events as ev
+from agent import sample_library
+from agent.run import Request, run
+from models.llama_cpp_chat import LlamaCppChat
+from tests.benchmarks.library import chat, embedder, read_into
+from tests.benchmarks.samples import is_right
+from traces.store import Store
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[LlamaCppChat]:
+    opened = chat()
+    yield opened
+    opened.close()
+
+
+def _answer(request: Request, model: LlamaCppChat, store: Store) -> tuple[ev.Answered, str]:
+    events = list(run(request, chat=model, embedder=embedder(), reranker=None, store=store))
+    end = events[-1]
+    assert isinstance(end, ev.RunFinished)
+    return next(e for e in events if isinstance(e, ev.Answered)), end.status
+
+
+def test_both_segments_and_their_changes_from_a_10k(data: Path, model: LlamaCppChat, store: Store) -> None:
+    read_into(store, "filings", [data / "filings" / "nvda-10k-fy2023.html"])
+    question = (
+        "What were NVIDIA's Compute & Networking and Graphics revenues in fiscal 2023, "
+        "and how did each change from 2022?"
+    )
+    answered, _ = _answer(Request(question), model, store)
+    for part in ("15,068", "36%", "11,906", "25%"):
+        assert part in answered.answer
+    assert answered.sources
+    assert not any(sentence["flagged"] for sentence in answered.sentences)
+
+
+def test_the_demo_question_over_two_collections(model: LlamaCppChat, store: Store) -> None:
+    for name, description in sample_library.COLLECTIONS.items():
+        read_into(store, name, sample_library.documents(name), description)
+    question = sample_library.demo_question()
+    answered, status = _answer(Request(question.question), model, store)
+    assert is_right(question, answered.answer, status)
+    assert {source["collection"] for source in answered.sources} == {"reports", "newsroom"}
+    assert not any(sentence["flagged"] for sentence in answered.sentences)
