@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -140,7 +141,8 @@ def test_the_libraries_verbosity_is_as_it_was_after_loading(
     from transformers.utils import logging
 
     # The library reads its variable once, when it is imported; another test may have been first.
-    monkeypatch.setattr("huggingface_hub.utils.tqdm.HF_HUB_DISABLE_PROGRESS_BARS", None)
+    bar_module = import_module("huggingface_hub.utils.tqdm")  # the name also means a class in it
+    monkeypatch.setattr(bar_module, "HF_HUB_DISABLE_PROGRESS_BARS", None)
     before = logging.get_verbosity()
     bars = logging.is_progress_bar_enabled()
     try:
