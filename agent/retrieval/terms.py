@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 import snowballstemmer
@@ -32,21 +33,22 @@ def terms(text: str) -> list[str]:
     Numbers lose their thousands separators, so that ``26,974`` and ``26974`` meet. Function words are
     left out; a text of nothing else keeps them, so that no query is empty by accident.
     """
-    found = _terms(text)
-    kept = [term for term in found if term not in _STOP]
-    return kept or found
+    found = list(_terms(text))
+    # Compared before stemming, which turns "does" into "doe".
+    kept = [term for word, term in found if word not in _STOP]
+    return kept or [term for _, term in found]
 
 
-def _terms(text: str) -> list[str]:
-    result: list[str] = []
+def _terms(text: str) -> Iterator[tuple[str, str]]:
+    """Each word as it stands, case-folded, with the term it becomes."""
     for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).casefold()):
         token = match.group()
         first = token[0]
         if first.isdigit():
-            result.append(token.replace(",", "").rstrip("."))
+            yield token, token.replace(",", "").rstrip(".")
         elif "\u3040" <= first <= "\ud7af":
-            result.extend(token[i : i + 2] for i in range(max(1, len(token) - 1)))
+            for i in range(max(1, len(token) - 1)):
+                yield token, token[i : i + 2]
         else:
-            word = token.replace("’", "'")
-            result.append(_stem(word.removesuffix("'s")))
-    return result
+            word = token.replace("’", "'").removesuffix("'s")
+            yield word, _stem(word)
