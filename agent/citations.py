@@ -11,6 +11,7 @@ from agent.sentences import sentences
 from agent.state import Evidence
 
 _MARK = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
+_LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
 _SUPPORTED = 0.5  # share of a sentence's content its passages must hold
 _TERMINAL = re.compile(r"([.!?。！？]+[\"”’)]*)$")
 
@@ -30,18 +31,21 @@ def check(answer: str, evidence: Sequence[Evidence]) -> list[AnswerSentence]:
         if not any(c.isalnum() for c in text):
             continue
         cited = [by_number[n] for n in dict.fromkeys(marks) if n in by_number]
-        if joint_support(text, cited) < _SUPPORTED or missing_numbers(text, cited):
+        if not _supported(text, cited):
             cited = _better(text, cited, evidence)
-        held = joint_support(text, cited)
-        flagged = not cited or held < _SUPPORTED or bool(missing_numbers(text, cited))
         cites = [item["number"] for item in cited]
-        checked.append(AnswerSentence(text, cites, round(held, 3), flagged))
+        held = round(joint_support(text, cited), 3)
+        checked.append(AnswerSentence(text, cites, held, flagged=not _supported(text, cited)))
     return checked
 
 
 def render(checked: Sequence[AnswerSentence]) -> str:
     """The answer with a mark after each sentence; a flagged one says that it is not supported."""
     return " ".join(_marked(sentence) for sentence in checked)
+
+
+def _supported(text: str, cited: Sequence[Evidence]) -> bool:
+    return joint_support(text, cited) >= _SUPPORTED and not missing_numbers(text, cited)
 
 
 def _marked(sentence: AnswerSentence) -> str:
@@ -60,7 +64,7 @@ def _marked_sentences(answer: str) -> list[str]:
     pieces: list[str] = []
     for piece in sentences(answer):
         rest = piece
-        leading = re.match(r"(?:\s*\[\d+(?:\s*,\s*\d+)*\])+", rest)
+        leading = _LEADING_MARKS.match(rest)
         if leading and pieces:
             pieces[-1] += leading.group()
             rest = rest[leading.end() :].lstrip(" .")

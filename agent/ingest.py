@@ -18,7 +18,7 @@ import numpy as np
 
 from agent.chunking import chunk
 from agent.coverage import coverage
-from agent.reading import SUFFIXES, read
+from agent.reading import MAX_BYTES, SUFFIXES, read
 from agent.reading.document import Chunk, ParsedDocument, UnreadableDocument
 from agent.retrieval.terms import terms
 from models.protocols import Embedder, GenerationCancelled, Vectors
@@ -28,7 +28,6 @@ from traces.records import Document, NewChunk, NewDocument
 from traces.store import Store
 
 READER_VERSION = 1  # grows when reading or chunking changes, so that files are read anew
-MAX_BYTES = 100 * 1024 * 1024
 _BATCH = 32
 
 Outcome = Literal["added", "updated", "unchanged", "removed"]
@@ -227,7 +226,7 @@ def _one_file(
                 path, name, "unchanged", before.chunks, before.coverage, before.pages, took, before.notices
             )
             return
-        parsed = read(path, max_bytes=MAX_BYTES)
+        parsed = read(path)
         pieces = chunk(parsed)
     except DeepthinkError as error:
         yield FileFailed(path, name, error)

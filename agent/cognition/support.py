@@ -21,28 +21,27 @@ def support(sentence: str, item: Evidence) -> float:
 
     Numbers count double: a sentence with a right wording and a wrong figure is not supported.
     """
-    return _share(terms(sentence), set(terms(content(item))))
+    return joint_support(sentence, [item])
 
 
 def joint_support(sentence: str, items: Iterable[Evidence]) -> float:
     """The same against several passages together."""
-    have: set[str] = set()
-    for item in items:
-        have.update(terms(content(item)))
-    return _share(terms(sentence), have)
+    return _share(terms(sentence), _held(items))
 
 
 def missing_numbers(sentence: str, items: Iterable[Evidence]) -> list[str]:
     """The numbers of ``sentence`` that stand in none of the passages."""
-    have: set[str] = set()
-    for item in items:
-        have.update(terms(content(item)))
+    have = _held(items)
     return [t for t in terms(sentence) if _HAS_DIGIT.search(t) and t not in have]
 
 
 def best_source(sentence: str, items: Sequence[Evidence]) -> Evidence | None:
     """The passage that supports the sentence best; the earlier of equals; None without passages."""
     return max(items, key=lambda item: support(sentence, item), default=None)
+
+
+def _held(items: Iterable[Evidence]) -> set[str]:
+    return {term for item in items for term in terms(content(item))}
 
 
 def _share(wanted: Sequence[str], have: set[str]) -> float:
