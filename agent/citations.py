@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 
 from agent.cognition.support import best_source, joint_support, missing_numbers, support
-from agent.events import AnswerSentence
 from agent.sentences import sentences
-from agent.state import Evidence
+from agent.state import Claim, Evidence
 
 _MARK = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
 _LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
@@ -16,7 +15,7 @@ _SUPPORTED = 0.5  # share of a sentence's content its passages must hold
 _TERMINAL = re.compile(r"([.!?。！？]+[\"”’)]*)$")
 
 
-def check(answer: str, evidence: Sequence[Evidence]) -> list[AnswerSentence]:
+def check(answer: str, evidence: Sequence[Evidence]) -> list[Claim]:
     """The sentences of ``answer`` with their citations resolved, completed and checked.
 
     A mark that names no passage is dropped. A mark whose passage does not hold the sentence is
@@ -24,7 +23,7 @@ def check(answer: str, evidence: Sequence[Evidence]) -> list[AnswerSentence]:
     What still lacks support, or states a number its passages do not hold, is flagged.
     """
     by_number = {item["number"]: item for item in evidence}
-    checked: list[AnswerSentence] = []
+    checked: list[Claim] = []
     for raw in _marked_sentences(answer):
         marks = [int(n) for group in _MARK.findall(raw) for n in group.split(",")]
         text = _MARK.sub("", raw).strip()
@@ -35,11 +34,19 @@ def check(answer: str, evidence: Sequence[Evidence]) -> list[AnswerSentence]:
             cited = _better(text, cited, evidence)
         cites = [item["number"] for item in cited]
         held = round(joint_support(text, cited), 3)
-        checked.append(AnswerSentence(text, cites, held, flagged=not _supported(text, cited)))
+        checked.append(
+            Claim(
+                text=text,
+                cites=cites,
+                support=held,
+                verdict="supported" if _supported(text, cited) else "not",
+                reason="",
+            )
+        )
     return checked
 
 
-def render(checked: Sequence[AnswerSentence]) -> str:
+def render(checked: Sequence[Claim]) -> str:
     """The answer with a mark after each sentence; a flagged one says that it is not supported."""
     return " ".join(_marked(sentence) for sentence in checked)
 
@@ -48,10 +55,10 @@ def _supported(text: str, cited: Sequence[Evidence]) -> bool:
     return joint_support(text, cited) >= _SUPPORTED and not missing_numbers(text, cited)
 
 
-def _marked(sentence: AnswerSentence) -> str:
-    marks = "".join(f"[{number}]" for number in sentence.cites)
-    warning = " (not supported by the sources)" if sentence.flagged else ""
-    body, end = sentence.text, ""
+def _marked(sentence: Claim) -> str:
+    marks = "".join(f"[{number}]" for number in sentence["cites"])
+    warning = " (not supported by the sources)" if sentence["verdict"] != "supported" else ""
+    body, end = sentence["text"], ""
     terminal = _TERMINAL.search(body)
     if terminal:
         body, end = body[: terminal.start()], terminal.group(1)

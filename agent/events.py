@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
-from agent.state import Candidate, Evidence, Note, PlanStep
+from agent.state import Candidate, Claim, Evidence, Note, PlanStep
 
 _EVENTS: dict[str, type[Event]] = {}
 
@@ -33,7 +33,7 @@ class Event:
 
 
 def from_stored(kind: str, payload: Mapping[str, Any]) -> Event:
-    """The event that was stored; fields this version does not know are left out.
+    """The event that was stored; fields this version does not know are left out, new ones default.
 
     Raises:
         KeyError: this version knows no such event.
@@ -55,6 +55,67 @@ class RunStarted(Event):
     reranker: str  # "" if there is none: the fused order stands
     decider: str
     collections: list[str]
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed(Event):
+    """A run that was cut off goes on; ``node`` is the first that runs again."""
+
+    run_id: str
+    question: str
+    node: str
+    chat_model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Routed(Event):
+    """What kind of question it is: ``clarify``, ``direct``, ``single`` or ``deep``.
+
+    ``question`` is the question of its own that a follow-up was turned into; ``asked`` the person's words.
+    """
+
+    route: str
+    reason: str
+    source: str  # rules, llm, person
+    asked: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Event):
+    """The run waits for a person: `agent.steering.Steering.reply` lets it go on.
+
+    Attributes:
+        about: ``clarify`` or ``approve``.
+        question: What is asked, in one sentence.
+        options: What may be replied; anything if empty.
+        claims: The answer's sentences with their verdicts, where it is about an answer.
+    """
+
+    stored: ClassVar[bool] = False
+    about: str
+    question: str
+    options: list[str]
+    claims: list[Claim] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Replied(Event):
+    """What was replied to `Asked`; ``by`` is ``person``, or ``rule`` where nobody was asked."""
+
+    about: str
+    question: str
+    reply: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Steered(Event):
+    """A person stepped in: paused, resumed, finish, skip, add, override; ``detail`` says with what."""
+
+    what: str
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +128,24 @@ class NodeStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class NodeFinished(Event):
-    """A node ended after ``seconds``."""
+    """A node ended after ``seconds``, having spent so many tokens on model calls."""
 
     node: str
     step: int
     seconds: float
+    evaluated: int = 0
+    reused: int = 0
+    generated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NodeProgress(Event):
+    """What a node is at, in a few words: a model call that began, a page that is fetched."""
+
+    stored: ClassVar[bool] = False
+    node: str
+    step: int
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +176,7 @@ class Searched(Event):
     tool: str
     section: str
     hits: list[Candidate]
+    rung: str = ""  # the correction it belongs to; "" in the first round
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +187,36 @@ class Reranked(Event):
     reranker: str
     order: list[int]  # passage ids
     scores: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Graded(Event):
+    """How the step's passages were graded: ``grade`` of all together, then one for each passage."""
+
+    step: int
+    grade: str  # correct, ambiguous, incorrect
+    grader: str
+    passages: list[int]
+    grades: list[str]
+    probabilities: list[float]  # that the passage helps to answer
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected(Event):
+    """The passages were not enough, and something else is tried.
+
+    Attributes:
+        rung: ``reword``, ``widen``, ``collections`` or ``web``.
+        detail: What is tried, in words.
+        queries: The searches that follow.
+        pages: Web pages that were read for it: url, title, date, and whether they were cached.
+    """
+
+    step: int
+    rung: str
+    detail: str
+    queries: list[str]
+    pages: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,29 +279,37 @@ class AnswerText(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerSentence:
-    """One sentence of the answer, checked against what it cites.
+class Answered(Event):
+    """The answer with its checked sentences and the passages they cite; a later one replaces it.
 
     Attributes:
-        text: The sentence, without citation marks.
-        cites: Citation numbers.
-        support: Share of its content found in the cited passages, 0 to 1.
-        flagged: True if that is too little, and a person should be told.
+        answer: As a person reads it, with marks, and with what is not supported flagged.
+        sentences: Its claims with their verdicts.
+        sources: The cited passages.
+        share: Of the sentences that are supported, 0 to 1.
+        grounded: Whether that is enough to stand on; never without evidence.
+        quotes: For each cited number the sentence of the passage that supports the answer best.
     """
 
-    text: str
-    cites: list[int]
-    support: float
-    flagged: bool
+    answer: str
+    sentences: list[Claim]
+    sources: list[Evidence]
+    share: float = 0.0
+    grounded: bool = False
+    quotes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Answered(Event):
-    """The answer with its checked sentences and the passages they cite."""
+class Contradicted(Event):
+    """Two sources disagree, and the later one is followed."""
 
-    answer: str
-    sentences: list[dict[str, Any]]
-    sources: list[Evidence]
+    step: int
+    value: str
+    number: int  # citation of the passage that is followed
+    date: str
+    superseded: str
+    superseded_number: int
+    superseded_date: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +334,7 @@ class Heartbeat(Event):
 class RunFinished(Event):
     """The last event of every run that was not killed."""
 
-    status: str  # answered, not_found, cancelled, failed
+    status: str  # answered, not_found, rejected, waiting (for a person), cancelled, failed
     stopped_because: str
     seconds: float
     model_calls: int

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 Action = Literal["CONTINUE", "REVISE", "FINISH"]
 ACTIONS: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
+
+Route = Literal["clarify", "direct", "single", "deep"]
+Rung = Literal["reword", "widen", "collections", "web"]
+RUNGS: tuple[Rung, ...] = ("reword", "widen", "collections", "web")
+"""What a step's correction tries, in this order."""
+
+Verdict = Literal["supported", "partly", "not"]
+
+
+class Turn(TypedDict):
+    """One earlier exchange of the session."""
+
+    question: str  # as a question of its own
+    answer: str
 
 
 class PlanStep(TypedDict):
@@ -34,6 +48,31 @@ class Candidate(TypedDict):
     text: str
     score: float
     scores: dict[str, float]
+    grade: str  # "" until graded, then correct, ambiguous or incorrect
+
+
+class Search(TypedDict):
+    """What one search of a step is sent: one phrasing, and where to look. Several run side by side."""
+
+    step: int
+    query: str
+    keywords: str
+    strategy: str
+    tool: str
+    section: str
+    question: str  # the step's, which may name a section itself
+    rung: str  # "" for the first round, else the correction this search belongs to
+    hard: bool  # search nowhere else than where tool and section say
+    documents: list[int]  # search these only; all if empty
+    sections: list[str]  # search these only, stored paths; all if empty
+
+
+class Recalled(TypedDict):
+    """What one search brought, best first."""
+
+    query: str
+    rung: str
+    candidates: list[Candidate]
 
 
 class Evidence(TypedDict):
@@ -66,17 +105,58 @@ class Note(TypedDict):
     revision: int  # of the plan, when the step was taken
 
 
+class Claim(TypedDict):
+    """A sentence of the answer, checked against what it cites."""
+
+    text: str  # without citation marks
+    cites: list[int]
+    support: float  # share of its content that stands in the cited passages, 0 to 1
+    verdict: Verdict
+    reason: str  # why it is not supported, in words for a person; "" if it is
+
+
+class Logged(TypedDict):
+    """An event as the checkpoint holds it until the store has it."""
+
+    superstep: int  # LangGraph's count of rounds, in which the event arose
+    elapsed: float
+    kind: str
+    payload: dict[str, Any]
+
+
+def gather(old: list[Recalled], new: list[Recalled]) -> list[Recalled]:
+    """Reducer of what parallel searches bring: adds up; an empty list begins anew."""
+    return [*old, *new] if new else []
+
+
+def latest(old: list[Logged], new: list[Logged]) -> list[Logged]:
+    """Reducer of the log: the events of the last superstep only; the store has the earlier ones."""
+    both = [*old, *new]
+    last = max((entry["superstep"] for entry in both), default=0)
+    return [entry for entry in both if entry["superstep"] == last]
+
+
 class RunState(TypedDict):
     """Everything a run knows. Each node's docstring says which fields it reads and writes."""
 
-    question: str
+    asked: str  # in the person's words
+    question: str  # the same as a question of its own
+    turns: list[Turn]  # the session before this run
+    route: str
+    asking: str  # the clarifying question, while one is open
+    clarified: bool  # one clarifying question is enough
     plan: list[PlanStep]  # finished steps first, then what is left
     position: int  # index in the plan of the step under way
     step: int  # 1-based number of the step under way, counted over revisions
     revisions: int
     query: str
     strategy: str
+    searches: list[Search]  # this round's
+    recalled: Annotated[list[Recalled], gather]  # this step's, over all rounds
     candidates: list[Candidate]
+    grade: str  # of the step's passages together: correct, ambiguous or incorrect
+    rungs: list[str]  # corrections this step has tried
+    offline: bool  # the web did not answer: not tried again in this run
     fresh: list[int]  # citation numbers this step added
     again: list[int]  # citation numbers this step found that were known before
     barren: int  # steps in a row that brought no new evidence
@@ -86,8 +166,14 @@ class RunState(TypedDict):
     notebook: list[str]
     action: str
     stopped_because: str
+    draft: str  # the answer as it was written, with its marks
+    claims: list[Claim]
+    share: float  # of the answer's sentences that are supported
+    grounded: bool
+    approval: str  # what the person said to an ungrounded answer: accept, rewrite, search, stop
     answer: str
-    status: str  # "", then "answered" or "not_found"
+    status: str  # "", then "answered", "not_found" or "rejected"
+    log: Annotated[list[Logged], latest]
 
 
 def still_missing(notes: Sequence[Note]) -> list[Note]:
@@ -96,17 +182,27 @@ def still_missing(notes: Sequence[Note]) -> list[Note]:
     return [note for note in notes if not note["found"] and note["revision"] >= latest]
 
 
-def new_state(question: str) -> RunState:
+def new_state(question: str, turns: Sequence[Turn] = ()) -> RunState:
     """The state of a run that has not begun."""
     return RunState(
+        asked=question,
         question=question,
+        turns=list(turns),
+        route="",
+        asking="",
+        clarified=False,
         plan=[],
         position=-1,
         step=0,
         revisions=0,
         query="",
         strategy="",
+        searches=[],
+        recalled=[],
         candidates=[],
+        grade="",
+        rungs=[],
+        offline=False,
         fresh=[],
         again=[],
         barren=0,
@@ -116,6 +212,12 @@ def new_state(question: str) -> RunState:
         notebook=[],
         action="",
         stopped_because="",
+        draft="",
+        claims=[],
+        share=0.0,
+        grounded=False,
+        approval="",
         answer="",
         status="",
+        log=[],
     )

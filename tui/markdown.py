@@ -19,7 +19,7 @@ def to_markdown(outcome: Outcome, when: datetime) -> str:
     lines = [f"# {_text(started.question if started else 'A run without a beginning')}", ""]
     if answered is not None:
         lines += [_text(answered.answer), ""]
-        flagged = [sentence["text"] for sentence in answered.sentences if sentence["flagged"]]
+        flagged = [sentence["text"] for sentence in answered.sentences if sentence["verdict"] != "supported"]
         if flagged:
             lines += ["Not supported by the sources:", "", *(f"- {_text(text)}" for text in flagged), ""]
         if answered.sources:

@@ -81,7 +81,7 @@ class Transcript:
         return Block("question", one_line(event.question), (clean(" · ".join(how)),), "opening")
 
     def _answer(self, event: ev.Answered) -> list[Block]:
-        self._flagged = sum(1 for sentence in event.sentences if sentence["flagged"])
+        self._flagged = sum(1 for sentence in event.sentences if sentence["verdict"] != "supported")
         blocks = [Block("answer", clean(event.answer).strip(), tone="answer")]
         if event.sources:
             blocks.append(Block("sources", tone="sources"))

@@ -66,4 +66,5 @@ def _candidate(hit: Hit) -> Candidate:
         text=passage.text,
         score=hit.score,
         scores=hit.scores,
+        grade="",
     )

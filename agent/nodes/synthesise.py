@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from agent import citations
@@ -60,11 +59,11 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
         stopped = str(used_up)
     checked = citations.check(written, evidence) or citations.check(from_findings(notes), evidence)
     # "The company gives no guidance", as a passage says, is an answer; "no price is given" is none.
-    if not checked or (checked[0].support < _SAID and abstains(checked[0].text)):
+    if not checked or (checked[0]["support"] < _SAID and abstains(checked[0]["text"])):
         deps.session.emit(Answered(NOT_FOUND, [], []))
         return {"answer": NOT_FOUND, "status": "not_found", "stopped_because": stopped}
     answer = citations.render(checked)
-    cited = {number for sentence in checked for number in sentence.cites}
+    cited = {number for sentence in checked for number in sentence["cites"]}
     sources = [item for item in evidence if item["number"] in cited]
-    deps.session.emit(Answered(answer, [asdict(sentence) for sentence in checked], sources))
+    deps.session.emit(Answered(answer, checked, sources))
     return {"answer": answer, "status": "answered", "stopped_because": stopped}
