@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +22,7 @@ class UnknownRun(DeepthinkError):
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """A run about to begin."""
+    """A run about to begin; ``request`` is what it was asked to do, JSON-like, so that it can resume."""
 
     question: str
     profile: str
@@ -31,11 +31,13 @@ class NewRun:
     reranker: str
     decider: str
     collections: tuple[str, ...]
+    session: str = ""
+    request: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended, and what it cost in tokens."""
+    """How a run ended, and what it cost in tokens; ``standalone`` is its question without its session."""
 
     status: str
     stopped_because: str
@@ -44,6 +46,7 @@ class RunEnd:
     evaluated: int
     reused: int
     generated: int
+    standalone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,10 @@ class Run:
     evaluated: int
     reused: int
     generated: int
+    session: str
+    standalone: str
+    request: Mapping[str, Any]
+    superstep: int
 
     @property
     def seconds(self) -> float | None:
@@ -128,7 +135,10 @@ class Runs:
         run_id = uuid.uuid4().hex[:12]
         with self._store.transaction() as db:
             db.execute(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'running', '', '', ?, NULL, 0, 0, 0, 0)",
+                """
+                INSERT INTO runs VALUES
+                    (?, ?, ?, ?, ?, ?, ?, ?, 'running', '', '', ?, NULL, 0, 0, 0, 0, ?, '', ?, -2)
+                """,
                 [
                     run_id,
                     run.question,
@@ -139,9 +149,22 @@ class Runs:
                     run.decider,
                     json.dumps(run.collections),
                     now(),
+                    run.session,
+                    json.dumps(run.request),
                 ],
             )
         return run_id
+
+    def reopen(self, run_id: str) -> None:
+        """Take back the end of a run that is resumed; the rest of its events stay."""
+        with self._store.transaction() as db:
+            db.execute("DELETE FROM events WHERE run_id = ? AND kind = 'RunFinished'", [run_id])
+            db.execute("UPDATE runs SET status = 'running', finished = NULL WHERE id = ?", [run_id])
+
+    def wait(self, run_id: str) -> None:
+        """Mark a run that cannot go on before a person has answered it."""
+        with self._store.transaction() as db:
+            db.execute("UPDATE runs SET status = 'waiting' WHERE id = ?", [run_id])
 
     def record(
         self,
@@ -149,11 +172,23 @@ class Runs:
         events: Sequence[StoredEvent],
         decisions: Sequence[DecisionRow] = (),
         end: RunEnd | None = None,
+        superstep: int | None = None,
     ) -> None:
-        """Append events and decisions, and close the run if it ended, in one transaction."""
-        if not events and not decisions and end is None:
+        """Append events and decisions, and close the run if it ended, in one transaction.
+
+        Args:
+            run_id: The run.
+            events: In order.
+            decisions: Likewise.
+            end: How it ended.
+            superstep: The round of the graph these events belong to; `Run.superstep` is then at least
+                this, which tells a resumed run that it need not store them again.
+        """
+        if not events and not decisions and end is None and superstep is None:
             return
         with self._store.transaction() as db:
+            if superstep is not None:
+                db.execute("UPDATE runs SET superstep = ? WHERE id = ?", [superstep, run_id])
             if events:
                 db.executemany(
                     "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
@@ -168,7 +203,7 @@ class Runs:
                 db.execute(
                     """
                     UPDATE runs SET status = ?, stopped_because = ?, answer = ?, finished = ?,
-                        model_calls = ?, evaluated = ?, reused = ?, generated = ?
+                        model_calls = ?, evaluated = ?, reused = ?, generated = ?, standalone = ?
                     WHERE id = ?
                     """,
                     [
@@ -180,6 +215,7 @@ class Runs:
                         end.evaluated,
                         end.reused,
                         end.generated,
+                        end.standalone,
                         run_id,
                     ],
                 )
@@ -188,6 +224,25 @@ class Runs:
         """The latest runs, newest first."""
         with self._store.connect() as db:
             rows = db.execute(f"{_RUN} ORDER BY started DESC, id DESC LIMIT ?", [limit]).fetchall()
+        return [_run(row) for row in rows]
+
+    def unfinished(self) -> list[Run]:
+        """Runs that did not come to an answer's end, newest first: they may be resumable.
+
+        That is those without an end (killed, waiting for a person, or still going on) and those that
+        failed or were cancelled.
+        """
+        with self._store.connect() as db:
+            rows = db.execute(
+                f"{_RUN} WHERE finished IS NULL OR status IN ('failed', 'cancelled')"
+                " ORDER BY started DESC, id DESC"
+            ).fetchall()
+        return [_run(row) for row in rows]
+
+    def of_session(self, session: str) -> list[Run]:
+        """The runs of a session, oldest first."""
+        with self._store.connect() as db:
+            rows = db.execute(f"{_RUN} WHERE session = ? ORDER BY started, id", [session]).fetchall()
         return [_run(row) for row in rows]
 
     def find(self, prefix: str) -> Run:
@@ -245,7 +300,8 @@ class Runs:
 
 _RUN = """
     SELECT id, question, profile, chat_model, embedder, reranker, decider, collections, status,
-           stopped_because, answer, started, finished, model_calls, evaluated, reused, generated
+           stopped_because, answer, started, finished, model_calls, evaluated, reused, generated,
+           session, standalone, request, superstep
     FROM runs
 """
 
@@ -253,6 +309,7 @@ _RUN = """
 def _run(row: tuple[Any, ...]) -> Run:
     values = list(row)
     values[7] = tuple(json.loads(values[7]))
+    values[19] = json.loads(values[19])
     return Run(*values)
 
 

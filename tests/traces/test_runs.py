@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from traces.runs import DecisionRow, NewRun, RunEnd, Runs, StoredEvent, UnknownRun
@@ -60,3 +62,27 @@ def test_an_unknown_or_ambiguous_id_is_a_sentence(store: Store) -> None:
     for prefix in ("zzz", ""):
         with pytest.raises(UnknownRun):
             runs.find(prefix)
+
+
+def test_a_resumed_run_loses_its_end_and_nothing_else(store: Store) -> None:
+    runs = Runs(store)
+    run_id = runs.begin(replace(_NEW, session="s1", request={"steps": 3}))
+    runs.record(run_id, [StoredEvent(0, 0.1, "Noted", {})], superstep=4)
+    runs.record(
+        run_id, [StoredEvent(1, 0.2, "RunFinished", {})], end=RunEnd("cancelled", "", "", 1, 2, 3, 4)
+    )
+    assert [r.id for r in runs.unfinished()] == [run_id]
+    runs.reopen(run_id)
+    run = runs.find(run_id)
+    assert (run.status, run.finished, run.superstep) == ("running", None, 4)
+    assert (run.session, run.request) == ("s1", {"steps": 3})
+    assert [e.kind for e in runs.events(run_id)] == ["Noted"]
+
+
+def test_unfinished_runs_are_the_killed_the_waiting_the_failed_and_the_cancelled(store: Store) -> None:
+    runs = Runs(store)
+    killed, waiting, failed, answered = (runs.begin(_NEW) for _ in range(4))
+    runs.wait(waiting)
+    runs.record(failed, [], end=RunEnd("failed", "", "", 0, 0, 0, 0))
+    runs.record(answered, [], end=RunEnd("answered", "", "", 0, 0, 0, 0))
+    assert {r.id for r in runs.unfinished()} == {killed, waiting, failed}

@@ -1,0 +1,146 @@
+"""Sessions: the runs of one conversation, in which a follow-up may lean on what was asked before."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from traces.errors import DeepthinkError
+from traces.store import Store, now
+
+
+class UnknownSession(DeepthinkError):
+    """Raised when a session is asked for that the store does not hold, or an id prefix fits several."""
+
+    title = "Unknown session"
+    kind = "usage"
+
+
+class NameTaken(DeepthinkError):
+    """Raised when a session is given a name that cannot be its own: empty, or another session's."""
+
+    title = "That name cannot be used"
+    kind = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A stored session; ``name`` is "" until a person names it.
+
+    Attributes:
+        runs: How many runs it holds.
+        first: The question it began with, "" if none was asked yet.
+        latest: When its last run began; when it was made if it has none.
+    """
+
+    id: str
+    name: str
+    created: datetime
+    runs: int
+    first: str
+    latest: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One answered question of a session, as a question of its own."""
+
+    question: str
+    answer: str
+
+
+class Sessions:
+    """Queries on sessions. Every method opens the store, works and closes it again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def begin(self, name: str = "") -> str:
+        """A new session; returns its id, 8 random hex digits.
+
+        Raises:
+            NameTaken: another session has that name.
+        """
+        session_id = uuid.uuid4().hex[:8]
+        with self._store.transaction() as db:
+            if name:
+                self._free(name)
+            db.execute("INSERT INTO sessions VALUES (?, ?, ?)", [session_id, name, now()])
+        return session_id
+
+    def recent(self, limit: int = 20) -> list[Session]:
+        """The sessions used last, newest first."""
+        with self._store.connect() as db:
+            rows = db.execute(f"{_SESSION} ORDER BY latest DESC, s.id LIMIT ?", [limit]).fetchall()
+        return [Session(*row) for row in rows]
+
+    def find(self, wanted: str) -> Session:
+        """The session of that name, or whose id begins so; ``last`` names the one used last.
+
+        Raises:
+            UnknownSession: none fits, or several do.
+        """
+        if wanted == "last":
+            latest = self.recent(1)
+            if not latest:
+                raise UnknownSession("No session is stored yet.", "Ask something: `deepthink ask …`.")
+            return latest[0]
+        with self._store.connect() as db:
+            rows = db.execute(f"{_SESSION} HAVING s.name = ? AND s.name <> ''", [wanted]).fetchall()
+            rows = (
+                rows or db.execute(f"{_SESSION} HAVING starts_with(s.id, ?) LIMIT 2", [wanted]).fetchall()
+            )
+        if len(rows) != 1 or not wanted:
+            how = "Several sessions fit" if rows and wanted else "There is no session"
+            raise UnknownSession(f"{how} “{wanted}”.", "`deepthink sessions` lists them.")
+        return Session(*rows[0])
+
+    def rename(self, session_id: str, name: str) -> None:
+        """Give a session a name.
+
+        Raises:
+            NameTaken: the name is empty, ``last``, or another session's.
+        """
+        with self._store.transaction() as db:
+            if not name.strip() or name == "last":
+                raise NameTaken(f"“{name}” is no name for a session.", "Choose another.")
+            self._free(name, but=session_id)
+            db.execute("UPDATE sessions SET name = ? WHERE id = ?", [name, session_id])
+
+    def delete(self, session_id: str) -> int:
+        """Remove a session with its runs, their events and decisions; returns the number of runs."""
+        with self._store.transaction() as db:
+            mine = "(SELECT id FROM runs WHERE session = ?)"
+            db.execute(f"DELETE FROM events WHERE run_id IN {mine}", [session_id])
+            db.execute(f"DELETE FROM decisions WHERE run_id IN {mine}", [session_id])
+            runs = db.execute("DELETE FROM runs WHERE session = ?", [session_id]).fetchone()
+            db.execute("DELETE FROM sessions WHERE id = ?", [session_id])
+        return int(runs[0]) if runs else 0
+
+    def exchanges(self, session_id: str, limit: int = 6) -> list[Exchange]:
+        """The session's last answered questions, oldest first."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                """
+                SELECT CASE standalone WHEN '' THEN question ELSE standalone END, answer FROM runs
+                WHERE session = ? AND status IN ('answered', 'not_found')
+                ORDER BY started DESC, id DESC LIMIT ?
+                """,
+                [session_id, limit],
+            ).fetchall()
+        return [Exchange(*row) for row in reversed(rows)]
+
+    def _free(self, name: str, but: str = "") -> None:
+        with self._store.connect() as db:
+            taken = db.execute("SELECT 1 FROM sessions WHERE name = ? AND id <> ?", [name, but]).fetchone()
+        if taken:
+            raise NameTaken(f"Another session is called “{name}”.", "Choose another name.")
+
+
+_SESSION = """
+    SELECT s.id, s.name, s.created, count(r.id), coalesce(arg_min(r.question, r.started), ''),
+           coalesce(max(r.started), s.created) AS latest
+    FROM sessions s LEFT JOIN runs r ON r.session = s.id
+    GROUP BY s.id, s.name, s.created
+"""
