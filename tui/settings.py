@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import (
@@ -31,7 +33,10 @@ from traces.paths import config_file
 
 Layer = Literal["flag", "environment", "file", "default"]
 
+DDGS = "ddgs"
+
 _PREFIX = "DEEPTHINK_"
+_EMAIL = re.compile(r"[!-?A-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
 _DEFAULT_BUDGET = Budget()
 _DESCRIBED = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
@@ -93,6 +98,15 @@ class Settings(BaseModel):
     collection: str = ""
     """Where ingest puts documents and ask searches if none is named; empty: documents, and all."""
 
+    web: bool = False
+    """May the web be searched when the documents do not answer, and addresses be read; off by default."""
+
+    web_search: str = "ddgs"
+    """What searches the web: ddgs, or the address of a SearXNG server."""
+
+    web_contact: str = ""
+    """An e-mail address told to the sites that pages are fetched from; the SEC's EDGAR asks for one."""
+
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
     """What one run may spend."""
 
@@ -105,6 +119,20 @@ class Settings(BaseModel):
             base_url(value or None)
         except ValueError as error:
             raise ValueError("it has to be an address like http://127.0.0.1:11434") from error
+        return value
+
+    @field_validator("web_search")
+    @classmethod
+    def _known_search(cls, value: str) -> str:
+        if value != DDGS and not _is_address(value):
+            raise ValueError("it has to be ddgs or an address like http://127.0.0.1:8888")
+        return value
+
+    @field_validator("web_contact")
+    @classmethod
+    def _one_address(cls, value: str) -> str:
+        if value and not _EMAIL.fullmatch(value):
+            raise ValueError("it has to be an e-mail address")
         return value
 
     @field_validator("profile")
@@ -307,6 +335,8 @@ def _reason(problem: Mapping[str, Any]) -> str:
         "int_type": "it has to be a whole number",
         "float_parsing": "it has to be a number",
         "float_type": "it has to be a number",
+        "bool_parsing": "it has to be true or false",
+        "bool_type": "it has to be true or false",
         "finite_number": "it has to be a finite number",
         "string_type": "it has to be text",
         "string_too_short": "it must not be empty",
@@ -317,6 +347,14 @@ def _reason(problem: Mapping[str, Any]) -> str:
     }
     text = words.get(str(problem["type"])) or str(problem["msg"])
     return text + given
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, or half an IPv6 address
+        return False
 
 
 def _suggestion(key: str) -> str:

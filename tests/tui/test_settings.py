@@ -65,6 +65,10 @@ def test_folders_in_the_environment_are_no_settings(home: Path) -> None:
         ('profile = "wild"', "it has to be one of lean, seed"),
         ('decider = "coin"', "rules, llm"),
         ('ollama_url = "http://x:port"', "it has to be an address"),
+        ('web_search = "google"', "ddgs or an address"),
+        ('web_search = "http://127.0.0.1:x"', "ddgs or an address"),
+        ('web = "maybe"', "it has to be true or false, not “maybe”"),
+        ('web_contact = "nobody"', "it has to be an e-mail address"),
         ("budget = 3", "budget"),
     ],
 )
