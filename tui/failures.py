@@ -1,8 +1,9 @@
 """Everything on stderr, and every exit code.
 
 0 answered or done, 2 wrong usage, 3 not in the documents, 4 a file or other input, 5 a model, 6 the
-library, 70 a fault in this program, 130 cancelled. A person sees a title, a sentence and a way out; a
-traceback only with ``--debug``.
+library, 7 the run waits for a person's approval, 8 the answer was withheld because the sources do not
+support it, 70 a fault in this program, 130 cancelled. A person sees a title, a sentence and a way out;
+a traceback only with ``--debug``.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from traces.paths import log_file
 
 DONE: Final = 0
 NOT_FOUND: Final = 3
+WAITING: Final = 7
+REJECTED: Final = 8
 EXIT_CODES: Final[dict[ErrorKind, int]] = {
     "usage": 2,
     "input": 4,

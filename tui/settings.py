@@ -98,6 +98,15 @@ class Settings(BaseModel):
     collection: str = ""
     """Where ingest puts documents and ask searches if none is named; empty: documents, and all."""
 
+    length: Literal["brief", "normal", "report"] = "normal"
+    """How long answers are: brief, normal, or report (with sections)."""
+
+    approve: Literal["", "ask", "always", "never"] = ""
+    """Is an answer shown that its sources do not bear out: ask, always, never; empty: ask on a terminal."""
+
+    telemetry: str = ""
+    """The file that traces of runs are appended to, for OpenTelemetry; empty: none, and nothing is sent."""
+
     web: bool = False
     """May the web be searched when the documents do not answer, and addresses be read; off by default."""
 
@@ -329,6 +338,7 @@ def _reason(problem: Mapping[str, Any]) -> str:
     """What is wrong with a value, in words; pydantic's own where there are none for it here."""
     limits = problem.get("ctx", {})
     given = f", not “{problem['input']}”" if isinstance(problem["input"], str | int | float) else ""
+    choices = str(limits.get("expected", "")).replace("'", "").lstrip(", ")  # pydantic's list, "" left out
     words = {
         "int_parsing": "it has to be a whole number",
         "int_from_float": "it has to be a whole number",
@@ -343,6 +353,7 @@ def _reason(problem: Mapping[str, Any]) -> str:
         "greater_than_equal": f"it has to be at least {limits.get('ge')}",
         "greater_than": f"it has to be more than {limits.get('gt')}",
         "less_than_equal": f"it has to be at most {limits.get('le')}",
+        "literal_error": f"it has to be {choices}",
         "value_error": str(limits.get("error", "")),
     }
     text = words.get(str(problem["type"])) or str(problem["msg"])

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from agent import events as ev
-from agent.state import Candidate, Evidence, Note, PlanStep
+from agent.state import Candidate, Claim, Evidence, Note, PlanStep
 from tui import failures
 from tui.render import LiveRun, PlainRun
 from tui.terminal import clean, duration, one_line, size
@@ -54,6 +54,7 @@ def _candidate(item: Evidence) -> Candidate:
         text=item["text"],
         score=0.5,
         scores={"fused": 0.5},
+        grade="",
     )
 
 
@@ -91,7 +92,15 @@ def _run(first: Evidence | None = None) -> list[ev.Event]:
         ev.AnswerText("from Tolvang Ceramics."),
         ev.Answered(
             sentence,
-            [{"text": "Orlavane buys them.", "cites": [1], "support": 0.2, "flagged": True}],
+            [
+                Claim(
+                    text="Orlavane buys them.",
+                    cites=[1],
+                    support=0.2,
+                    verdict="not",
+                    reason="no cited passage says so",
+                )
+            ],
             [first, table],
         ),
         ev.RunFinished("answered", "llm: enough is known", 61.2, 5, 2066, 3448, 126),

@@ -64,6 +64,8 @@ def test_folders_in_the_environment_are_no_settings(home: Path) -> None:
         ('[budget]\nsteps = "many"', "it has to be a whole number, not “many”"),
         ('profile = "wild"', "it has to be one of lean, seed"),
         ('decider = "coin"', "rules, llm"),
+        ('approve = "maybe"', "it has to be ask, always or never, not “maybe”"),
+        ('length = "endless"', "it has to be brief, normal or report"),
         ('ollama_url = "http://x:port"', "it has to be an address"),
         ('web_search = "google"', "ddgs or an address"),
         ('web_search = "http://127.0.0.1:x"', "ddgs or an address"),
