@@ -1,0 +1,135 @@
+"""Checkpoints: each run has one SQLite file from its first node to its end, so that a kill loses nothing.
+
+LangGraph's own saver writes it, after every node. The file goes when the run has come to its end; one
+that is there belongs to a run that can go on, or is going on: a lock beside it tells which.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.journal import Journal
+from agent.state import Logged
+from traces.errors import DeepthinkError
+from traces.store import Store
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
+
+class GoingOn(DeepthinkError):
+    """Raised when a run is opened that another process is working on."""
+
+    title = "The run is still going on"
+    kind = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """An open checkpoint file.
+
+    Attributes:
+        saver: For the graph. After each checkpoint it calls what was given to `opened`.
+        journal: Model replies since the last one.
+        config: The graph's thread.
+    """
+
+    saver: BaseCheckpointSaver[Any]
+    journal: Journal
+    config: RunnableConfig
+
+
+def folder(store: Store) -> Path:
+    """Where the files of a store's runs are: beside it."""
+    return store.path.with_name("checkpoints")
+
+
+def exists(store: Store, run_id: str) -> bool:
+    """Whether a run has checkpoints to go on from."""
+    return _file(store, run_id).is_file()
+
+
+def held(store: Store, run_id: str) -> bool:
+    """Whether a process is working on the run."""
+    lock = _lock(store, run_id)
+    from filelock import Timeout
+
+    try:
+        with lock.acquire(timeout=0):
+            return False
+    except Timeout:
+        return True
+
+
+def discard(store: Store, run_id: str) -> None:
+    """Remove a run's checkpoints; it is no error if there are none."""
+    path = _file(store, run_id)
+    for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
+        name.unlink(missing_ok=True)
+    path.with_suffix(".lock").unlink(missing_ok=True)
+
+
+@contextmanager
+def opened(
+    store: Store, run_id: str, on_checkpoint: Callable[[list[Logged]], None]
+) -> Iterator[Checkpoints]:
+    """The run's file, made if new, and nobody else's meanwhile.
+
+    Args:
+        store: Names the place.
+        run_id: The run.
+        on_checkpoint: Called after each checkpoint, on whichever thread wrote it, with the events that
+            the checkpoint holds.
+
+    Raises:
+        GoingOn: another process has it open.
+    """
+    from filelock import Timeout
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    class Saver(SqliteSaver):
+        """Tells when a checkpoint is on disk, which is when its events may be stored."""
+
+        def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+            """As LangGraph's."""
+            saved = super().put(config, checkpoint, metadata, new_versions)
+            journal.clear()
+            on_checkpoint(checkpoint["channel_values"].get("log", []))
+            return saved
+
+    folder(store).mkdir(parents=True, exist_ok=True)
+    lock = _lock(store, run_id)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as busy:
+        raise GoingOn(
+            f"Run {run_id} is being worked on by another process.", "Wait for it, or stop that process."
+        ) from busy
+    try:
+        connection = sqlite3.connect(_file(store, run_id), check_same_thread=False, timeout=10)
+        try:
+            saver = Saver(connection)
+            saver.setup()
+            journal = Journal(connection, saver.lock)
+            yield Checkpoints(saver, journal, {"configurable": {"thread_id": run_id}})
+        finally:
+            connection.close()
+    finally:
+        lock.release()
+
+
+def _file(store: Store, run_id: str) -> Path:
+    return folder(store) / f"{run_id}.sqlite"
+
+
+def _lock(store: Store, run_id: str) -> Any:
+    from filelock import FileLock
+
+    folder(store).mkdir(parents=True, exist_ok=True)
+    return FileLock(_file(store, run_id).with_suffix(".lock"))

@@ -1,0 +1,189 @@
+"""Recording a run: its events go to whoever watches at once, and into the store checkpoint by checkpoint.
+
+What a node emits is collected and becomes part of the state the node returns; the store gets it once the
+checkpoint with that state is on disk. So the stored trajectory is that of the nodes which count: a node
+that was cut off and runs again is stored once.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from agent import events as ev
+from agent.budget import Ledger
+from agent.state import Logged
+from models.protocols import Usage
+from traces.runs import DecisionRow, NewRun, RunEnd, Runs, StoredEvent
+from traces.store import StoreBusy
+
+_log = logging.getLogger("deepthink.run")
+
+Stream = queue.SimpleQueue[ev.Event | None]
+
+
+class Recorder:
+    """The events of one run.
+
+    Args:
+        runs: Where they are stored.
+        stream: Where they are passed on.
+    """
+
+    def __init__(self, runs: Runs, stream: Stream) -> None:
+        self._runs = runs
+        self._stream = stream
+        self._began = time.monotonic()
+        self._here = threading.local()  # parallel nodes collect apart
+        self._busy = threading.Lock()
+        self._run_id = ""
+        self._events = 0
+        self._decisions = 0
+        self._stored = -2  # the last superstep whose events the store has
+        self._unstored: list[Logged] = []
+        self.failure: BaseException | None = None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of the run so far, those before it was cut off included."""
+        return round(time.monotonic() - self._began, 4)
+
+    def begin(self, started: ev.RunStarted, request: NewRun) -> str:
+        """Store the run and its first event; returns its id."""
+        self._run_id = self._runs.begin(request)
+        started = replace(started, run_id=self._run_id)
+        self._runs.record(self._run_id, [self._next(0.0, started)])
+        self._stream.put(started)
+        return self._run_id
+
+    def resume(self, run_id: str, ledger: Ledger) -> None:
+        """Go on recording a run; books what it has spent so far."""
+        self._run_id = run_id
+        self._runs.reopen(run_id)
+        stored = self._runs.events(run_id)
+        self._events = stored[-1].seq + 1 if stored else 0
+        self._decisions = len(self._runs.decisions(run_id))
+        self._stored = self._runs.find(run_id).superstep
+        self._began = time.monotonic() - (stored[-1].elapsed if stored else 0.0)
+        for event in stored:
+            _book(ledger, event.kind, event.payload)
+
+    def resumed(self, event: ev.Resumed) -> None:
+        """Store and pass on that the run goes on."""
+        self._runs.record(self._run_id, [self._next(self.elapsed, event)])
+        self._stream.put(event)
+
+    def emit(self, event: ev.Event) -> None:
+        """Pass an event on; the node under way keeps it if it is of the kind that is stored."""
+        self._stream.put(event)
+        collected: list[Logged] | None = getattr(self._here, "collected", None)
+        if event.stored and collected is not None:
+            collected.append(
+                Logged(superstep=0, elapsed=self.elapsed, kind=event.kind, payload=event.payload())
+            )
+
+    @contextmanager
+    def collecting(self, superstep: int) -> Iterator[list[Logged]]:
+        """The events that this thread emits inside; complete when it ends.
+
+        Events that found the store busy come along, so that no checkpoint is without them.
+        """
+        with self._busy:
+            waiting, self._unstored = self._unstored, []
+        collected = self._here.collected = waiting
+        try:
+            yield collected
+        finally:
+            self._here.collected = None
+            for entry in collected:
+                entry["superstep"] = superstep
+
+    def checkpointed(self, log: Sequence[Logged], ledger: Ledger | None = None) -> None:
+        """Store the events of a checkpoint, unless the store has them.
+
+        Args:
+            log: They are all of one superstep.
+            ledger: Books what they spent; given where they were not emitted by this process.
+        """
+        if not log or log[0]["superstep"] <= self._stored:
+            return
+        superstep = log[0]["superstep"]
+        events: list[StoredEvent] = []
+        decisions: list[DecisionRow] = []
+        for offset, entry in enumerate(log):
+            events.append(
+                StoredEvent(self._events + offset, entry["elapsed"], entry["kind"], entry["payload"])
+            )
+            if ledger is not None:
+                _book(ledger, entry["kind"], entry["payload"])
+            if entry["kind"] == ev.Decided.kind:
+                decisions.append(_row(entry, self._decisions + len(decisions)))
+        try:
+            self._runs.record(self._run_id, events, decisions, superstep=superstep)
+        except StoreBusy:
+            _log.info("the store is busy; %d events wait for the next node", len(events))
+            with self._busy:
+                self._unstored = [*log, *self._unstored]
+            return
+        self._stored = superstep
+        self._events += len(events)
+        self._decisions += len(decisions)
+
+    def end(self, ledger: Ledger, status: str, stopped_because: str, answer: str, question: str) -> None:
+        """Close the run in the store and emit the last event."""
+        usage, calls = ledger.usage, ledger.calls
+        finished = ev.RunFinished(
+            status=status,
+            stopped_because=stopped_because,
+            seconds=round(self.elapsed, 3),
+            model_calls=calls,
+            evaluated=usage.evaluated,
+            reused=usage.reused,
+            generated=usage.generated,
+        )
+        closing = RunEnd(
+            status, stopped_because, answer, calls, usage.evaluated, usage.reused, usage.generated, question
+        )
+        try:
+            if status == "waiting":
+                self._runs.wait(self._run_id)
+            else:
+                if self._unstored:
+                    self.checkpointed(self._unstored)
+                self._runs.record(self._run_id, [self._next(self.elapsed, finished)], end=closing)
+        finally:
+            self._stream.put(finished)  # told last, and told even if it could not be stored
+
+    def _next(self, elapsed: float, event: ev.Event) -> StoredEvent:
+        self._events += 1
+        return StoredEvent(self._events - 1, elapsed, event.kind, event.payload())
+
+
+def _book(ledger: Ledger, kind: str, payload: dict[str, object]) -> None:
+    if kind == ev.ModelCalled.kind:
+        event = ev.from_stored(kind, payload)
+        assert isinstance(event, ev.ModelCalled)
+        ledger.add(Usage(event.evaluated, event.reused, event.generated, event.seconds))
+
+
+def _row(entry: Logged, seq: int) -> DecisionRow:
+    event = ev.from_stored(entry["kind"], entry["payload"])
+    assert isinstance(event, ev.Decided)
+    return DecisionRow(
+        seq=seq,
+        step=event.step,
+        state_version=event.state_version,
+        state=event.state,
+        valid_actions=tuple(event.valid),
+        action=event.action,
+        probabilities=event.probabilities,
+        behaviour_probability=event.behaviour_probability,
+        source=event.source,
+        latency_ms=event.latency_ms,
+        justification=event.justification,
+    )
