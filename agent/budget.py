@@ -6,6 +6,7 @@ import threading
 import time
 from dataclasses import dataclass
 
+from agent.steering import Steering
 from models.protocols import Usage
 
 
@@ -35,20 +36,33 @@ class BudgetExhausted(Exception):
     """
 
 
+class StepSkipped(Exception):
+    """Raised by a model call of a research step that a person gave up; the step ends without a finding."""
+
+
+ANSWER_NOW = "asked to answer now"
+
+
 class Stop(threading.Event):
     """An event that is set by a person, or by the clock when the run's seconds are used up.
 
-    Model calls poll it, so neither a long prompt nor a long answer outlives the budget.
+    Model calls poll it, so neither a long prompt nor a long answer outlives the budget or a wish.
 
     Args:
         seconds: Until the clock stops the run.
-        cancel: An event of the caller's that stops it as well.
+        steering: The person's wheel.
     """
 
-    def __init__(self, seconds: float, cancel: threading.Event | None = None) -> None:
+    def __init__(self, seconds: float, steering: Steering) -> None:
         super().__init__()
         self._ends = time.monotonic() + seconds
-        self._cancel = cancel
+        self._steering = steering
+        self.heeds_finish = True
+        self.heeds_skip = False
+
+    def extend(self, seconds: float) -> None:
+        """Give back time that was spent waiting for a person."""
+        self._ends += seconds
 
     @property
     def out_of_time(self) -> bool:
@@ -58,11 +72,21 @@ class Stop(threading.Event):
     @property
     def cancelled(self) -> bool:
         """True once a person has asked to stop."""
-        return super().is_set() or (self._cancel is not None and self._cancel.is_set())
+        return super().is_set() or self._steering.cancelled.is_set()
+
+    @property
+    def finishing(self) -> bool:
+        """True once a person wants the answer, while something else than the answer is under way."""
+        return self.heeds_finish and self._steering.finishing
+
+    @property
+    def skipping(self) -> bool:
+        """True once a person gave up the research step, while it is under way."""
+        return self.heeds_skip and self._steering.skipping
 
     def is_set(self) -> bool:
-        """True if a person or the clock has stopped the run."""
-        return self.cancelled or self.out_of_time
+        """True if a person or the clock wants the model call under way to end."""
+        return self.cancelled or self.out_of_time or self.finishing or self.skipping
 
 
 class Ledger:

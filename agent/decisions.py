@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from agent.budget import Budget
 from agent.state import ACTIONS, Action, RunState, still_missing
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class PolicyState:
         again: Passages the last step found that were known before.
         barren: Steps in a row without a new passage.
         top_score: Score of the last step's best passage.
+        grade: Of the last step's passages together: correct, ambiguous, incorrect.
+        corrections: Corrections the last step needed.
         findings: Question, short answer and success of each finished step.
         missing: Questions of steps that found nothing and were not made good since.
         evidence: Title and excerpt of each passage held.
@@ -53,6 +55,8 @@ class PolicyState:
     again: int
     barren: int
     top_score: float
+    grade: str
+    corrections: int
     findings: list[dict[str, Any]]
     missing: list[str]
     evidence: list[dict[str, Any]]
@@ -122,6 +126,8 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
         again=len(state["again"]),
         barren=state["barren"],
         top_score=round(max((c["score"] for c in state["candidates"]), default=0.0), 6),
+        grade=state["grade"],
+        corrections=len(state["rungs"]),
         findings=[
             {"question": n["question"], "answer": n["answer"], "found": n["found"]} for n in state["notes"]
         ],

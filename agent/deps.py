@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from agent.decisions import Decider
 from agent.profiles import Cognition
 from agent.retrieval.recall import Recall
 from agent.session import Session
+from agent.steering import Steering
 from models.protocols import Reranker
 from traces.library import Library
 from traces.records import Collection
+
+if TYPE_CHECKING:
+    from agent.web.gather import Web
+
+Approve = Literal["ask", "always", "never"]
+"""What becomes of an answer that is not grounded: a person is asked, it is accepted, it is not."""
+
+Length = Literal["brief", "normal", "report"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +35,11 @@ class Deps:
         recall: The funnel's first stage.
         reranker: Its second; None where no weights are on disk, and the fused order stands.
         collections: What the question may use; each is a tool of the plan.
+        web: Where a step may look when the library does not answer; None unless a person turned it on.
+        route: The way a person chose for the question; "" if the router does.
+        length: Of the answer.
+        approve: What becomes of an answer that is not grounded.
+        interactive: Whether somebody is there to be asked.
         recalled: Passages a search brings.
         kept: Passages a step keeps as evidence.
     """
@@ -36,6 +51,11 @@ class Deps:
     recall: Recall
     reranker: Reranker | None
     collections: tuple[Collection, ...]
+    web: Web | None = None
+    route: str = ""
+    length: Length = "normal"
+    approve: Approve = "ask"
+    interactive: bool = False
     recalled: int = 10
     kept: int = 5
 
@@ -43,3 +63,13 @@ class Deps:
     def tools(self) -> list[str]:
         """Names of the collections."""
         return [collection.name for collection in self.collections]
+
+    @property
+    def described(self) -> list[tuple[str, str]]:
+        """Name and description of each collection, as the model is told."""
+        return [(c.name, c.description or f"{c.documents} documents") for c in self.collections]
+
+    @property
+    def steering(self) -> Steering:
+        """What a person wants of the run."""
+        return self.session.steering

@@ -1,4 +1,4 @@
-"""The research loop as a LangGraph graph. Nothing is compiled at import; parts come as arguments."""
+"""The graph of DESIGN as LangGraph wires it. Nothing is compiled at import; parts come as arguments."""
 
 from __future__ import annotations
 
@@ -6,50 +6,86 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from agent.budget import Budget, BudgetExhausted
+from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, StepSkipped
 from agent.deps import Deps
-from agent.events import NodeFinished, NodeStarted, Warned
+from agent.events import NodeFinished, NodeProgress, NodeStarted, Steered, Warned
+from agent.nodes.answer_directly import answer_directly
+from agent.nodes.approve import approve
+from agent.nodes.clarify import clarify
+from agent.nodes.correct import correct
 from agent.nodes.decide import decide
 from agent.nodes.distil import distil
+from agent.nodes.grade import grade
 from agent.nodes.next_step import next_step
 from agent.nodes.plan import plan
 from agent.nodes.reflect import reflect
 from agent.nodes.rerank import rerank
 from agent.nodes.retrieve import retrieve
+from agent.nodes.route import route
+from agent.nodes.single_shot import single_shot
 from agent.nodes.synthesise import synthesise
-from agent.state import RunState
+from agent.nodes.verify import verify
+from agent.recording import Recorder
+from agent.state import RUNGS, RunState
 from models.protocols import GenerationCancelled
 
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph.state import CompiledStateGraph
 
-Node = Callable[[RunState, Deps], dict[str, Any]]
+Node = Callable[[Any, Deps], dict[str, Any]]
 
 NODES: dict[str, Node] = {
+    "route": route,
+    "clarify": clarify,
+    "answer_directly": answer_directly,
+    "single_shot": single_shot,
     "plan": plan,
     "next_step": next_step,
     "retrieve": retrieve,
     "rerank": rerank,
+    "grade": grade,
+    "correct": correct,
     "distil": distil,
     "reflect": reflect,
     "decide": decide,
     "synthesise": synthesise,
+    "verify": verify,
+    "approve": approve,
 }
-_ALWAYS = {"decide", "synthesise"}  # run even when the budget is used up: they end the run in order
-_ROUTES = {"CONTINUE": "next_step", "REVISE": "plan", "FINISH": "synthesise"}
+_ALWAYS = {"decide", "synthesise", "verify", "approve"}  # they end a run in order, budget or not
+_STEP = {"retrieve", "rerank", "grade", "correct", "distil", "reflect"}  # what a person may skip
+_ROUTES = {
+    "clarify": "clarify",
+    "direct": "answer_directly",
+    "single": "single_shot",
+    "deep": "plan",
+}
+_ACTIONS = {"CONTINUE": "next_step", "REVISE": "plan", "FINISH": "synthesise"}
+_APPROVALS = {"accept": "__end__", "stop": "__end__", "rewrite": "synthesise", "search": "plan"}
 
 
-def build_graph(deps: Deps) -> CompiledStateGraph[RunState, None, RunState, RunState]:
+def build_graph(
+    deps: Deps, recorder: Recorder, checkpointer: BaseCheckpointSaver[Any]
+) -> CompiledStateGraph[RunState, None, RunState, RunState]:
     """Wire the nodes and compile.
 
-        plan → next_step → retrieve → rerank → distil → reflect → decide
-        decide: CONTINUE → next_step, REVISE → plan, FINISH → synthesise → end
-        next_step: → decide where a revision brought no new step
+        route: clarify → route; answer_directly → end; single_shot → next_step; plan → next_step
+        next_step → retrieve, once for each phrasing, side by side → rerank → grade
+        grade: enough → distil; not → correct → retrieve again, or distil where nothing is left to try
+        distil → reflect → decide (a single shot has no decision: → synthesise)
+        decide: CONTINUE → next_step, REVISE → plan, FINISH → synthesise → verify
+        verify: grounded, or nothing found → end; not → approve → synthesise, plan or end
 
     Args:
         deps: Everything the nodes use; one run's, since it holds the run's budget.
+        recorder: Takes the nodes' events.
+        checkpointer: Keeps the state after every node.
     """
-    return _wire({name: _observed(name, node, deps) for name, node in NODES.items()})
+    return _wire(
+        {name: _observed(name, node, deps, recorder) for name, node in NODES.items()}, checkpointer
+    )
 
 
 def diagram(style: Literal["mermaid", "text"]) -> str:
@@ -67,7 +103,7 @@ def diagram(style: Literal["mermaid", "text"]) -> str:
             if edge.source == name:
                 condition = f"  ({edge.data})" if edge.data and edge.data != edge.target else ""
                 arrow = "┄→" if edge.conditional else "──→"
-                lines.append(f"{_bare(name):<12} {arrow:<4} {_bare(edge.target)}{condition}")
+                lines.append(f"{_bare(name):<15} {arrow:<4} {_bare(edge.target)}{condition}")
     return "\n".join(lines)
 
 
@@ -76,53 +112,132 @@ def _bare(name: str) -> str:
 
 
 def _wire(
-    nodes: Mapping[str, Callable[[RunState], dict[str, Any]]],
+    nodes: Mapping[str, Callable[..., dict[str, Any]]],
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> CompiledStateGraph[RunState, None, RunState, RunState]:
     from langgraph.graph import END, START, StateGraph
+    from langgraph.types import Send
+
+    def searches(state: RunState) -> list[Send]:
+        return [Send("retrieve", search) for search in state["searches"]]
+
+    def step_begins(state: RunState) -> list[Send] | str:
+        if not state["query"]:
+            return "decide"  # a revision brought no new step
+        return searches(state) or "rerank"
+
+    def answered(state: RunState) -> str:
+        return "end" if state["grounded"] or state["status"] != "answered" else "approve"
 
     graph = StateGraph(RunState)
     for name, node in nodes.items():
         graph.add_node(name, cast(Any, node))
-    graph.add_edge(START, "plan")
+    graph.add_edge(START, "route")
+    graph.add_conditional_edges("route", lambda s: s["route"] or "deep", cast(Any, _ROUTES))
+    graph.add_edge("clarify", "route")
+    graph.add_edge("answer_directly", END)
+    graph.add_edge("single_shot", "next_step")
     graph.add_edge("plan", "next_step")
-    graph.add_conditional_edges(
-        "next_step",
-        lambda state: "retrieve" if state["query"] else "decide",
-        {"retrieve": "retrieve", "decide": "decide"},
-    )
+    graph.add_conditional_edges("next_step", step_begins, ["retrieve", "rerank", "decide"])
     graph.add_edge("retrieve", "rerank")
-    graph.add_edge("rerank", "distil")
+    graph.add_edge("rerank", "grade")
+    graph.add_conditional_edges(
+        "grade",
+        lambda s: "not" if s["grade"] in {"ambiguous", "incorrect"} else "enough",
+        {"enough": "distil", "not": "correct"},
+    )
+    graph.add_conditional_edges("correct", lambda s: searches(s) or "distil", ["retrieve", "distil"])
     graph.add_edge("distil", "reflect")
-    graph.add_edge("reflect", "decide")
-    graph.add_conditional_edges("decide", lambda state: state["action"], cast(Any, _ROUTES))
-    graph.add_edge("synthesise", END)
-    return graph.compile()
+    graph.add_conditional_edges(
+        "reflect",
+        lambda s: "single" if s["route"] == "single" else "deep",
+        {"single": "synthesise", "deep": "decide"},
+    )
+    graph.add_conditional_edges("decide", lambda s: s["action"], cast(Any, _ACTIONS))
+    graph.add_edge("synthesise", "verify")
+    graph.add_conditional_edges("verify", answered, {"end": END, "approve": "approve"})
+    graph.add_conditional_edges("approve", lambda s: s["approval"], cast(Any, _APPROVALS))
+    return graph.compile(checkpointer=checkpointer)
 
 
 def recursion_limit(budget: Budget) -> int:
-    """Supersteps a run within ``budget`` can take; LangGraph's own default is no limit to speak of."""
-    per_step = len(NODES)
-    return per_step * (budget.steps + budget.revisions + 2)
+    """Supersteps a run within ``budget`` can take; LangGraph's own default is no limit to speak of.
+
+    A step takes its nodes once, and three of them again for each rung of a correction.
+    """
+    per_step = len(_STEP) + 2 + 4 * len(RUNGS)
+    approvals = 100  # a person may ask again; each time costs them a reply
+    return per_step * (budget.steps + budget.revisions + 2) + approvals
 
 
-def _observed(name: str, node: Node, deps: Deps) -> Callable[[RunState], dict[str, Any]]:
-    """The node with its events, and the budget's word obeyed."""
+def _observed(name: str, node: Node, deps: Deps, recorder: Recorder) -> Callable[..., dict[str, Any]]:
+    """The node with its events, and the word of the budget and of the person obeyed."""
 
-    def run(state: RunState) -> dict[str, Any]:
+    def run(state: Any, config: RunnableConfig) -> dict[str, Any]:
         session = deps.session
-        if session.stop.cancelled:
-            raise GenerationCancelled("The run was cancelled.")
-        if state["stopped_because"] and name not in _ALWAYS:
-            return {}
-        session.emit(NodeStarted(name, state["step"]))
-        began = time.monotonic()
-        try:
-            update = node(state, deps)
-        except BudgetExhausted as used_up:
-            session.emit(Warned(f"The {used_up} is used up; finishing with what was found."))
-            update = {"stopped_because": str(used_up)}
-        step = update.get("step", state["step"])
-        session.emit(NodeFinished(name, step, round(time.monotonic() - began, 4)))
-        return update
+        with recorder.collecting(config["metadata"]["langgraph_step"]) as log:
+            _wait_while_paused(deps)
+            if session.stop.cancelled:
+                raise GenerationCancelled("The run was cancelled.")
+            session.stop.heeds_finish = name not in _ALWAYS
+            session.stop.heeds_skip = name in _STEP
+            # Searches run side by side, and what each returns must not contradict the others.
+            if name not in {*_ALWAYS, "retrieve"} and (ended := _ended(state, deps)):
+                return {**ended, "log": log}
+            session.on_call = lambda purpose: session.emit(NodeProgress(name, state["step"], purpose))
+            session.emit(NodeStarted(name, state["step"]))
+            began, before = time.monotonic(), session.ledger.usage
+            update = _taken(name, node, state, deps)
+            spent = session.ledger.usage
+            session.emit(
+                NodeFinished(
+                    name,
+                    update.get("step", state["step"]),
+                    round(time.monotonic() - began, 4),
+                    spent.evaluated - before.evaluated,
+                    spent.reused - before.reused,
+                    spent.generated - before.generated,
+                )
+            )
+            return {**update, "log": log}
 
     return run
+
+
+def _taken(name: str, node: Node, state: Any, deps: Deps) -> dict[str, Any]:
+    """What the node returns, unless the budget ran out in it or the person gave its step up."""
+    session = deps.session
+    skipped = session.stop.skipping
+    if not skipped:
+        try:
+            return node(state, deps)
+        except BudgetExhausted as used_up:
+            told = "Answering now" if str(used_up) == ANSWER_NOW else f"The {used_up} is used up; finishing"
+            session.emit(Warned(f"{told} with what was found."))
+            return {"stopped_because": str(used_up)}
+        except StepSkipped:
+            pass
+    # The step still gets its finding, none, so that the trajectory has no hole.
+    if name == "reflect":
+        deps.steering.take_skip()
+        session.emit(Steered("skip", f"step {state['step']}"))
+    session.stop.heeds_skip = False
+    return node({**state, "candidates": []}, deps) if name in {"distil", "reflect"} else {}
+
+
+def _ended(state: Any, deps: Deps) -> dict[str, Any]:
+    """What a node of the research returns instead of working where the research has ended; else {}."""
+    if state["stopped_because"]:
+        return {"stopped_because": state["stopped_because"]}
+    if deps.steering.finishing:
+        deps.session.emit(Steered("finish"))
+        return {"stopped_because": ANSWER_NOW}
+    return {}
+
+
+def _wait_while_paused(deps: Deps) -> None:
+    began = time.monotonic()
+    stop = deps.session.stop
+    if deps.steering.wait_while_paused(lambda: deps.session.emit(Steered("pause")), lambda: stop.cancelled):
+        deps.session.stop.extend(time.monotonic() - began)
+        deps.session.emit(Steered("resume"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,9 +9,10 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from agent.budget import Budget, BudgetExhausted, Ledger, Stop
+from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, Ledger, StepSkipped, Stop
 from agent.events import Event, ModelCalled
 from agent.prompts import SYSTEM
+from agent.steering import Steering
 from models.protocols import (
     Chat,
     ChatOptions,
@@ -42,7 +42,7 @@ class Session:
         chat: The model.
         budget: What the run may spend.
         emit: Takes the events; called from whichever thread runs the graph.
-        cancel: Set by a person to stop the run.
+        steering: What a person wants of the run meanwhile.
     """
 
     def __init__(
@@ -50,12 +50,14 @@ class Session:
         chat: Chat,
         budget: Budget,
         emit: Callable[[Event], None],
-        cancel: threading.Event | None = None,
+        steering: Steering | None = None,
     ) -> None:
         self.chat = chat
         self.emit = emit
-        self.stop = Stop(budget.seconds, cancel)
+        self.steering = steering or Steering()
+        self.stop = Stop(budget.seconds, self.steering)
         self.ledger = Ledger(budget)
+        self.on_call: Callable[[str], None] = lambda _purpose: None  # the graph names the node to watchers
 
     def messages(self, notebook: Sequence[str], instruction: str) -> list[Message]:
         """The prompt for ``instruction`` after ``notebook``."""
@@ -81,6 +83,7 @@ class Session:
             BudgetExhausted: the budget or the context has no room for the call, or the clock ran out
                 during it.
             GenerationCancelled: a person stopped the run.
+            StepSkipped: a person gave up the research step.
         """
         messages = self.messages(notebook, instruction)
         options = ChatOptions(max_tokens=max_tokens, on_text=on_text, cancel=self.stop)
@@ -135,6 +138,7 @@ class Session:
             raise BudgetExhausted("token budget")
         if self.stop.out_of_time:
             raise BudgetExhausted("time budget")
+        self.on_call(purpose)
         began = time.monotonic()
         try:
             result, usage = call()
@@ -143,7 +147,9 @@ class Session:
             self.ledger.add(Usage(evaluated=prompt))
             if self.stop.cancelled:
                 raise
-            raise BudgetExhausted("time budget") from stopped
+            if self.stop.skipping:
+                raise StepSkipped from stopped
+            raise BudgetExhausted(ANSWER_NOW if self.stop.finishing else "time budget") from stopped
         except ContextOverflow as full:
             raise BudgetExhausted("context") from full
         usage = replace(usage, seconds=time.monotonic() - began)

@@ -63,6 +63,7 @@ class Search(TypedDict):
     question: str  # the step's, which may name a section itself
     rung: str  # "" for the first round, else the correction this search belongs to
     hard: bool  # search nowhere else than where tool and section say
+    collections: list[str]
     documents: list[int]  # search these only; all if empty
     sections: list[str]  # search these only, stored paths; all if empty
 
@@ -122,6 +123,13 @@ class Logged(TypedDict):
     elapsed: float
     kind: str
     payload: dict[str, Any]
+
+
+def searched(search: Search) -> str:
+    """What tells one search from another: its words, and where they are looked for."""
+    places = [search["tool"], search["section"], *search["collections"], *search["sections"]]
+    where = [*places, *map(str, search["documents"])]
+    return " ".join([*search["query"].split(), "in", *where]).casefold()
 
 
 def gather(old: list[Recalled], new: list[Recalled]) -> list[Recalled]:

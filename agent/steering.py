@@ -1,6 +1,6 @@
 """Steering: what a person may do to a run while it goes on, from any thread.
 
-The run asks here between its nodes, and its model calls poll `Steering.interrupts`. So a request takes
+The run asks here between its nodes, and its model calls poll `agent.budget.Stop`. So a request takes
 effect at once where a model call can be given up for it, and after the node under way where not.
 """
 
@@ -55,6 +55,11 @@ class Steering:
             self._paused = False
             self._lock.notify_all()
 
+    def look_again(self) -> None:
+        """Take `finish` back: more is to be searched after all."""
+        with self._lock:
+            self._finish = False
+
     def skip(self) -> None:
         """Give up the research step under way."""
         with self._lock:
@@ -104,30 +109,26 @@ class Steering:
         """Whether the step under way is to be given up."""
         return self._skip
 
-    @property
-    def interrupts(self) -> bool:
-        """Whether a research step's model call under way is wanted no more."""
-        return self._finish or self._skip
-
-    def wait_while_paused(self, on_pause: Callable[[], None]) -> bool:
+    def wait_while_paused(self, on_pause: Callable[[], None], stopped: Callable[[], bool]) -> bool:
         """Block until the run may go on; True if it had to wait.
 
         Args:
             on_pause: Called once, before waiting.
+            stopped: Whether the run is at its end anyway.
         """
-        if not self._paused or self._cancel.is_set():
+        if not self._paused or stopped():
             return False
         on_pause()
         with self._lock:
-            while self._paused and not self._cancel.is_set():
+            while self._paused and not stopped():
                 self._lock.wait(CHECK_SECONDS)
         return True
 
-    def wait_for_reply(self) -> str | None:
-        """The next reply; None if the run was cancelled before one came."""
+    def wait_for_reply(self, stopped: Callable[[], bool]) -> str | None:
+        """The next reply; None if the run was stopped before one came."""
         with self._lock:
             while not self._replies:
-                if self._cancel.is_set():
+                if stopped():
                     return None
                 self._lock.wait(CHECK_SECONDS)
             return self._replies.pop(0)

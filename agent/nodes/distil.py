@@ -17,12 +17,13 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads plan, position, step, query, candidates, evidence, notebook. Writes evidence, fresh, again,
     barren, notebook.
 
-    A chunk gets its citation number the first time it is kept, and keeps it. An empty retrieval never
-    reaches the distiller: it would invent evidence. Passages that do not fit the context any more are
-    dropped from the lowest-ranked end.
+    A chunk gets its citation number the first time it is kept, and keeps it. Passages graded incorrect
+    are left out, and an empty retrieval never reaches the distiller: it would invent evidence. Passages
+    that do not fit the context any more are dropped from the lowest-ranked end.
     """
     question = state["plan"][state["position"]]["question"]
-    if not state["candidates"]:
+    candidates = [c for c in state["candidates"] if c["grade"] != "incorrect"]
+    if not candidates:
         entry = prompts.nothing_entry(state["step"], question)
         deps.session.emit(EvidenceKept(state["step"], [], []))
         deps.session.emit(NotebookGrew(entry))
@@ -31,9 +32,7 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
             "barren": state["barren"] + 1,
             "notebook": [*state["notebook"], entry],
         }
-    distilled = deps.cognition.distiller.distil(
-        deps.session, state["notebook"], state["query"], state["candidates"]
-    )
+    distilled = deps.cognition.distiller.distil(deps.session, state["notebook"], state["query"], candidates)
     kept = distilled[: deps.kept]
     room = deps.session.room(state["notebook"], _ANSWER_ROOM)
     while kept and deps.session.chat.count_tokens(_read(kept)) > room:

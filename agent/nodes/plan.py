@@ -11,7 +11,7 @@ from agent.state import RunState, still_missing
 
 
 def plan(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads question, plan, position, notes, notebook, action, revisions.
+    """Reads question, plan, position, notes, notebook, action, revisions, approval, claims.
 
     Writes plan, revisions, notebook. Finished steps keep their place in the plan, so that ``#n`` keeps
     its meaning; what is known stays known.
@@ -22,8 +22,7 @@ def plan(state: RunState, deps: Deps) -> dict[str, Any]:
 
 
 def _first(state: RunState, deps: Deps) -> dict[str, Any]:
-    tools = [(c.name, c.description or f"{c.documents} documents") for c in deps.collections]
-    notebook = [prompts.opening(state["question"], tools)]
+    notebook = [prompts.opening(state["question"], deps.described)]
     made = deps.cognition.planner.plan(deps.session, notebook, state["question"], deps.tools)
     steps = made.steps[: deps.session.ledger.budget.steps]
     deps.session.emit(Planned(steps, 0, made.origin))
@@ -43,6 +42,8 @@ def _revise(state: RunState, deps: Deps) -> dict[str, Any]:
     rest = state["plan"][state["position"] + 1 :]
     missing = [note["question"] for note in still_missing(state["notes"])]
     missing += [step["question"] for step in rest]
+    if state["approval"] == "search":
+        missing += [claim["text"] for claim in state["claims"] if claim["verdict"] != "supported"]
     made = deps.cognition.planner.revise(
         deps.session,
         state["notebook"],

@@ -1,19 +1,25 @@
-"""Node ``rerank``: a cross-encoder orders the candidates; without one the fused order stands."""
+"""Node ``rerank``: what the phrasings brought becomes one list, ordered by the reranker if any."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agent.deps import Deps
 from agent.events import Reranked
-from agent.state import Candidate, RunState
+from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
+from agent.state import Candidate, Recalled, RunState
 
 
 def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads plan, position, step, candidates. Writes candidates (order and scores)."""
-    candidates = state["candidates"]
+    """Reads plan, position, step, recalled. Writes candidates: each passage once, best first.
+
+    A passage that several phrasings, or the rounds of a correction, brought rises. Without a
+    cross-encoder the fused order stands.
+    """
+    candidates = _fused(state["recalled"], deps.recalled)
     if not candidates:
-        return {}
+        return {"candidates": []}
     name = ""
     if deps.reranker is not None:
         question = state["plan"][state["position"]]["question"]
@@ -33,3 +39,19 @@ def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
         )
     )
     return {"candidates": candidates}
+
+
+def _fused(recalled: Sequence[Recalled], most: int) -> list[Candidate]:
+    """The best of several result lists by reciprocal rank, with the best score of each stage."""
+    by_id: dict[int, Candidate] = {}
+    for result in recalled:
+        for found in result["candidates"]:
+            known = by_id.get(found["passage_id"])
+            scores = dict(found["scores"])
+            for stage, score in known["scores"].items() if known else ():
+                scores[stage] = max(score, scores.get(stage, score))
+            by_id[found["passage_id"]] = Candidate({**(known or found), "scores": scores})
+    if len(recalled) <= 1:
+        return list(by_id.values())[:most]
+    fused = reciprocal_rank_fusion([[c["passage_id"] for c in r["candidates"]] for r in recalled])
+    return [Candidate({**by_id[passage], "score": fused[passage]}) for passage in best_first(fused)[:most]]

@@ -1,54 +1,45 @@
-"""Node ``retrieve``: chooses a strategy and recalls passages for the step's query."""
+"""Node ``retrieve``: recalls passages for one phrasing; the phrasings of a step run side by side."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from agent.deps import Deps
-from agent.events import Searched, Warned
-from agent.retrieval.recall import Hit, aim
-from agent.state import Candidate, RunState
+from agent.events import Searched
+from agent.retrieval.recall import Hit, Strategy, aim
+from agent.state import Candidate, Recalled, Search
+from traces.records import Scope
 
 
-def retrieve(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads query, plan, position, notebook, queries. Writes strategy, candidates, queries.
-
-    A search that was made before is refused: it can bring nothing new.
-    """
-    step = state["plan"][state["position"]]
-    key = " ".join([*state["query"].split(), "in", step["tool"], step["section"]]).casefold()
-    if key in state["queries"]:
-        deps.session.emit(Warned(f"Already searched for “{state['query']}”; not searched again."))
-        return {"candidates": []}
-    chosen = deps.cognition.strategist.choose(deps.session, state["notebook"], state["query"])
-    scopes = aim(
-        deps.library,
-        deps.tools,
-        step["question"],
-        step["tool"],
-        step["section"],
-        hard=deps.cognition.hard_filters,
-    )
-    hits = deps.recall.search(
-        state["query"], chosen.strategy, scopes, deps.recalled, keywords=step["keywords"]
-    )
+def retrieve(search: Search, deps: Deps) -> dict[str, Any]:
+    """Reads the search it is sent, nothing else of the state. Adds to recalled."""
+    collections = tuple(search["collections"])
+    scopes = [Scope(collections, tuple(search["documents"]), tuple(search["sections"]))]
+    if not search["documents"] and not search["sections"]:
+        scopes = aim(
+            deps.library,
+            collections,
+            search["question"],
+            search["tool"],
+            search["section"],
+            hard=search["hard"],
+        )
+    strategy = cast(Strategy, search["strategy"])
+    hits = deps.recall.search(search["query"], strategy, scopes, deps.recalled, keywords=search["keywords"])
     candidates = [_candidate(hit) for hit in hits]
     deps.session.emit(
         Searched(
-            state["step"],
-            state["query"],
-            chosen.strategy,
-            chosen.reason,
-            step["tool"],
-            step["section"],
-            candidates,
+            step=search["step"],
+            query=search["query"],
+            strategy=strategy,
+            reason="",
+            tool=search["tool"],
+            section=search["section"],
+            hits=candidates,
+            rung=search["rung"],
         )
     )
-    return {
-        "strategy": chosen.strategy,
-        "candidates": candidates,
-        "queries": [*state["queries"], key],
-    }
+    return {"recalled": [Recalled(query=search["query"], rung=search["rung"], candidates=candidates)]}
 
 
 def _candidate(hit: Hit) -> Candidate:

@@ -1,0 +1,195 @@
+"""Executing a run: the graph in a thread of its own, watched from the caller's."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from agent import checkpoints
+from agent import events as ev
+from agent.deps import Deps
+from agent.graph import build_graph, recursion_limit
+from agent.journal import JournaledChat
+from agent.profiles import decider, profile
+from agent.recording import Recorder, Stream
+from agent.request import Request, searchable
+from agent.retrieval.recall import Recall
+from agent.session import Session
+from agent.state import RunState
+from agent.steering import Steering
+from models.protocols import Chat, Embedder, GenerationCancelled, Reranker
+from traces.library import Library
+from traces.runs import Runs
+from traces.store import Store
+
+if TYPE_CHECKING:
+    from agent.web.gather import Web
+
+_HEARTBEAT_SECONDS = 0.5
+
+
+class Execution:
+    """One run under way: its parts, its thread, and the questions it asks a person.
+
+    Raises what a request can be refused for: UnknownCollection, EmptyLibrary, UnknownProfile.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        chat: Chat,
+        embedder: Embedder,
+        reranker: Reranker | None,
+        store: Store,
+        steering: Steering,
+        web: Web | None,
+    ) -> None:
+        library = Library(store)
+        cognition = profile(request.profile, embedder)
+        make_decider = decider(request.decider) if request.decider else cognition.decider
+        self._store = store
+        self._steering = steering
+        self._stream: Stream = queue.SimpleQueue()
+        self.recorder = Recorder(Runs(store), self._stream)
+        session = Session(chat, request.budget, self.recorder.emit, steering)
+        self.deps = Deps(
+            session=session,
+            cognition=cognition,
+            decider=make_decider(session),
+            library=library,
+            recall=Recall(library, embedder),
+            reranker=reranker,
+            collections=searchable(library, request.collections, web=web is not None),
+            web=web,
+            route=request.route,
+            length=request.length,
+            approve=request.approve,
+            interactive=request.interactive,
+        )
+
+    def events(
+        self, begin: Callable[[], str], initial: RunState, resumed: ev.Resumed | None = None
+    ) -> Generator[ev.Event, None, None]:
+        """Start the thread and pass its events on, with a heartbeat at least every second.
+
+        Args:
+            begin: Called first, in the thread; returns the run's id.
+            initial: The state of a run without a checkpoint.
+            resumed: Given for a run that goes on; its node is filled in.
+
+        Raises:
+            DeepthinkError: after the last event, whatever the run failed with.
+        """
+        worker = threading.Thread(
+            target=self._work, args=(begin, initial, resumed), name="deepthink-run", daemon=True
+        )
+        worker.start()
+        session = self.deps.session
+        try:
+            yield from _watch(self._stream, session)
+        finally:
+            session.stop.set()  # the run's own event: the caller may use theirs again
+            worker.join()
+        if self.recorder.failure is not None:
+            raise self.recorder.failure
+
+    def _work(self, begin: Callable[[], str], initial: RunState, resumed: ev.Resumed | None) -> None:
+        """Runs the graph; whatever happens, the run is closed and the stream ended."""
+        recorder, ledger = self.recorder, self.deps.session.ledger
+        try:
+            run_id = begin()
+            try:
+                with checkpoints.opened(self._store, run_id, recorder.checkpointed) as kept:
+                    final = self._drive(kept, initial, resumed)
+            except GenerationCancelled as cancelled:
+                recorder.failure = cancelled
+                recorder.end(ledger, "cancelled", "cancelled", "", "")
+            except BaseException as failure:  # noqa: BLE001 - raised in the caller's thread
+                recorder.failure = failure
+                recorder.end(ledger, "failed", f"{type(failure).__name__}: {failure}", "", "")
+            else:
+                if final is None:
+                    recorder.end(ledger, "waiting", "a person has to answer", "", "")
+                else:
+                    state = final
+                    recorder.end(
+                        ledger,
+                        state["status"],
+                        state["stopped_because"],
+                        state["answer"],
+                        state["question"],
+                    )
+                    checkpoints.discard(self._store, run_id)
+        except BaseException as failure:  # noqa: BLE001 - carried to the caller's thread, raised there
+            recorder.failure = recorder.failure or failure
+        finally:
+            self._stream.put(None)
+
+    def _drive(
+        self, kept: checkpoints.Checkpoints, initial: RunState, resumed: ev.Resumed | None
+    ) -> RunState | None:
+        """The final state; None if a person has to answer first and nobody is there."""
+        from langgraph.types import Command
+
+        session = self.deps.session
+        session.chat = JournaledChat(session.chat, kept.journal)
+        graph = build_graph(self.deps, self.recorder, kept.saver)
+        config = {**kept.config, "recursion_limit": recursion_limit(session.ledger.budget)}
+        command: Any = initial
+        pending: Any = ()
+        if resumed is not None:
+            snapshot = graph.get_state(cast(Any, config))
+            if snapshot.values:
+                self.recorder.checkpointed(snapshot.values["log"], session.ledger)
+                command, pending = None, snapshot.interrupts
+            session.stop.extend(-self.recorder.elapsed)
+            node = snapshot.next[0] if snapshot.next else "route"
+            self.recorder.resumed(ev.Resumed(resumed.run_id, resumed.question, node, resumed.chat_model))
+        while True:
+            if not pending:
+                final = graph.invoke(command, cast(Any, config), durability="sync")
+                pending = final.get("__interrupt__", ())
+                if not pending:
+                    return cast(RunState, final)
+            asked = pending[0].value
+            pending = ()
+            if asked["about"] == "approve" and self.deps.approve != "ask":
+                command = None  # the node runs again and replies by its rule
+                continue
+            reply = self._reply(asked)
+            if reply is None:
+                return None
+            command = Command(resume={"reply": reply})
+
+    def _reply(self, asked: dict[str, Any]) -> str | None:
+        session = self.deps.session
+        if not self.deps.interactive:
+            return "" if asked["about"] == "clarify" else None
+        began = time.monotonic()
+        session.emit(ev.Asked(asked["about"], asked["question"], asked["options"], asked.get("claims", [])))
+        reply = self._steering.wait_for_reply(lambda: session.stop.cancelled)
+        if reply is None:
+            raise GenerationCancelled("The run was cancelled.")
+        session.stop.extend(time.monotonic() - began)
+        return reply
+
+
+def _watch(stream: Stream, session: Session) -> Iterator[ev.Event]:
+    began = time.monotonic()
+    node, step = "start", 0
+    while True:
+        try:
+            event = stream.get(timeout=_HEARTBEAT_SECONDS)
+        except queue.Empty:
+            yield ev.Heartbeat(
+                node, step, round(time.monotonic() - began, 2), session.ledger.usage.generated
+            )
+            continue
+        if event is None:
+            return
+        if isinstance(event, ev.NodeStarted):
+            node, step = event.node, event.step
+        yield event

@@ -1,0 +1,110 @@
+"""What a run is asked to do, and what is wrong with a request that no run can begin with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from agent.budget import Budget
+from agent.deps import Approve, Length
+from models.protocols import Chat
+from traces.errors import DeepthinkError
+from traces.library import Library
+from traces.records import Collection
+
+WEB_COLLECTION = "web"
+"""Where fetched pages are kept: searched by runs that may use the web, or that name it."""
+
+
+class UnusableQuestion(DeepthinkError):
+    """Raised when there is no question, or one too long for the model to read."""
+
+    title = "Not a question"
+    kind = "usage"
+
+
+class EmptyLibrary(DeepthinkError):
+    """Raised when there is nothing to search."""
+
+    title = "The library is empty"
+    kind = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be answered, and how.
+
+    Attributes:
+        question: In the person's words.
+        collections: Where to look; all collections if empty.
+        profile: ``lean`` or ``seed``.
+        decider: ``rules`` or ``llm``; the profile's own if empty.
+        budget: What the run may spend.
+        route: ``single`` or ``deep``; the router decides if empty.
+        length: Of the answer.
+        approve: What becomes of an answer that is not grounded. ``ask`` asks the person, and leaves the
+            run waiting where nobody is there; ``always`` accepts it, flagged as it is; ``never`` has it
+            rewritten from the evidence once and withholds it if that does not help.
+        interactive: Whether somebody is there to answer: if not, nothing is clarified either.
+        session: Id of the session whose earlier exchanges the question may lean on; "" begins one.
+    """
+
+    question: str
+    collections: tuple[str, ...] = ()
+    profile: str = "lean"
+    decider: str = ""
+    budget: Budget = field(default_factory=Budget)
+    route: str = ""
+    length: Length = "normal"
+    approve: Approve = "ask"
+    interactive: bool = False
+    session: str = ""
+
+    @classmethod
+    def from_stored(cls, stored: Any) -> Request:
+        """The request of a stored run; fields this version does not know are left out."""
+        known = {f.name for f in fields(cls)}
+        values = {name: value for name, value in dict(stored).items() if name in known}
+        budget = Budget(**values.pop("budget", {}))
+        collections = tuple(values.pop("collections", ()))
+        return cls(**values, collections=collections, budget=budget)
+
+
+def checked_question(question: str, chat: Chat) -> str:
+    """The question in one line.
+
+    Raises:
+        UnusableQuestion: there is none, or it is too long for the model.
+    """
+    text = " ".join(question.split())
+    if not any(c.isalnum() for c in text):
+        raise UnusableQuestion(
+            "The question is empty.", 'Ask something, for example: deepthink ask "Who …?"'
+        )
+    most = chat.context_tokens // 8
+    # A token is at least one byte: an enormous text need not be counted to be refused.
+    if len(text) > 40 * most or chat.count_tokens(text) > most:
+        raise UnusableQuestion(
+            f"The question is too long: {len(text):,} characters; the model's context of "
+            f"{chat.context_tokens:,} tokens leaves room for about {3 * most:,}.",
+            "Put the long text into a file, `deepthink ingest` it, and ask about it.",
+        )
+    return text
+
+
+def searchable(library: Library, names: tuple[str, ...], *, web: bool) -> tuple[Collection, ...]:
+    """The collections that a run searches: those named, or all.
+
+    Raises:
+        UnknownCollection: one is named that the library does not hold.
+        EmptyLibrary: there is nothing in them.
+    """
+    collections = tuple(
+        c
+        for c in library.require_collections(names)
+        if c.chunks and (names or web or c.name != WEB_COLLECTION)
+    )
+    if not collections:
+        where = f"Nothing is in {', '.join(names)}" if names else "No document has been read"
+        raise EmptyLibrary(f"{where} yet.", "Add some: `deepthink ingest PATH`, or try `deepthink demo`.")
+    return collections
