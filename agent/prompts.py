@@ -18,6 +18,7 @@ SYSTEM = (
 )
 
 NOT_FOUND = "Not found in your documents."
+WITHHELD = "The answer is withheld: your documents do not support it."
 
 
 # --- notebook entries: what every later prompt begins with ------------------------------------
