@@ -4,72 +4,147 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from agent.cognition.support import best_source, joint_support, missing_numbers, support
+from agent.cognition.support import best_source, joint_support, missing_numbers, share_held, support
 from agent.sentences import sentences
 from agent.state import Claim, Evidence
 
 _MARK = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
 _LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
-_SUPPORTED = 0.5  # share of a sentence's content its passages must hold
+_ENOUGH = 0.5  # share of a sentence's content its passages must hold
+_MUCH_BETTER = 0.2  # by how much more another passage must hold to replace one that holds enough
+_CLEAR = 0.8  # from here on a cited passage is not replaced at all
+_PART = 0.25  # a cited passage that holds less of the sentence is no source of it
 _TERMINAL = re.compile(r"([.!?。！？]+[\"”’)]*)$")
+_LAYOUT = re.compile(r"^\s*(#{1,6}\s+|[-*•]\s+|\d{1,2}[.)]\s+)?(.*)$")
+_FLAGS = {
+    "supported": "",
+    "partly": " (only partly supported)",
+    "not": " (not supported by the sources)",
+}
 
 
-def check(answer: str, evidence: Sequence[Evidence]) -> list[Claim]:
-    """The sentences of ``answer`` with their citations resolved, completed and checked.
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a draft: what it begins with (a heading's or a bullet's sign), and its sentences."""
+
+    prefix: str
+    sentences: tuple[str, ...]
+
+    @property
+    def heading(self) -> bool:
+        return self.prefix.startswith("#")
+
+
+def check(draft: str, evidence: Sequence[Evidence]) -> list[Claim]:
+    """The sentences of ``draft`` with their citations resolved, completed and checked.
 
     A mark that names no passage is dropped. A mark whose passage does not hold the sentence is
-    replaced by the passage that does, if one does; a sentence without a mark gets one the same way.
-    What still lacks support, or states a number its passages do not hold, is flagged.
+    replaced by the passage that does, if one does, and so is one whose passage holds much less of it
+    than another; a sentence without a mark gets one the same way. Headings are no sentences. The verdict
+    is by content and numbers alone; a verifier says more (`agent.cognition.verifying`).
     """
     by_number = {item["number"]: item for item in evidence}
     checked: list[Claim] = []
-    for raw in _marked_sentences(answer):
+    for raw in (sentence for line in _lines(draft) if not line.heading for sentence in line.sentences):
         marks = [int(n) for group in _MARK.findall(raw) for n in group.split(",")]
         text = _MARK.sub("", raw).strip()
-        if not any(c.isalnum() for c in text):
-            continue
         cited = [by_number[n] for n in dict.fromkeys(marks) if n in by_number]
-        if not _supported(text, cited):
-            cited = _better(text, cited, evidence)
-        cites = [item["number"] for item in cited]
-        held = round(joint_support(text, cited), 3)
+        cited = _best(text, cited, evidence)
+        supported = _holds(text, cited)
         checked.append(
             Claim(
                 text=text,
-                cites=cites,
-                support=held,
-                verdict="supported" if _supported(text, cited) else "not",
-                reason="",
+                cites=[item["number"] for item in cited],
+                support=round(joint_support(text, cited), 3),
+                verdict="supported" if supported else "not",
+                reason="" if supported else "its passages do not say this",
             )
         )
     return checked
 
 
-def render(checked: Sequence[Claim]) -> str:
-    """The answer with a mark after each sentence; a flagged one says that it is not supported."""
-    return " ".join(_marked(sentence) for sentence in checked)
+def render(checked: Sequence[Claim], draft: str = "") -> str:
+    """The answer with a mark after each sentence; one that is not supported, or only partly, says so.
+
+    Args:
+        checked: What `check` made of the draft.
+        draft: Gives headings and lists their lines back; without it the sentences follow each other.
+    """
+    lines = _lines(draft) if draft else []
+    if not any(line.prefix for line in lines):
+        return " ".join(_marked(claim) for claim in checked)
+    left = iter(checked)
+    laid_out: list[str] = []
+    for line in lines:
+        if line.heading:
+            laid_out += ["", line.prefix + " ".join(line.sentences), ""]
+        else:
+            laid_out.append(line.prefix + " ".join(_marked(next(left)) for _ in line.sentences))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(laid_out)).strip()
 
 
-def _supported(text: str, cited: Sequence[Evidence]) -> bool:
-    return joint_support(text, cited) >= _SUPPORTED and not missing_numbers(text, cited)
+def quotes(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> dict[str, str]:
+    """For each cited number, as text, the sentence or table row of its passage that supports a claim best.
+
+    The passage's excerpt is looked at first: it is what the answer was written from.
+    """
+    found: dict[str, tuple[float, str]] = {}
+    by_number = {item["number"]: item for item in evidence}
+    for claim in claims:
+        for item in (by_number[n] for n in claim["cites"] if n in by_number):
+            score, unit = _nearest(claim["text"], item)
+            key = str(item["number"])
+            if unit and (key not in found or score > found[key][0]):
+                found[key] = (score, unit)
+    return {key: unit for key, (_, unit) in found.items()}
 
 
-def _marked(sentence: Claim) -> str:
-    marks = "".join(f"[{number}]" for number in sentence["cites"])
-    warning = " (not supported by the sources)" if sentence["verdict"] != "supported" else ""
-    body, end = sentence["text"], ""
+def _nearest(text: str, item: Evidence) -> tuple[float, str]:
+    best = (0.0, "")
+    for source in (item["excerpt"].replace(" … ", "\n"), item["text"]):
+        for unit in sentences(source):
+            score = share_held(text, [unit])
+            if score > best[0]:
+                best = (score, unit)
+    return best
+
+
+def _holds(text: str, cited: Sequence[Evidence]) -> bool:
+    return joint_support(text, cited) >= _ENOUGH and not missing_numbers(text, cited)
+
+
+def _marked(claim: Claim) -> str:
+    marks = "".join(f"[{number}]" for number in claim["cites"])
+    body, end = claim["text"], ""
     terminal = _TERMINAL.search(body)
     if terminal:
         body, end = body[: terminal.start()], terminal.group(1)
     tail = f" {marks}" if marks else ""
-    return f"{body}{warning}{tail}{end}"
+    return f"{body}{_FLAGS[claim['verdict']]}{tail}{end}"
 
 
-def _marked_sentences(answer: str) -> list[str]:
+def _lines(draft: str) -> list[_Line]:
+    """The lines of a draft that say something."""
+    lines: list[_Line] = []
+    for line in draft.splitlines():
+        match = _LAYOUT.match(line)
+        prefix, rest = (match.group(1) or "", match.group(2)) if match else ("", line)
+        said = tuple(s for s in _marked_sentences(rest) if any(c.isalnum() for c in _MARK.sub("", s)))
+        if said:
+            lines.append(_Line(prefix, said))
+        elif lines and _MARK.search(rest):
+            # Marks on a line of their own belong to what stands above them.
+            last = lines.pop()
+            lines.append(_Line(last.prefix, (*last.sentences[:-1], f"{last.sentences[-1]} {rest.strip()}")))
+    return lines
+
+
+def _marked_sentences(line: str) -> list[str]:
     """Sentences with their marks, whether the model put them before the full stop or after it."""
     pieces: list[str] = []
-    for piece in sentences(answer):
+    for piece in sentences(line):
         rest = piece
         leading = _LEADING_MARKS.match(rest)
         if leading and pieces:
@@ -80,15 +155,15 @@ def _marked_sentences(answer: str) -> list[str]:
     return pieces
 
 
-def _better(text: str, cited: list[Evidence], evidence: Sequence[Evidence]) -> list[Evidence]:
-    """The passages that hold ``text`` better than the cited ones, or the cited ones."""
+def _best(text: str, cited: list[Evidence], evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The passages that hold ``text`` best: the cited ones unless others hold it clearly better."""
     best = best_source(text, evidence)
-    if best is None:
+    if best is None or (_holds(text, cited) and joint_support(text, cited) >= _CLEAR):
         return cited
-    kept = [item for item in cited if support(text, item) > 0.25]
+    kept = [item for item in cited if support(text, item) > _PART]
     options = [[best], [*kept, *([best] if best not in kept else [])], cited]
     # Fewest missing numbers first, then most content, then fewest passages.
-    return min(
+    found = min(
         options,
         key=lambda items: (
             len(missing_numbers(text, items)),
@@ -96,3 +171,5 @@ def _better(text: str, cited: list[Evidence], evidence: Sequence[Evidence]) -> l
             len(items),
         ),
     )
+    gain = joint_support(text, found) - joint_support(text, cited)
+    return cited if _holds(text, cited) and gain < _MUCH_BETTER else found

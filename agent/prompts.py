@@ -237,16 +237,73 @@ def justify(action: str) -> str:
     return f"You chose {action}. Say why in one short sentence."
 
 
-def synthesise(question: str, missing: Sequence[str]) -> str:
-    """Asks for the cited answer."""
+_LENGTHS = {
+    "brief": "Write one or two short sentences",
+    "normal": "Write one to four short sentences",
+}
+
+
+def synthesise(question: str, missing: Sequence[str], length: str = "normal") -> str:
+    """Asks for the cited answer; ``length`` is ``brief`` or ``normal``."""
     gaps = ""
     if missing:
         listed = "; ".join(missing)
         gaps = f" This was not found, so say plainly that it is missing: {listed}"
     return (
         f"Now answer the QUESTION: {question}\n"
-        "Use only the findings and the evidence. Write one to four short sentences with all names, "
+        f"Use only the findings and the evidence. {_LENGTHS[length]} with all names, "
         "numbers and dates that were asked for; do not repeat the question. Put the number of the passage "
         "it comes from at the end of every sentence, like [1]. If two passages disagree, use the one with "
         f"the later date.{gaps}"
     )
+
+
+def section(question: str, cites: Sequence[int]) -> str:
+    """Asks for one section of a report: what one step found."""
+    marks = ", ".join(f"[{number}]" for number in cites)
+    return (
+        f"Write the section of the report that answers: {question}\n"
+        f"Use only passage {marks} and the finding of that step. Two to four full sentences, no heading. "
+        "Put the number of the passage it comes from at the end of every sentence, like [1]."
+    )
+
+
+def conflict_entry(step: int, value: str, number: int, date: str, earlier: int, earlier_date: str) -> str:
+    """Two passages that disagree, and which of them counts."""
+    return (
+        f"NOTE ON STEP {step}: [{number}] of {date} says {value}. It replaces [{earlier}] of "
+        f"{earlier_date}, whose figure must not be used."
+    )
+
+
+def verify(question: str, claims: Sequence[tuple[str, Sequence[Evidence]]]) -> str:
+    """Asks whether each sentence stands in the passages it cites (``seed``)."""
+    shown = list({item["number"]: item for _, cited in claims for item in cited}.values())
+    passages = "\n".join(f"[{item['number']}] ({item['title']}) {item['excerpt']}" for item in shown)
+    listed = "\n".join(
+        f"{index}. {text} {_marks(cited)}".rstrip() for index, (text, cited) in enumerate(claims, start=1)
+    )
+    return (
+        f"PASSAGES:\n{passages}\n\nSENTENCES that answer “{question}”:\n{listed}\n\n"
+        "Judge each sentence by the passages it cites and by nothing else. supported: they say all of it. "
+        "partly: they say some of it. not: they do not say it, or nothing is cited. "
+        f'One verdict for each of the {len(claims)} sentences, in order.\n{{"verdicts":["…"]}}'
+    )
+
+
+def converse(question: str, turns: Sequence[tuple[str, str]], tools: Sequence[tuple[str, str]]) -> str:
+    """Asks for a reply to what is no question about the documents."""
+    said = "\n".join(f"Person: {asked}\nAssistant: {answer}" for asked, answer in turns)
+    listed = "\n".join(f"- {name}: {description}" for name, description in tools)
+    return (
+        f"CONVERSATION SO FAR:\n{said or '(nothing yet)'}\n\n"
+        f"The person's documents, which you cannot see now:\n{listed or '(none)'}\n\n"
+        f"The person now says: {question}\n"
+        "Reply in at most three short sentences, in the person's language. State no fact that does not "
+        "stand in the conversation above; if one is wanted, say that it must be asked as a question of "
+        "its own."
+    )
+
+
+def _marks(cited: Sequence[Evidence]) -> str:
+    return "".join(f"[{item['number']}]" for item in cited)

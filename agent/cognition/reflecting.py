@@ -96,7 +96,8 @@ class QuotingReflector:
         for item in evidence:
             rows = named_rows(item["excerpt"], query) if item["kind"] == "table" else []
             if len(rows) >= 2:
-                return Finding(True, "; ".join(rows), "; ".join(rows), [item["number"]], "rule")
+                spelled = "; ".join(row.spelled() for row in rows)
+                return Finding(True, spelled, spelled, [item["number"]], "rule")
         result = session.ask(
             "reflect",
             notebook,

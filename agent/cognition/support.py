@@ -4,16 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import date
 
+from agent.cognition import quantities, tables
 from agent.retrieval.terms import terms
+from agent.sentences import sentences
 from agent.state import Evidence
 
 _HAS_DIGIT = re.compile(r"\d")
+_ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 
 
 def content(item: Evidence) -> str:
     """All that a citation of ``item`` may rest on: its chunk, and where that stands."""
-    return f"{item['title']} {item['section']} {item['date']} {item['text']}"
+    return f"{place(item)} {item['text']}"
+
+
+def place(item: Evidence) -> str:
+    """Where a passage stands: title, section and date, the date in figures and in words."""
+    return f"{item['title']} {item['section']} {item['date']} {in_words(item['date'])}"
+
+
+def in_words(text: str) -> str:
+    """The ISO dates of ``text`` as a person writes them: ``2025-04-09`` is ``9 April 2025``."""
+    found: list[str] = []
+    for year, month, day in _ISO_DATE.findall(text):
+        try:
+            found.append(f"{int(day)} {date(int(year), int(month), 1):%B} {year}")
+        except ValueError:
+            continue  # digits that look like a date and are none
+    return " ".join(found)
 
 
 def support(sentence: str, item: Evidence) -> float:
@@ -26,13 +46,32 @@ def support(sentence: str, item: Evidence) -> float:
 
 def joint_support(sentence: str, items: Iterable[Evidence]) -> float:
     """The same against several passages together."""
-    return _share(terms(sentence), _held(items))
+    texts = [content(item) for item in items]
+    return share_held(sentence, texts)
+
+
+def share_held(sentence: str, texts: Iterable[str]) -> float:
+    """The same against plain texts."""
+    wanted = terms(sentence)
+    if not wanted:
+        return 0.0
+    joined = " ".join(texts)
+    have = set(terms(joined))
+    numbers = {q.shown.casefold() for q in _missing(sentence, joined)}
+    held = total = 0
+    for term in wanted:
+        weight = 2 if _HAS_DIGIT.search(term) else 1
+        total += weight
+        # "7" is held by "seven", and "1.28 billion" by 1,284.6 in a table in millions.
+        said = term in have or (_HAS_DIGIT.search(term) is not None and term not in numbers)
+        held += weight if said else 0
+    return held / total
 
 
 def missing_numbers(sentence: str, items: Iterable[Evidence]) -> list[str]:
-    """The numbers of ``sentence`` that stand in none of the passages."""
-    have = _held(items)
-    return [t for t in terms(sentence) if _HAS_DIGIT.search(t) and t not in have]
+    """The numbers of ``sentence``, as it writes them, that stand in none of the passages."""
+    joined = " ".join(content(item) for item in items)
+    return [quantity.shown for quantity in _missing(sentence, joined)]
 
 
 def best_source(sentence: str, items: Sequence[Evidence]) -> Evidence | None:
@@ -40,13 +79,17 @@ def best_source(sentence: str, items: Sequence[Evidence]) -> Evidence | None:
     return max(items, key=lambda item: support(sentence, item), default=None)
 
 
-def _held(items: Iterable[Evidence]) -> set[str]:
-    return {term for item in items for term in terms(content(item))}
+def units(item: Evidence) -> list[str]:
+    """The parts of a passage that say something of their own: sentences, or the rows of a table.
+
+    A row is spelled out with its columns, so that it can be read alone.
+    """
+    if item["kind"] == "table":
+        rows = tables.rows(item["text"])
+        return [f"{row.heading} {row.spelled()}".strip() for row in rows]
+    return sentences(item["text"])
 
 
-def _share(wanted: Sequence[str], have: set[str]) -> float:
-    if not wanted:
-        return 0.0
-    weights = [2 if _HAS_DIGIT.search(term) else 1 for term in wanted]
-    held = sum(w for term, w in zip(wanted, weights, strict=True) if term in have)
-    return held / sum(weights)
+def _missing(sentence: str, text: str) -> list[quantities.Quantity]:
+    held = quantities.quantities(text)
+    return [q for q in quantities.quantities(sentence) if not quantities.stands(q, held)]

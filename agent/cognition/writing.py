@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from agent import prompts
+from agent.budget import BudgetExhausted
+from agent.events import Warned
+from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import Note, still_missing
 
+Length = Literal["brief", "normal", "report"]
+
 _ABSTENTION = re.compile(
     r"not found in (?:your|the) documents"
-    r"|\b(?:is|are|was|were) not (?:provided|mentioned|stated|specified|given|included|available)\b"
-    r"|\bdo(?:es)? not (?:provide|mention|state|specify|contain|give|say)\b",
+    r"|\b(?:is|are|was|were) not (?:provided|mentioned|stated|specified|given|included|available|"
+    r"found|known)\b"
+    r"|\b(?:could|can) ?not be (?:found|determined)\b|\bno information (?:on|about|is)\b"
+    r"|\bdo(?:es)? not (?:provide|mention|state|specify|contain|give|say|include)\b"
+    r"|\b(?:is|are|remains?) missing\b",
     re.IGNORECASE,
 )
 _PARTIAL = re.compile(r"\b(?:but|while|although|however)\b", re.IGNORECASE)
+_MENTIONED = 0.5  # share of a missing step's question that a sentence about a gap must hold to be about it
+_BRIEF_TOKENS = 96
+_SHORT_ANSWER, _MISSING = "Short answer", "What was not found"
 
 
 class Writer(Protocol):
@@ -29,16 +40,32 @@ class Writer(Protocol):
         question: str,
         notes: Sequence[Note],
         on_text: Callable[[str], None],
+        length: Length = "normal",
     ) -> str:
-        """The answer; at least one note was found."""
+        """The answer; at least one note was found.
+
+        Args:
+            session: The run's way to its model.
+            notebook: What the model reads first.
+            question: The run's.
+            notes: What the steps found.
+            on_text: Takes the text as it comes.
+            length: ``brief`` is a sentence or two, ``report`` is Markdown with a section for each finding.
+
+        Raises:
+            BudgetExhausted: before anything was written.
+        """
         ...
 
 
 class ModelWriter:
     """Asks the model, which has the whole notebook before it.
 
+    A report is written section by section, one call for each finding: a small model keeps to one thing,
+    and what a call adds to the prompt is one instruction.
+
     Args:
-        max_tokens: Upper bound of the answer.
+        max_tokens: Upper bound of an answer, and of each section of a report.
     """
 
     def __init__(self, max_tokens: int) -> None:
@@ -51,12 +78,46 @@ class ModelWriter:
         question: str,
         notes: Sequence[Note],
         on_text: Callable[[str], None],
+        length: Length = "normal",
     ) -> str:
         """The model's answer; the findings if it says nothing."""
+        if length == "report":
+            return self._report(session, notebook, question, notes, on_text)
         missing = [note["question"] for note in still_missing(notes)]
-        instruction = prompts.synthesise(question, missing)
-        reply = session.write("synthesise", notebook, instruction, self._max_tokens, on_text)
+        instruction = prompts.synthesise(question, missing, length)
+        most = _BRIEF_TOKENS if length == "brief" else self._max_tokens
+        reply = session.write("synthesise", notebook, instruction, most, on_text)
         return reply.text.strip() or from_findings(notes)
+
+    def _report(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        question: str,
+        notes: Sequence[Note],
+        on_text: Callable[[str], None],
+    ) -> str:
+        on_text(f"## {_SHORT_ANSWER}\n\n")
+        written = [
+            _section(_SHORT_ANSWER, self.write(session, notebook, question, notes, on_text, "brief"))
+        ]
+        used_up = ""
+        for note in notes:
+            if not note["found"]:
+                continue
+            heading = _heading(note["question"])
+            text = ""
+            if not used_up:
+                on_text(f"\n\n## {heading}\n\n")
+                instruction = prompts.section(note["question"], note["cites"])
+                try:
+                    reply = session.write("section", notebook, instruction, self._max_tokens, on_text)
+                    text = _marked(reply.text.strip(), note["cites"])
+                except BudgetExhausted as told:
+                    used_up = str(told)
+                    session.emit(Warned(f"The {used_up} is used up; the report goes on with the findings."))
+            written.append(_section(heading, text or from_findings([note])))
+        return "\n\n".join(written)
 
 
 def abstains(sentence: str) -> bool:
@@ -64,10 +125,54 @@ def abstains(sentence: str) -> bool:
     return _ABSTENTION.search(sentence) is not None and not _PARTIAL.search(sentence)
 
 
-def from_findings(notes: Sequence[Note]) -> str:
-    """The findings one after the other, each with its mark: the answer when the budget is used up."""
-    return " ".join(
-        f"{note['sentence'].rstrip('.')} {''.join(f'[{n}]' for n in note['cites'])}."
-        for note in notes
-        if note["found"]
+def from_findings(notes: Sequence[Note], length: Length = "normal") -> str:
+    """The findings one after the other, each with its mark: the answer when the model is not asked.
+
+    Each sentence is the passage's own. A report has a section for each.
+    """
+    found = [note for note in notes if note["found"]]
+    said = [f"{note['sentence'].rstrip('.')} {''.join(f'[{n}]' for n in note['cites'])}." for note in found]
+    if length != "report":
+        return " ".join(said)
+    return "\n\n".join(
+        _section(_heading(note["question"]), text) for note, text in zip(found, said, strict=True)
     )
+
+
+def gaps(missing: Sequence[str], said: Sequence[str] = ()) -> list[str]:
+    """A sentence for each question that was not answered, unless one of those ``said`` tells it already."""
+    told = [set(terms(sentence)) for sentence in said]
+    return [
+        f"Not found in your documents: {question.rstrip('.')}{'' if question.endswith('?') else '.'}"
+        for question in missing
+        if not any(_about(question, held) for held in told)
+    ]
+
+
+def with_gaps(answer: str, missing: Sequence[str], length: Length = "normal") -> str:
+    """The answer with what is missing at its end; a report has a section for it."""
+    if not missing:
+        return answer
+    if length == "report":
+        return "\n\n".join([answer, _section(_MISSING, "\n".join(f"- {line}" for line in missing))])
+    return " ".join([answer, *missing])
+
+
+def _about(question: str, held: set[str]) -> bool:
+    wanted = set(terms(question))
+    return len(wanted & held) >= _MENTIONED * len(wanted)
+
+
+def _heading(question: str) -> str:
+    return " ".join(question.split()).rstrip("?.! ") or "Finding"
+
+
+def _section(heading: str, text: str) -> str:
+    return f"## {heading}\n\n{text}"
+
+
+def _marked(text: str, cites: Sequence[int]) -> str:
+    """A section whose model forgot the marks gets those of its finding; they are checked like any."""
+    if not text or re.search(r"\[\d", text):
+        return text
+    return f"{text.rstrip('.')} {''.join(f'[{n}]' for n in cites)}."

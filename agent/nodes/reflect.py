@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from agent import prompts
+from agent.cognition import conflicts
 from agent.cognition.reflecting import NOTHING
 from agent.deps import Deps
-from agent.events import NotebookGrew, Noted
+from agent.events import Contradicted, NotebookGrew, Noted
 from agent.state import Note, RunState
 
 
 def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads plan, revisions, position, step, query, candidates, evidence, notebook. Writes notes, notebook.
+    """Reads question, plan, revisions, position, step, query, candidates, evidence, notebook. Writes
+    notes, notebook.
 
-    A step without candidates is noted as not found without asking.
+    A step without candidates is noted as not found without asking. Where a later document says
+    otherwise, the finding is the later one's.
     """
     question = state["plan"][state["position"]]["question"]
     recalled = {c["passage_id"] for c in state["candidates"]}
@@ -33,7 +36,33 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
         found=finding.found,
         revision=state["revisions"],
     )
-    entry = prompts.note_entry(note)
+    conflict = conflicts.find(note, state["evidence"], state["question"])
+    if conflict is not None:
+        note = conflicts.follow(note, conflict)
+    entries = [prompts.note_entry(note)]
     deps.session.emit(Noted(note, finding.origin))
-    deps.session.emit(NotebookGrew(entry))
-    return {"notes": [*state["notes"], note], "notebook": [*state["notebook"], entry]}
+    if conflict is not None:
+        deps.session.emit(
+            Contradicted(
+                step=state["step"],
+                value=conflict.value,
+                number=conflict.number,
+                date=conflict.date,
+                superseded=conflict.superseded,
+                superseded_number=conflict.superseded_number,
+                superseded_date=conflict.superseded_date,
+            )
+        )
+        entries.append(
+            prompts.conflict_entry(
+                state["step"],
+                conflict.value,
+                conflict.number,
+                conflict.date,
+                conflict.superseded_number,
+                conflict.superseded_date,
+            )
+        )
+    for entry in entries:
+        deps.session.emit(NotebookGrew(entry))
+    return {"notes": [*state["notes"], note], "notebook": [*state["notebook"], *entries]}

@@ -36,6 +36,5 @@ def test_rows_keep_the_heading_they_stand_under() -> None:
 
 
 def test_a_row_with_other_columns_than_the_header_keeps_its_cells() -> None:
-    assert named_rows("In millions | 2024 | 2023\nServices | 1 | 2 | 3", "Services") == [
-        "Services: 1, 2, 3"
-    ]
+    (row,) = named_rows("In millions | 2024 | 2023\nServices | 1 | 2 | 3", "Services")
+    assert row.spelled() == "Services: 1, 2, 3"

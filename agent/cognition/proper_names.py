@@ -1,0 +1,68 @@
+"""Proper names in prose, by their capitals: what a passage must mention to speak of the same thing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+from agent.retrieval.terms import terms
+
+_WORD = re.compile(r"[^\W\d_][\w’'&-]*")
+_START = re.compile(r"(?:^|[.!?:;]\s+|\n\s*|[“\"(]\s*)$")
+# Capitalised for other reasons than being a name: calendar words, titles of address, question words.
+_COMMON = frozenset(
+    "january february march april may june july august september october november december monday tuesday "
+    "wednesday thursday friday saturday sunday mr mrs ms dr item note table figure fy q1 q2 q3 q4 i".split()
+)
+
+
+def names(text: str, known: Collection[str] = ()) -> list[str]:
+    """The capitalised words of ``text`` that are names, in order, each once, without a possessive.
+
+    A word that begins a sentence is one only if it is ``known`` (see `known_names`), or if another
+    capitalised word follows it ("Calder Bend makes …").
+    """
+    found: dict[str, None] = {}
+    matches = list(_WORD.finditer(text))
+    for index, match in enumerate(matches):
+        word = _bare(match.group())
+        if not _capital(word) or word.casefold() in _COMMON or _function_word(word):
+            continue
+        if _START.search(text[: match.start()]) is not None and word not in known:
+            following = matches[index + 1] if index + 1 < len(matches) else None
+            if following is None or not _capital(following.group()):
+                continue
+            if text[match.end() : following.start()].strip():
+                continue
+        found[word] = None
+    return list(found)
+
+
+def known_names(texts: Iterable[str]) -> set[str]:
+    """The names that stand capitalised inside a sentence somewhere in ``texts``."""
+    return {name for text in texts for name in names(text)}
+
+
+def stands(name: str, held: Collection[str]) -> bool:
+    """True if ``held`` (terms of a passage) has the name, or a form of it ("German" for "Germany")."""
+    wanted = terms(name)
+    return all(term in held or any(_form(term, other) for other in held) for term in wanted)
+
+
+def _form(one: str, other: str) -> bool:
+    """True for two long words of which one is the other with up to two letters more."""
+    short, long = sorted((one, other), key=len)
+    return len(short) >= 5 and len(long) - len(short) <= 2 and long.startswith(short)
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"[’']s?$", "", word)
+
+
+def _capital(word: str) -> bool:
+    return word[:1].isupper()
+
+
+def _function_word(word: str) -> bool:
+    # `terms` leaves function words out where something else is left.
+    return terms(f"{word} name") == ["name"]

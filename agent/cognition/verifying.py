@@ -1,0 +1,260 @@
+"""Verification: each sentence of an answer against the passages it cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from pydantic import BaseModel
+
+from agent import prompts
+from agent.budget import BudgetExhausted
+from agent.cognition import proper_names, quantities, tables
+from agent.cognition.support import content, joint_support, missing_numbers, place, share_held, units
+from agent.retrieval.terms import terms
+from agent.session import Session
+from agent.state import Claim, Evidence, Verdict
+from models.protocols import Embedder
+
+_SUPPORTED = 0.55  # share of a sentence's content its passages must hold to be supported
+_PARTLY = 0.35  # and to be partly so
+_NEAR = 0.72  # cosine to the passage's nearest sentence from which other words say the same
+_GROUNDED = 0.75  # share of an answer that must be supported for it to be grounded
+_WEIGHT: dict[Verdict, float] = {"supported": 1.0, "partly": 0.5, "not": 0.0}
+_NEGATION = re.compile(r"\b(?:not|no|never|none|neither|nor|without|cannot)\b|n['’]t\b", re.IGNORECASE)
+
+
+class Verifier(Protocol):
+    """Says of each sentence whether its passages support it."""
+
+    @property
+    def name(self) -> str:
+        """Names the verifier in a record."""
+        ...
+
+    def verify(
+        self, session: Session, question: str, claims: Sequence[Claim], evidence: Sequence[Evidence]
+    ) -> list[Claim]:
+        """The claims with verdict and reason filled."""
+        ...
+
+
+def share(claims: Sequence[Claim]) -> float:
+    """How much of an answer is supported, 0 to 1: a sentence counts 1, one that is partly so half.
+
+    0 without claims: nothing said is nothing supported.
+    """
+    return sum(_WEIGHT[claim["verdict"]] for claim in claims) / len(claims) if claims else 0.0
+
+
+def grounded(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> bool:
+    """Whether an answer can be relied on as it stands.
+
+    It can if no sentence is unsupported and at least three quarters of it are supported (`share`): one
+    sentence of two may be partly so, the only one may not. Never without evidence or without claims.
+    """
+    return (
+        bool(claims)
+        and bool(evidence)
+        and all(claim["verdict"] != "not" for claim in claims)
+        and share(claims) >= _GROUNDED
+    )
+
+
+class PlainVerifier:
+    """Model-free: numbers, names, table rows and columns, negation, and shared content.
+
+    Args:
+        embedder: Finds where a passage says the same in other words; without one, only shared words count.
+    """
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        self._embedder = embedder
+
+    @property
+    def name(self) -> str:
+        """``plain``."""
+        return "plain"
+
+    def verify(
+        self, session: Session, question: str, claims: Sequence[Claim], evidence: Sequence[Evidence]
+    ) -> list[Claim]:
+        """The claims judged; what stands in no passage is never supported."""
+        by_number = {item["number"]: item for item in evidence}
+        known = proper_names.known_names([question, *(item["text"] for item in evidence)])
+        judged: list[Claim] = []
+        for claim in claims:
+            cited = [by_number[n] for n in claim["cites"] if n in by_number]
+            verdict, reason = self.judge(claim["text"], cited, known)
+            judged.append(Claim({**claim, "verdict": verdict, "reason": reason}))
+        return judged
+
+    def judge(self, text: str, cited: Sequence[Evidence], known: set[str]) -> tuple[Verdict, str]:
+        """Verdict and reason for one sentence.
+
+        Args:
+            text: Without marks.
+            cited: Its passages.
+            known: Words that are names wherever they stand (`agent.cognition.proper_names.known_names`).
+        """
+        if not cited:
+            return "not", "nothing is cited"
+        where = _listed(cited)
+        if missing := missing_numbers(text, cited):
+            some = len(missing) < len(quantities.quantities(text))
+            return ("partly" if some else "not"), f"{missing[0]} does not stand in {where}"
+        held = {term for item in cited for term in terms(content(item))}
+        named = proper_names.names(text, known)
+        if absent := [name for name in named if not proper_names.stands(name, held)]:
+            some = 2 * len(absent) < len(named)
+            return ("partly" if some else "not"), f"{where} does not mention {' '.join(absent)}"
+        if misread := _misread(text, cited):
+            return "not", misread
+        return self._compared(text, cited, where)
+
+    def _compared(self, text: str, cited: Sequence[Evidence], where: str) -> tuple[Verdict, str]:
+        parts = [unit for item in cited for unit in units(item)]
+        best = max(parts, key=lambda unit: share_held(text, [unit]), default="")
+        overlap = joint_support(text, cited)
+        if _other_script(text, cited):
+            # Words cannot be compared across scripts; that all names and numbers stand there can.
+            sure = bool(quantities.quantities(text))
+            return ("supported", "") if sure else ("partly", f"{where} is in another language")
+        if overlap < _SUPPORTED and (near := self._nearest(text, cited, parts)) is not None:
+            score, unit = near
+            if score >= _NEAR:
+                overlap, best = max(overlap, _SUPPORTED), unit
+        if overlap < _PARTLY:
+            return "not", f"{where} does not say this"
+        if bool(_NEGATION.search(text)) != bool(_NEGATION.search(best)):
+            said = "does not deny it" if _NEGATION.search(text) else "says it with a “not”"
+            return "partly", f"{where} {said}"
+        if overlap < _SUPPORTED:
+            return "partly", f"{where} says only part of this"
+        return "supported", ""
+
+    def _nearest(
+        self, text: str, cited: Sequence[Evidence], parts: Sequence[str]
+    ) -> tuple[float, str] | None:
+        if self._embedder is None or not parts:
+            return None
+        vectors = self._embedder.embed_passages(list(parts)) @ self._embedder.embed_query(text)
+        index = int(vectors.argmax())
+        return float(vectors[index]), parts[index]
+
+
+def _misread(text: str, cited: Sequence[Evidence]) -> str:
+    """Why a number of ``text`` was read from the wrong row or column of a table; "" if it was not.
+
+    Only numbers that stand in no cited prose are looked at, and only rows that the sentence names.
+    """
+    prose = [q for item in cited if item["kind"] != "table" for q in quantities.quantities(content(item))]
+    asked = quantities.years(text)
+    for item in cited:
+        named = tables.named_rows(item["text"], text) if item["kind"] == "table" else []
+        if not named:
+            continue
+        others = [c for c in cited if c is not item]
+        elsewhere = [*prose, *(q for c in others for q in quantities.quantities(content(c)))]
+        for wanted in quantities.quantities(text):
+            if quantities.stands(wanted, [*elsewhere, *_around(item)]):
+                continue
+            cells = [
+                (column, cell)
+                for row in named
+                for column, cell in row.cells
+                if quantities.stands(wanted, quantities.quantities(cell))
+            ]
+            if not cells:
+                label = named[0].label
+                return f"{wanted.shown} does not stand in the row “{label}” of [{item['number']}]"
+            dated = [quantities.years(column) for column, _ in cells]
+            if asked and all(dated) and not any(asked.intersection(found) for found in dated):
+                told = ", ".join(sorted(dated[0]))
+                return f"{wanted.shown} is for {told} in [{item['number']}]"
+    return ""
+
+
+def _around(item: Evidence) -> list[quantities.Quantity]:
+    """The numbers of a table's head and labels, and of where it stands: they are no values of a cell."""
+    head, _ = tables.parts(item["text"])
+    labels = [f"{row.label} {row.heading}" for row in tables.rows(item["text"])]
+    return quantities.quantities(" ".join([place(item), *head, *labels]))
+
+
+def _listed(cited: Sequence[Evidence]) -> str:
+    return " and ".join(f"[{item['number']}]" for item in cited)
+
+
+def _other_script(text: str, cited: Sequence[Evidence]) -> bool:
+    """True if the sentence is in Latin letters and its passages are mostly not, or the other way round."""
+    return _latin(text) != _latin(" ".join(item["text"] for item in cited))
+
+
+def _latin(text: str) -> bool:
+    letters = [c for c in text if c.isalpha()]
+    return 2 * sum(c < "\u0250" for c in letters) >= len(letters)
+
+
+class _Verdicts(BaseModel):
+    verdicts: list[Literal["supported", "partly", "not"]]
+
+
+class ModelVerifier:
+    """Asks the model about all sentences in one call, as the seed's groundedness check does.
+
+    What code can know is not asked: a sentence without a citation, or with a number that stands in none
+    of its passages, is not supported whatever the model says. Where the model cannot be asked any more,
+    the plain verifier's word stands.
+
+    Args:
+        plain: Says what code can know.
+    """
+
+    def __init__(self, plain: PlainVerifier | None = None) -> None:
+        self._plain = plain or PlainVerifier()
+
+    @property
+    def name(self) -> str:
+        """``model``."""
+        return "model"
+
+    def verify(
+        self, session: Session, question: str, claims: Sequence[Claim], evidence: Sequence[Evidence]
+    ) -> list[Claim]:
+        """The claims with the model's verdicts; those it gave none for keep the plain verifier's."""
+        plain = self._plain.verify(session, question, claims, evidence)
+        by_number = {item["number"]: item for item in evidence}
+        pairs = [
+            (claim["text"], [by_number[n] for n in claim["cites"] if n in by_number]) for claim in claims
+        ]
+        if not any(cited for _, cited in pairs):
+            return plain
+        try:
+            result = session.ask(
+                "verify", [], prompts.verify(question, pairs), _Verdicts, _Verdicts(verdicts=[]), 96
+            )
+        except BudgetExhausted:
+            return plain
+        told = result.value.verdicts
+        if len(told) != len(claims):
+            return plain
+        return [
+            claim if _known(claim["text"], cited) else _as_told(claim, verdict, _listed(cited))
+            for claim, verdict, (_, cited) in zip(plain, told, pairs, strict=True)
+        ]
+
+
+def _known(text: str, cited: Sequence[Evidence]) -> bool:
+    return not cited or bool(missing_numbers(text, cited))
+
+
+def _as_told(claim: Claim, verdict: Verdict, where: str) -> Claim:
+    reasons = {
+        "supported": "",
+        "partly": f"{where} says only part of this",
+        "not": f"{where} does not say this",
+    }
+    reason = claim["reason"] if verdict == claim["verdict"] else reasons[verdict]
+    return Claim({**claim, "verdict": verdict, "reason": reason})
