@@ -1,7 +1,7 @@
-"""Ingestion: files and folders become documents with chunks, vectors and keyword terms in the store.
+"""Ingestion: files, folders and, where the web is on, addresses become documents in the library.
 
-Each document is stored in one transaction, so a crash leaves the library as it was before that
-document. A file whose bytes are already there is not read again.
+Each document is stored in one transaction (`agent.indexing`). A file whose bytes are already there is
+not read again.
 """
 
 from __future__ import annotations
@@ -9,26 +9,22 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from agent.chunking import chunk
-from agent.coverage import coverage
-from agent.reading import MAX_BYTES, SUFFIXES, read
-from agent.reading.document import Chunk, ParsedDocument, UnreadableDocument
-from agent.retrieval.terms import terms
-from models.protocols import Embedder, GenerationCancelled, Vectors
+from agent.indexing import Indexing, Origin, file_name, page_name
+from agent.reading import MAX_BYTES, SUFFIXES, read, read_bytes
+from agent.reading.document import ParsedDocument, UnreadableDocument
+from models.protocols import Embedder, GenerationCancelled
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.records import Document, NewChunk, NewDocument
+from traces.records import Document
 from traces.store import Store
 
-READER_VERSION = 1  # grows when reading or chunking changes, so that files are read anew
-_BATCH = 32
+if TYPE_CHECKING:
+    from agent.web.fetch import Fetched
 
 Outcome = Literal["added", "updated", "unchanged", "removed"]
 
@@ -54,18 +50,17 @@ class FileFound(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FileStarted(IngestEvent):
-    """A file is being read; ``size`` in bytes."""
+    """A file is being read, or a page fetched; ``source`` is its absolute path or URL."""
 
-    path: Path
+    source: str
     name: str
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
 class FileEmbedding(IngestEvent):
     """Progress of a file's vectors."""
 
-    path: Path
+    source: str
     done_chunks: int
     total_chunks: int
 
@@ -74,7 +69,7 @@ class FileEmbedding(IngestEvent):
 class FileDone(IngestEvent):
     """A file is in the library, or was already, or is gone from it."""
 
-    path: Path
+    source: str
     name: str
     outcome: Outcome
     chunks: int
@@ -88,7 +83,7 @@ class FileDone(IngestEvent):
 class FileFailed(IngestEvent):
     """A file could not be read; what the library held of it before is still there."""
 
-    path: Path
+    source: str
     name: str
     error: DeepthinkError
 
@@ -109,18 +104,22 @@ class IngestFinished(IngestEvent):
 def ingest(
     paths: Sequence[Path],
     *,
+    addresses: Sequence[str] = (),
+    fetch: Callable[[str], Fetched] | None = None,
     collection: str,
     description: str = "",
     store: Store,
     embedder: Embedder,
     cancel: threading.Event | None = None,
 ) -> Iterator[IngestEvent]:
-    """Bring a collection up to date with files and folders.
+    """Bring a collection up to date with files, folders and pages of the web.
 
     A folder is taken whole: what was read from it before and is no longer there is removed.
 
     Args:
         paths: Files, and folders that are searched for readable files (hidden ones left out).
+        addresses: URLs of pages and files, each read whole as a file would be.
+        fetch: Fetches one of them; needed where there are any.
         collection: Where they go; made if new.
         description: What the collection holds, in one line: the planner reads it.
         store: Where the library is.
@@ -138,18 +137,21 @@ def ingest(
     files = _files(paths)
     known = {doc.source: doc for doc in library.documents(collection)}
     gone = _gone(paths, files, known)
-    if not files and not gone:
+    if not files and not gone and not addresses:
         raise NothingToIngest(
             f"No readable file in {', '.join(str(p) for p in paths)}.",
             f"deepthink reads {', '.join(sorted(SUFFIXES))}.",
         )
     if description:
         library.describe_collection(collection, description)
-    yield FileFound(len(files))
+    wanted: list[_File | _Page] = [_File(path, name) for path, name in files]
+    if fetch is not None:
+        wanted += [_Page(url, fetch) for url in dict.fromkeys(addresses)]
+    yield FileFound(len(wanted))
     counts: dict[str, int] = dict.fromkeys(("added", "updated", "unchanged", "removed", "failed"), 0)
     chunks = 0
-    for path, name in files:
-        for event in _one_file(path, name, collection, known, library, embedder, cancel):
+    for one in wanted:
+        for event in _one(one, collection, known, library, embedder, cancel):
             if isinstance(event, FileDone):
                 counts[event.outcome] += 1
                 chunks += event.chunks
@@ -159,7 +161,7 @@ def ingest(
     for document in gone:
         library.remove_document(document.id)
         counts["removed"] += 1
-        yield FileDone(Path(document.source), document.name, "removed", 0, 0.0, None, 0.0, ())
+        yield FileDone(document.source, document.name, "removed", 0, 0.0, None, 0.0, ())
     yield IngestFinished(**counts, chunks=chunks, seconds=round(time.monotonic() - began, 3))
 
 
@@ -199,9 +201,57 @@ def _gone(
     ]
 
 
-def _one_file(
-    path: Path,
-    name: str,
+class _File:
+    """A file that is wanted."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.source = _utf8(str(path))
+        self.name = _utf8(name)
+        self._path = path
+
+    def origin(self) -> Origin:
+        """What identifies its content, which is not read as a document yet."""
+        if self.source != str(self._path):  # the store could not hold it
+            raise UnreadableDocument(f"The name of {self.source} is not valid UTF-8.", "Rename the file.")
+        try:
+            size = self._path.stat().st_size
+            if size > MAX_BYTES:
+                raise UnreadableDocument(
+                    f"{self.name} is {size / 1e6:,.0f} MB; up to {MAX_BYTES / 1e6:,.0f} MB are read.",
+                    "Split it, or convert it to plain text.",
+                )
+            return Origin(self.source, self.name, _sha256(self._path), size)
+        except OSError as error:
+            raise UnreadableDocument(f"{self.name}: {error.strerror}.", "Check its permissions.") from error
+
+    def parsed(self) -> ParsedDocument:
+        """Its content."""
+        return read(self._path)
+
+
+class _Page:
+    """A page or file of the web that is wanted, and read whole: tables and all, as if it were a file."""
+
+    def __init__(self, url: str, fetch: Callable[[str], Fetched]) -> None:
+        self.source = _utf8(url)
+        self.name = page_name(self.source)
+        self._fetch = fetch
+        self._fetched: Fetched | None = None
+
+    def origin(self) -> Origin:
+        """What identifies its content, which is fetched for that."""
+        self._fetched = self._fetch(self.source)
+        return Origin.of_page(self.source, self._fetched.data)
+
+    def parsed(self) -> ParsedDocument:
+        """Its content."""
+        page = self._fetched
+        assert page is not None, "an origin is asked for first"
+        return read_bytes(file_name(page.url), page.data, served_as=page.media_type, charset=page.charset)
+
+
+def _one(
+    wanted: _File | _Page,
     collection: str,
     known: dict[str, Document],
     library: Library,
@@ -209,102 +259,47 @@ def _one_file(
     cancel: threading.Event | None,
 ) -> Iterator[IngestEvent]:
     began = time.monotonic()
+    before = known.get(wanted.source)
     try:
-        str(path).encode()  # a name that is not UTF-8 cannot be stored
-        size = path.stat().st_size
-        yield FileStarted(path, name, size)
-        if size > MAX_BYTES:
-            raise UnreadableDocument(
-                f"{name} is {size / 1e6:,.0f} MB; files of up to {MAX_BYTES / 1e6:,.0f} MB are read.",
-                "Split it, or convert it to plain text.",
-            )
-        digest = _sha256(path)
-        before = known.get(str(path))
-        if before and before.sha256 == digest and before.reader == READER_VERSION:
-            took = time.monotonic() - began
+        yield FileStarted(wanted.source, wanted.name)
+        origin = wanted.origin()
+        if before is not None and origin.is_stored_as(before):
             yield FileDone(
-                path, name, "unchanged", before.chunks, before.coverage, before.pages, took, before.notices
+                wanted.source,
+                wanted.name,
+                "unchanged",
+                before.chunks,
+                before.coverage,
+                before.pages,
+                time.monotonic() - began,
+                before.notices,
             )
             return
-        parsed = read(path)
-        pieces = chunk(parsed)
+        parsed = wanted.parsed()
+        work = Indexing(origin, parsed, embedder)
+    except GenerationCancelled:
+        raise
     except DeepthinkError as error:
-        yield FileFailed(path, name, error)
+        yield FileFailed(wanted.source, wanted.name, error)
         return
-    except UnicodeEncodeError:
-        shown = str(path).encode("utf-8", "backslashreplace").decode()
-        problem = UnreadableDocument(f"The name of {shown} is not valid UTF-8.", "Rename the file.")
-        yield FileFailed(path, shown, problem)
-        return
-    except OSError as error:
-        yield FileFailed(
-            path, name, UnreadableDocument(f"{name}: {error.strerror}.", "Check its permissions.")
-        )
-        return
-    vectors: list[Vectors] = []
-    texts = [passage_text(parsed.title, piece) for piece in pieces]
-    for start in range(0, len(texts), _BATCH):
-        if cancel is not None and cancel.is_set():
-            raise GenerationCancelled(
-                "Reading was stopped.", "Run the same command again; what is read stays read."
-            )
-        vectors.append(embedder.embed_passages(texts[start : start + _BATCH]))
-        yield FileEmbedding(path, min(start + _BATCH, len(texts)), len(texts))
-    share = coverage(parsed, pieces)
-    document = _new_document(path, name, collection, size, digest, parsed, pieces, share)
-    library.put_document(document, np.concatenate(vectors), embedder.name)
+    for done, total in work.embed(cancel):
+        yield FileEmbedding(wanted.source, done, total)
+    work.store(library, collection)
     yield FileDone(
-        path,
-        name,
+        wanted.source,
+        wanted.name,
         "updated" if before else "added",
-        len(pieces),
-        share,
+        len(work.chunks),
+        work.coverage,
         parsed.pages,
         round(time.monotonic() - began, 3),
         parsed.notices,
     )
 
 
-def passage_text(title: str, piece: Chunk) -> str:
-    """What is embedded for a chunk: title and section give a short passage its context."""
-    return ". ".join(part for part in (title, *piece.section, piece.text) if part)
-
-
-def _new_document(
-    path: Path,
-    name: str,
-    collection: str,
-    size: int,
-    digest: str,
-    parsed: ParsedDocument,
-    pieces: Sequence[Chunk],
-    share: float,
-) -> NewDocument:
-    return NewDocument(
-        collection=collection,
-        source=str(path),
-        name=name,
-        title=parsed.title,
-        media_type=parsed.media_type,
-        sha256=digest,
-        bytes=size,
-        pages=parsed.pages,
-        date=parsed.date,
-        coverage=share,
-        notices=parsed.notices,
-        reader=READER_VERSION,
-        chunks=tuple(
-            NewChunk(
-                position=piece.position,
-                kind=piece.kind,
-                section=piece.section,
-                page=piece.page,
-                text=piece.text,
-                terms=tuple(terms(passage_text(parsed.title, piece))),
-            )
-            for piece in pieces
-        ),
-    )
+def _utf8(text: str) -> str:
+    """``text`` as it can be stored and shown: Python keeps the odd bytes of a file name as surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _sha256(path: Path) -> str:

@@ -1,8 +1,8 @@
 """Reading documents: a file in, its blocks in reading order and its visible text out.
 
-`read` is the one door. Each format has a module of its own, imported only when a file of that format
-is read; what they share is how tables are put together (`grid`), how headings are found (`outline`)
-and what is printed on every page (`furniture`).
+`read` is the door for files, `read_bytes` the one for what came by another way. Each format has a module
+of its own, imported only when a file of that format is read; what they share is how tables are put
+together (`grid`), how headings are found (`outline`) and what is printed on every page (`furniture`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from agent.reading.document import (
     Table,
     UnreadableDocument,
 )
+from agent.reading.encoding import in_utf8
 
 SUFFIXES = frozenset(kinds.MEDIA_TYPES)
 MAX_BYTES = 100 * 1024 * 1024
@@ -32,6 +33,7 @@ __all__ = [
     "Table",
     "UnreadableDocument",
     "read",
+    "read_bytes",
 ]
 
 
@@ -43,18 +45,38 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> ParsedDocument:
             damaged or of a kind that cannot be read. Nothing that a parser raises gets past here.
         NoText: It can be opened and holds no text, such as a scan.
     """
-    data = _bytes(path, max_bytes)
+    return read_bytes(path.name, _bytes(path, max_bytes))
+
+
+def read_bytes(name: str, data: bytes, *, served_as: str = "", charset: str = "") -> ParsedDocument:
+    """Read ``data`` as what it is; what else is known of it decides only what its bytes leave open.
+
+    Args:
+        name: A file name, with its ending if it has one.
+        data: The content.
+        served_as: The media type that a server gave it.
+        charset: The encoding that a server gave it.
+
+    Raises:
+        UnreadableDocument, NoText: As `read` does.
+    """
+    path = Path(name)
+    if not data.strip(b"\x00\t\n\r\f "):
+        raise UnreadableDocument(f"{name} is empty.", "Check that it is the file you meant.")
     try:
-        document = _parsed(path, data, kinds.media_type_of(path, data))
+        media_type = kinds.media_type_of(path, data, served_as)
+        if charset and media_type not in {kinds.PDF, kinds.DOCX}:
+            data = in_utf8(data, charset)
+        document = _parsed(path, data, media_type)
     except UnreadableDocument:
         raise
     except Exception as error:  # parsers raise whatever a damaged file makes them
         raise UnreadableDocument(
-            f"{path.name} is damaged and cannot be read ({type(error).__name__}: {error}).",
+            f"{name} is damaged and cannot be read ({type(error).__name__}: {error}).",
             "Open it in the program it comes from, save it again and add the new file.",
         ) from error
     if not any(block.text.strip() or block.table for block in document.blocks):
-        raise NoText(f"{path.name} holds no text.", "Check that it is the file you meant.")
+        raise NoText(f"{name} holds no text.", "Check that it is the file you meant.")
     return document
 
 
@@ -70,7 +92,7 @@ def _bytes(path: Path, max_bytes: int) -> bytes:
                 f"{path.name} is {size / 2**20:,.0f} MB; at most {max_bytes / 2**20:,.0f} MB are read.",
                 "Split it into smaller files, or raise the limit.",
             )
-        data = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError as error:
         raise UnreadableDocument(f"There is no file {path}.", "Check the name and the folder.") from error
     except (OSError, ValueError) as error:
@@ -78,9 +100,6 @@ def _bytes(path: Path, max_bytes: int) -> bytes:
         raise UnreadableDocument(
             f"{path} cannot be opened: {reason}.", "Check that you may read it and that it is a file."
         ) from error
-    if not data.strip(b"\x00\t\n\r\f "):
-        raise UnreadableDocument(f"{path.name} is empty.", "Check that it is the file you meant.")
-    return data
 
 
 def _parsed(path: Path, data: bytes, media_type: str) -> ParsedDocument:

@@ -18,11 +18,37 @@ _MARKS = (
 )
 _DECLARED = re.compile(rb"(?:charset\s*=\s*[\"']?|encoding\s*=\s*[\"'])([\w.:-]+)", re.IGNORECASE)
 _SAMPLE = 1 << 20
+# The Encoding Standard of browsers reads these names as the larger sets that pages really use.
+_AS_BROWSERS_DO = {
+    **dict.fromkeys(("iso-8859-1", "latin-1", "latin1", "us-ascii", "ascii"), "cp1252"),
+    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
+    "shift_jis": "cp932",
+    "euc-kr": "cp949",
+}
 
 
 def decode(data: bytes) -> str:
     """``data`` as text, line ends as ``\\n``. Bytes that fit no encoding become U+FFFD."""
     return _decoded(data).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def in_utf8(data: bytes, charset: str) -> bytes:
+    """``data`` in UTF-8, for text that a server says is in ``charset``.
+
+    What carries a mark or is valid UTF-8 stays as it is, because servers often name one encoding for
+    all of their pages, whatever is in them.
+    """
+    if any(data.startswith(mark) for mark, _ in _MARKS):
+        return data
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        name = charset.strip().strip("\"'").lower()
+        try:
+            return data.decode(_AS_BROWSERS_DO.get(name, name), "replace").encode("utf-8", "replace")
+        except (LookupError, UnicodeError):
+            return data  # a name no codec has: `decode` guesses
+    return data
 
 
 def _decoded(data: bytes) -> str:

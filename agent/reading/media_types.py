@@ -1,4 +1,4 @@
-"""What a file is, by what is in it first and by its name second."""
+"""What a file is, by what is in it first, and by what a server or its name says second."""
 
 from __future__ import annotations
 
@@ -30,6 +30,15 @@ MEDIA_TYPES = {
     ".text": TEXT,
 }
 
+_SERVED = {
+    HTML: HTML,
+    "application/xhtml+xml": HTML,
+    MARKDOWN: MARKDOWN,
+    "text/x-markdown": MARKDOWN,
+    CSV: CSV,
+    "text/tab-separated-values": CSV,
+}
+
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _HTML_START = re.compile(
@@ -53,8 +62,11 @@ _MOST_UNPACKED = 20  # times its own size a document may unpack to
 _SAMPLE = 1 << 16
 
 
-def media_type_of(path: Path, data: bytes) -> str:
+def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
     """The media type of ``data``, whatever ``path`` is called.
+
+    Among the kinds of text, ``served_as`` decides before the ending of the name does, unless it says
+    only that it is text: servers give Markdown and CSV out as that.
 
     Raises:
         UnreadableDocument: It is of a kind that cannot be read, such as a spreadsheet or an image.
@@ -73,7 +85,7 @@ def media_type_of(path: Path, data: bytes) -> str:
             f"{path.name} is a binary file, not a document.",
             "Add HTML, PDF, DOCX, Markdown, CSV or plain text.",
         )
-    by_name = MEDIA_TYPES.get(path.suffix.lower(), TEXT)
+    by_name = _SERVED.get(served_as) or MEDIA_TYPES.get(path.suffix.lower(), TEXT)
     if by_name not in {MARKDOWN, CSV} and _HTML_START.match(data[:_SAMPLE]):
         return HTML
     if by_name == HTML and not _TAG.search(data[:_SAMPLE]):

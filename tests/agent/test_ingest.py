@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent import ingest as ingestion
+from agent import indexing
 from agent.ingest import FileDone, FileFailed, IngestEvent, IngestFinished, NothingToIngest, ingest
 from models.protocols import GenerationCancelled, Vectors
 from models.scripted import HashEmbedder
@@ -85,7 +85,7 @@ def test_reading_changed_code_reads_everything_again(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _read(store, folder)
-    monkeypatch.setattr(ingestion, "READER_VERSION", ingestion.READER_VERSION + 1)
+    monkeypatch.setattr(indexing, "READER_VERSION", indexing.READER_VERSION + 1)
     assert set(_outcomes(_read(store, folder)).values()) == {"updated"}
 
 

@@ -1,0 +1,144 @@
+"""Indexing: a document as read becomes chunks with vectors and keyword terms, stored at once.
+
+What was read may come from a file or from the web; from here on there is no difference. Storing is one
+transaction, so a crash leaves the library as it was before that document.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+
+from agent.chunking import chunk
+from agent.coverage import coverage
+from agent.reading.document import Chunk, ParsedDocument
+from agent.retrieval.terms import terms
+from models.protocols import Embedder, GenerationCancelled, Vectors
+from traces.library import Library
+from traces.records import Document, NewChunk, NewDocument
+
+READER_VERSION = 1  # grows when reading or chunking changes, so that files are read anew
+_BATCH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a document was read from.
+
+    Attributes:
+        source: Absolute path or URL.
+        name: What a person calls it.
+        sha256: Of the content, to know it again by.
+        size: Bytes of the content.
+        fetched: The ISO date it was fetched on, which dates what gives itself no date; "" for a file.
+    """
+
+    source: str
+    name: str
+    sha256: str
+    size: int
+    fetched: str = ""
+
+    @classmethod
+    def of_page(cls, url: str, content: bytes) -> Origin:
+        """A page that has just been fetched; ``content`` is what it is known again by."""
+        digest = hashlib.sha256(content).hexdigest()
+        return cls(url, page_name(url), digest, len(content), datetime.now(UTC).date().isoformat())
+
+    def is_stored_as(self, document: Document | None) -> bool:
+        """Whether ``document`` is this very content, read as it would be read now."""
+        return document is not None and document.sha256 == self.sha256 and document.reader == READER_VERSION
+
+
+def page_name(url: str) -> str:
+    """What a person calls a page: its URL without the scheme."""
+    return url.partition("://")[2].rstrip("/")
+
+
+def file_name(url: str) -> str:
+    """What a file that is saved from ``url`` would be called; the host, if the path names none."""
+    parts = urlsplit(url)
+    return unquote(parts.path).rstrip("/").rpartition("/")[2] or parts.netloc
+
+
+class Indexing:
+    """One document on its way into the library.
+
+    Args:
+        origin: Where it was read from.
+        parsed: What was read.
+        embedder: Makes the vectors.
+    """
+
+    def __init__(self, origin: Origin, parsed: ParsedDocument, embedder: Embedder) -> None:
+        self.chunks: list[Chunk] = list(chunk(parsed))
+        self.coverage = coverage(parsed, self.chunks)
+        self._origin = origin
+        self._parsed = parsed
+        self._embedder = embedder
+        self._vectors: list[Vectors] = []
+
+    def embed(self, cancel: threading.Event | None = None) -> Iterator[tuple[int, int]]:
+        """Make the vectors; after each batch, how many chunks have theirs and how many there are.
+
+        Raises:
+            GenerationCancelled: ``cancel`` was set.
+        """
+        texts = [passage_text(self._parsed.title, piece) for piece in self.chunks]
+        for start in range(0, len(texts), _BATCH):
+            if cancel is not None and cancel.is_set():
+                raise GenerationCancelled(
+                    "Reading was stopped.", "Run the same command again; what is read stays read."
+                )
+            self._vectors.append(self._embedder.embed_passages(texts[start : start + _BATCH]))
+            yield min(start + _BATCH, len(texts)), len(texts)
+
+    def store(self, library: Library, collection: str) -> int:
+        """Put the document with its vectors in place of what the library had of it; returns its id.
+
+        Raises:
+            EmbedderMismatch: the library's vectors were made by another model.
+            StoreError: the store cannot be written.
+        """
+        return library.put_document(
+            self._document(collection), np.concatenate(self._vectors), self._embedder.name
+        )
+
+    def _document(self, collection: str) -> NewDocument:
+        origin, parsed = self._origin, self._parsed
+        return NewDocument(
+            collection=collection,
+            source=origin.source,
+            name=origin.name,
+            title=parsed.title,
+            media_type=parsed.media_type,
+            sha256=origin.sha256,
+            bytes=origin.size,
+            pages=parsed.pages,
+            date=parsed.date or origin.fetched,
+            coverage=self.coverage,
+            notices=parsed.notices,
+            reader=READER_VERSION,
+            chunks=tuple(
+                NewChunk(
+                    position=piece.position,
+                    kind=piece.kind,
+                    section=piece.section,
+                    page=piece.page,
+                    text=piece.text,
+                    terms=tuple(terms(passage_text(parsed.title, piece))),
+                )
+                for piece in self.chunks
+            ),
+        )
+
+
+def passage_text(title: str, piece: Chunk) -> str:
+    """What is embedded for a chunk: title and section give a short passage its context."""
+    return ". ".join(part for part in (title, *piece.section, piece.text) if part)
