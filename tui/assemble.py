@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
 from models.fetch import installed
@@ -10,8 +11,12 @@ from models.offline import forbid_hubs
 from models.protocols import Chat, Embedder, ModelMissing, Reranker
 from traces.paths import models_dir, store_file
 from traces.store import Store
-from tui.settings import Settings
+from tui.settings import DDGS, Settings
 from tui.terminal import size
+
+if TYPE_CHECKING:
+    from agent.web.fetch import Fetcher, Limits
+    from agent.web.gather import Web
 
 OLLAMA = "ollama:"
 NO_RERANKER = "none"
@@ -88,6 +93,24 @@ def open_reranker(settings: Settings) -> Reranker | None:
     from models.cross_encoder import CrossEncoderReranker
 
     return CrossEncoderReranker(folder)
+
+
+def open_web(settings: Settings, store: Store, embedder: Embedder) -> Web | None:
+    """The web, for one run; None where it is off."""
+    if not settings.web:
+        return None
+    from agent.web.gather import Web
+    from agent.web.search import Ddgs, SearchEngine, Searxng
+
+    engine: SearchEngine = Ddgs() if settings.web_search == DDGS else Searxng(settings.web_search)
+    return Web(engine, open_fetcher(settings), store, embedder)
+
+
+def open_fetcher(settings: Settings, limits: Limits | None = None) -> Fetcher:
+    """What fetches pages; whether it may is the caller's to ask."""
+    from agent.web.fetch import Fetcher
+
+    return Fetcher(contact=settings.web_contact, limits=limits)
 
 
 def reranker_on_disk() -> Path | None:

@@ -114,7 +114,7 @@ class Settings(BaseModel):
     """What searches the web: ddgs, or the address of a SearXNG server."""
 
     web_contact: str = ""
-    """An e-mail address told to the sites that pages are fetched from; the SEC's EDGAR asks for one."""
+    """An e-mail address, told only to the SEC's EDGAR, which turns away programs that give none."""
 
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
     """What one run may spend."""

@@ -1,0 +1,80 @@
+"""Which addresses a page may be fetched from: those of the public internet.
+
+A name is looked up once, every address it has must be public, and the connection is then made to one
+of those very addresses, by number. So a name that answers with another address a moment later (DNS
+rebinding) gains nothing, and neither do odd spellings of an address (``2130706433``, ``0x7f.1``,
+``127.1``): what is judged is what the lookup made of them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from typing import Final, TypeAlias
+
+from agent.web.errors import PageFailed
+
+_Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# Where Python 3.11 says "global" and yet nothing public is: transition relays, documentation,
+# site-local addresses, and the one through which a large cloud's machines reach their host.
+_NOT_PUBLIC: Final = tuple(
+    map(
+        ipaddress.ip_network,
+        ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "fec0::/10", "3fff::/20", "64:ff9b:1::/48"),
+    )
+)
+_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+def is_public(address: str) -> bool:
+    """Whether a numeric address, IPv4 or IPv6, belongs to the public internet.
+
+    An IPv6 address that carries an IPv4 address (mapped, 6to4, NAT64) is judged by that.
+    """
+    found = ipaddress.ip_address(address.partition("%")[0])
+    found = _carried(found) or found
+    return (
+        found.is_global
+        and not (found.is_multicast or found.is_reserved or found.is_unspecified)
+        and not any(found in network for network in _NOT_PUBLIC if network.version == found.version)
+    )
+
+
+def looked_up(host: str, port: int) -> list[str]:
+    """The numeric addresses of ``host``, in the system's order of preference.
+
+    Raises:
+        PageFailed: it has none.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:  # UnicodeError: a label that is empty or too long
+        raise PageFailed(
+            f"{host} cannot be found.", "Check the address, and that this machine has a network."
+        ) from error
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def public_addresses(host: str, port: int) -> list[str]:
+    """Like `looked_up`, for a host all of whose addresses are public.
+
+    Raises:
+        PageFailed: it has no address, or one that is private, of this machine, or otherwise not public.
+    """
+    addresses = looked_up(host, port)
+    for address in addresses:
+        if not is_public(address):
+            raise PageFailed(
+                f"{host} is in a private network or on this machine ({address}) and is not fetched.",
+                "Save the page to a file, then ingest that.",
+            )
+    return addresses
+
+
+def _carried(address: _Address) -> ipaddress.IPv4Address | None:
+    if isinstance(address, ipaddress.IPv4Address):
+        return None
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour

@@ -1,0 +1,90 @@
+"""Reading a fetched page: the main text of an article, the whole of a document.
+
+Trafilatura takes navigation, adverts and footers away and leaves headings, lists and tables; our own
+HTML reader then cuts what is left into blocks, as it does any file. What is no article is not cut
+down: other formats, filings, whose tables are the point, and pages as long as a book.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from agent.indexing import file_name
+from agent.reading import NoText, ParsedDocument, read_bytes
+from agent.reading.encoding import decode, in_utf8
+from agent.reading.media_types import HTML
+from agent.web.fetch import Fetched
+
+_FILING: Final = re.compile(rb"xbrl\.org/\d{4}/inlineXBRL|<(?:SEC-)?DOCUMENT>\s*<TYPE>", re.IGNORECASE)
+_HEAD: Final = 1 << 16  # bytes in which a filing says that it is one
+_LONGEST_ARTICLE: Final = 2 * 1024 * 1024  # bytes of HTML
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read of a page, and the content that it is known again by.
+
+    Of an article that is the main text, because the rest of a page changes at every visit.
+    """
+
+    parsed: ParsedDocument
+    content: bytes
+
+
+def read_page(page: Fetched) -> Reading:
+    """Read a page that a search has found.
+
+    Raises:
+        UnreadableDocument: it is damaged, or of a kind that cannot be read.
+        NoText: there is no text in it.
+    """
+    whole = read_bytes(file_name(page.url), page.data, served_as=page.media_type, charset=page.charset)
+    article = (
+        whole.media_type == HTML
+        and len(page.data) <= _LONGEST_ARTICLE
+        and not _FILING.search(page.data, 0, _HEAD)
+    )
+    return (_main_text(page, whole) if article else None) or Reading(whole, page.data)
+
+
+def _main_text(page: Fetched, whole: ParsedDocument) -> Reading | None:
+    """The main text of a web page; None where Trafilatura finds none."""
+    from trafilatura import extract_with_metadata
+
+    text = decode(in_utf8(page.data, page.charset) if page.charset else page.data)
+    try:
+        found = extract_with_metadata(
+            text,
+            url=page.url,
+            output_format="html",
+            include_comments=False,
+            # Without this it takes any date it sees for the page's own, such as a footer's copyright.
+            date_extraction_params={
+                "extensive_search": False,
+                "original_date": True,
+                "max_date": datetime.now(UTC).date().isoformat(),
+            },
+        )
+    except Exception:  # noqa: BLE001 - it raises whatever an odd page makes it; the whole page is read then
+        return None
+    if found is None or not (found.text or "").strip():
+        return None
+    content = str(found.text).encode()
+    try:
+        main = read_bytes("page.html", content, served_as=HTML)
+    except NoText:
+        return None
+    kept = replace(
+        main,
+        title=found.title or whole.title,
+        date=found.date or main.date or whole.date,
+        notices=() if _words(main) == _words(whole) else ("Only the main text of the page is kept.",),
+    )
+    return Reading(kept, content)
+
+
+def _words(document: ParsedDocument) -> list[str]:
+    return document.visible_text.split()

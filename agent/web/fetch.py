@@ -1,0 +1,331 @@
+"""Fetching one page: a GET that cannot be turned against this machine or its network.
+
+Which pages are fetched is up to search engines and, by redirects, to every site on the way. So each
+hop is checked for itself, from the scheme to the address that is connected to; what comes back is
+bounded in time and size; nothing of the person goes along, neither cookies nor passwords.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import zlib
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from agent.web.addresses import looked_up, public_addresses
+from agent.web.errors import PageFailed
+from agent.web.robots import Robots
+from agent.web.waiting import TookTooLong, within
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+_AGENT: Final = "deepthink-tui"
+_MOST_REDIRECTS: Final = 5
+_MOST_ADDRESSES: Final = 3
+_MOVED: Final = frozenset({301, 302, 303, 307, 308})
+_READABLE: Final = frozenset(
+    {
+        "",  # not told: the bytes will
+        "application/octet-stream",  # likewise
+        "application/pdf",
+        "application/x-pdf",
+        "application/xhtml+xml",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    }
+)
+_CODE: Final = frozenset({"text/css", "text/javascript", "text/calendar", "text/event-stream"})
+_PLAIN_TYPE: Final = re.compile(r"[a-z0-9.+-]{1,40}/[a-z0-9.+-]{1,80}", re.ASCII)
+_LARGEST_ROBOTS: Final = 512 * 1024  # bytes; RFC 9309 asks for 500 KiB at least
+_ASKS_WHO: Final = "sec.gov"  # refuses programs that do not name someone to write to
+_TO_A_FILE: Final = "Open the page in a browser, save it, and ingest the file."
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one fetch may take.
+
+    Attributes:
+        connect: Seconds to connect to one address.
+        read: Seconds between two pieces of the answer.
+        total: Seconds for everything: lookup, redirects, robots.txt, the whole page.
+        size: Bytes of the page, unpacked.
+    """
+
+    connect: float = 5.0
+    read: float = 10.0
+    total: float = 30.0
+    size: int = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A page as it came.
+
+    Attributes:
+        url: Where it was in the end.
+        media_type: As the site says, in lower case, without parameters; "" where it does not say.
+        charset: Likewise.
+        data: The bytes, unpacked.
+    """
+
+    url: str
+    media_type: str
+    charset: str
+    data: bytes
+
+
+class Fetcher:
+    """Fetches pages for one run or command. It may be used from several threads.
+
+    Proxies from the environment are not used: behind one it is the proxy that looks names up, and what
+    it then connects to cannot be checked from here.
+
+    Args:
+        contact: An e-mail address, told only to the SEC's sites.
+        limits: What one fetch may take.
+        allowed_hosts: ``host:port`` of servers whose address is not checked.
+    """
+
+    def __init__(
+        self,
+        *,
+        contact: str = "",
+        limits: Limits | None = None,
+        allowed_hosts: frozenset[str] = frozenset(),
+    ) -> None:
+        self._contact = contact
+        self._limits = limits or Limits()
+        self._allowed = allowed_hosts
+        self._robots = Robots(_AGENT)
+        self._trust: ssl.SSLContext | None = None
+
+    def fetch(self, url: str, *, robots: bool = True, stop: threading.Event | None = None) -> Fetched:
+        """Fetch the page at ``url``.
+
+        Args:
+            url: Where it is.
+            robots: Whether the site's robots.txt is asked. It is for programs that choose pages by
+                themselves; a page that a person names is fetched as a browser would.
+            stop: Ends the waiting within a tenth of a second.
+
+        Raises:
+            PageFailed: it cannot be fetched, is of a kind that cannot be read, or is not to be fetched.
+            GenerationCancelled: ``stop`` was set.
+        """
+        start = _parsed(url)
+        left = threading.Event()
+
+        def work() -> Fetched:
+            return self._follow(start, left, self._limits.size, robots=robots)
+
+        try:
+            return within(self._limits.total, stop, work)
+        except TookTooLong as late:
+            raise PageFailed(
+                f"{start.host} takes longer than {self._limits.total:.0f} seconds.", "Try again later."
+            ) from late
+        finally:
+            left.set()
+
+    def _follow(
+        self, url: httpx.URL, left: threading.Event, size: int, *, robots: bool, any_kind: bool = False
+    ) -> Fetched:
+        """The page at ``url`` or where that leads; every hop is checked as the first was."""
+        for _ in range(_MOST_REDIRECTS + 1):
+            _require_web(url)
+            if robots:
+                self._robots.require(url, lambda place: self._robots_txt(place, left))
+            answer = self._hop(url, left, size, any_kind=any_kind)
+            if isinstance(answer, Fetched):
+                return answer
+            url = answer
+        raise PageFailed(f"{url.host} redirects more than {_MOST_REDIRECTS} times.", _TO_A_FILE)
+
+    def _robots_txt(self, place: httpx.URL, left: threading.Event) -> bytes:
+        return self._follow(place, left, _LARGEST_ROBOTS, robots=False, any_kind=True).data
+
+    def _hop(
+        self, url: httpx.URL, left: threading.Event, size: int, *, any_kind: bool
+    ) -> Fetched | httpx.URL:
+        """One request: the page, or the address that it redirects to."""
+        import httpx
+
+        if self._trust is None:
+            self._trust = httpx.create_ssl_context()
+        limits = self._limits
+        timeout = httpx.Timeout(limits.read, connect=limits.connect)
+        addresses = self._addresses(url)
+        try:
+            # A client for each hop: no cookie survives it, and no kept connection, which would be found
+            # again by its address alone, serves another name.
+            with httpx.Client(verify=self._trust, trust_env=False, timeout=timeout) as client:
+                response = self._connected(client, url, addresses)
+                try:
+                    if response.status_code in _MOVED and "location" in response.headers:
+                        return _joined(url, response.headers["location"])
+                    _require_success(url, response.status_code, told=bool(self._contact))
+                    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                    if not any_kind:
+                        _require_readable(url, media_type)
+                    data = _body(response, url, size, left)
+                    return Fetched(str(url), media_type, response.charset_encoding or "", data)
+                finally:
+                    response.close()
+        except httpx.HTTPError as error:
+            raise _explained(error, url) from error
+
+    def _addresses(self, url: httpx.URL) -> list[str]:
+        host, port = url.raw_host.decode("ascii"), _port(url)
+        if f"{host}:{port}" in self._allowed:
+            return looked_up(host, port)
+        return public_addresses(host, port)
+
+    def _connected(self, client: httpx.Client, url: httpx.URL, addresses: list[str]) -> httpx.Response:
+        """The answer of the first address that lets itself be connected to.
+
+        The address stands in the URL in place of the name, so that what was checked is what is
+        connected to and nothing is looked up again. The name goes into the Host header and the TLS
+        handshake: certificates are verified against the name. Both are documented features of httpx;
+        a transport that looks names up by itself would need its private parts.
+        """
+        import httpx
+
+        host = url.raw_host.decode("ascii")
+        headers = {
+            "Host": url.netloc.decode("ascii"),
+            "User-Agent": self._agent(url),
+            "Accept": "text/html, application/xhtml+xml, application/pdf, text/*; q=0.9, */*; q=0.1",
+            "Accept-Encoding": "gzip",
+            "Connection": "close",
+        }
+        failure: httpx.TransportError | None = None
+        for address in addresses[:_MOST_ADDRESSES]:
+            request = client.build_request(
+                "GET", url.copy_with(host=address), headers=headers, extensions={"sni_hostname": host}
+            )
+            try:
+                return client.send(request, stream=True)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                failure = error
+        assert failure is not None, "a name that is found has an address"
+        raise failure
+
+    def _agent(self, url: httpx.URL) -> str:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            name = f"{_AGENT}/{version(_AGENT)}"
+        except PackageNotFoundError:  # a checkout that is not installed
+            name = _AGENT
+        return f"{name} {self._contact}" if self._contact and _asks_who(url) else name
+
+
+def _parsed(url: str) -> httpx.URL:
+    import httpx
+
+    try:
+        parsed = httpx.URL(url).copy_with(fragment=None)
+        _require_web(parsed)
+    except (httpx.InvalidURL, ValueError) as error:  # idna raises UnicodeError, which is a ValueError
+        raise PageFailed("That is not an address of the web.", "It has to begin with https://.") from error
+    return parsed
+
+
+def _joined(url: httpx.URL, location: str) -> httpx.URL:
+    import httpx
+
+    try:
+        return url.join(location).copy_with(fragment=None)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise PageFailed(f"{url.host} redirects to something that is no address.", _TO_A_FILE) from error
+
+
+def _require_web(url: httpx.URL) -> None:
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise PageFailed(
+            f"{url.scheme or 'Nothing'}: is not fetched, only http and https.",
+            "Save the page to a file, then ingest that.",
+        )
+    if url.userinfo:
+        raise PageFailed(
+            f"The address at {url.host} holds a name or password, which is not sent.",
+            "Give the address without it.",
+        )
+    if not 0 < _port(url) < 1 << 16:
+        raise PageFailed(f"{url.host} has no port {url.port}.", "Correct the address.")
+
+
+def _port(url: httpx.URL) -> int:
+    return url.port if url.port is not None else 443 if url.scheme == "https" else 80
+
+
+def _asks_who(url: httpx.URL) -> bool:
+    return url.host == _ASKS_WHO or url.host.endswith(f".{_ASKS_WHO}")
+
+
+def _require_success(url: httpx.URL, status: int, *, told: bool) -> None:
+    if status == 200:
+        return
+    try:
+        answer = f"{status} ({HTTPStatus(status).phrase})"
+    except ValueError:
+        answer = str(status)
+    way_out = "Check the address."
+    if status == 403 and _asks_who(url) and not told:
+        way_out = "It asks programs for an e-mail address: `deepthink config set web_contact ADDRESS`."
+    elif status in {401, 402, 403, 429, 451}:
+        way_out = _TO_A_FILE
+    elif status >= 500:
+        way_out = "Try again later."
+    raise PageFailed(f"{url.host} answers {answer}.", way_out, status=status)
+
+
+def _require_readable(url: httpx.URL, media_type: str) -> None:
+    if media_type in _READABLE or (media_type.startswith("text/") and media_type not in _CODE):
+        return
+    kind = media_type if _PLAIN_TYPE.fullmatch(media_type) else "of a kind that has no name"
+    raise PageFailed(
+        f"{url.host} sends a page that is {kind}, which cannot be read.",
+        "HTML, PDF, DOCX, Markdown, CSV and plain text can.",
+    )
+
+
+def _body(response: httpx.Response, url: httpx.URL, size: int, left: threading.Event) -> bytes:
+    """The bytes of the page, unpacked here, piece by piece: a small answer may unpack to gigabytes."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in {"", "identity", "gzip", "x-gzip"}:
+        raise PageFailed(f"{url.host} packs the page in a way that was not asked for.", _TO_A_FILE)
+    unpack = zlib.decompressobj(wbits=31) if encoding.endswith("gzip") else None
+    kept = bytearray()
+    for piece in response.iter_raw():
+        if left.is_set():
+            raise PageFailed(f"{url.host} is no longer waited for.")
+        try:
+            kept += unpack.decompress(piece, size + 1 - len(kept)) if unpack else piece
+        except zlib.error as error:
+            raise PageFailed(f"{url.host} sends a page that is damaged.", "Try again later.") from error
+        if len(kept) > size:
+            raise PageFailed(
+                f"{url.host} sends a page of more than {size / 2**20:,.0f} MB.",
+                "Download it, then ingest the file.",
+            )
+    if unpack is not None and not unpack.eof:
+        raise PageFailed(f"{url.host} breaks off in the middle of the page.", "Try again later.")
+    return bytes(kept)
+
+
+def _explained(error: httpx.HTTPError, url: httpx.URL) -> PageFailed:
+    import httpx
+
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return PageFailed(f"{url.host} does not prove that it is {url.host} (its certificate).", _TO_A_FILE)
+    if isinstance(error, httpx.TimeoutException):
+        return PageFailed(f"{url.host} does not answer in time.", "Try again later.")
+    if isinstance(error, httpx.ConnectError):
+        return PageFailed(f"{url.host} cannot be reached.", "Check that this machine has a network.")
+    return PageFailed(f"{url.host} breaks off or answers oddly.", "Try again later.")

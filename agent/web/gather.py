@@ -1,0 +1,215 @@
+"""The door to the web: search, fetch, read, and keep what was found in the library.
+
+A page becomes a document of the collection `WEB_COLLECTION`, with its URL and date, and its passages
+are then passages like any other. A page that is there and was fetched within a week is not fetched
+again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from agent.indexing import READER_VERSION, Indexing, Origin, page_name
+from agent.reading.document import UnreadableDocument
+from agent.web.errors import PageFailed, WebUnreachable
+from agent.web.extract import read_page
+from agent.web.fetch import Fetched, Fetcher
+from agent.web.search import SearchEngine
+from agent.web.waiting import TookTooLong, within
+from models.protocols import Embedder
+from traces.errors import DeepthinkError
+from traces.library import Library
+from traces.records import Document
+from traces.store import Store, now
+
+__all__ = ["WEB_COLLECTION", "Gathered", "Page", "Web", "WebUnreachable"]
+
+WEB_COLLECTION: Final = "web"
+
+_DESCRIPTION: Final = "pages found on the web"
+_FRESH: Final = timedelta(days=7)
+_ROUNDS: Final = 2  # of fetching: the second makes up for pages that failed in the first
+_LONGEST_QUERY: Final = 300  # characters; engines refuse essays
+_SEARCH_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the web in the library.
+
+    Attributes:
+        url: Where it was found.
+        title: Its title.
+        date: The ISO date it gives itself, else the one it was fetched on.
+        document_id: The library's document.
+        cached: Whether the library held it already.
+    """
+
+    url: str
+    title: str
+    date: str
+    document_id: int
+    cached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What one search came to; ``problems`` is one plain sentence for each thing that failed."""
+
+    pages: tuple[Page, ...]
+    problems: tuple[str, ...]
+
+
+class Web:
+    """The web, for one run.
+
+    Args:
+        engine: Finds pages.
+        fetcher: Fetches them.
+        store: Where the library is.
+        embedder: Makes the vectors.
+        pages: How many pages one search brings in at most.
+    """
+
+    def __init__(
+        self, engine: SearchEngine, fetcher: Fetcher, store: Store, embedder: Embedder, pages: int = 3
+    ) -> None:
+        self._engine = engine
+        self._fetcher = fetcher
+        self._library = Library(store)
+        self._embedder = embedder
+        self._pages = pages
+        # Of this run, so that what several steps find is fetched, or waited for in vain, only once.
+        self._tried: set[str] = set()
+
+    def gather(
+        self,
+        query: str,
+        *,
+        stop: threading.Event | None = None,
+        on_page: Callable[[str], None] | None = None,
+    ) -> Gathered:
+        """Search for ``query`` and bring what is found into the library.
+
+        Args:
+            query: What is searched for; it is made one line, and cut where it is an essay.
+            stop: Ends the work within a second or so; pages stored by then stay.
+            on_page: Told in a few words what is being done, from this thread.
+
+        Raises:
+            WebUnreachable: the search cannot be done.
+            GenerationCancelled: ``stop`` was set.
+            EmbedderMismatch: the library's vectors were made by another model.
+            StoreError: the store cannot be written.
+        """
+        tell = on_page or _in_silence
+        words = " ".join(query.split())[:_LONGEST_QUERY]
+        if not words:
+            return Gathered((), ())
+        tell(f"asking {self._engine.name} for “{words}”")
+        found = self._search(words, stop)
+        if not found:
+            return Gathered((), (f"The web search found nothing for “{words}”.",))
+        known = {document.source: document for document in self._library.documents(WEB_COLLECTION)}
+        urls = deque(url for url in found if url in known or url not in self._tried)
+        pages: list[Page] = []
+        problems: list[str] = []
+        for _ in range(_ROUNDS):
+            batch = [urls.popleft() for _ in range(min(len(urls), self._pages - len(pages)))]
+            fetched = self._fetched([url for url in batch if not self._fresh(known.get(url))], stop, tell)
+            for url in batch:
+                before = known.get(url)
+                try:
+                    pages.append(self._kept(url, fetched.get(url), before, stop, tell))
+                except (PageFailed, UnreadableDocument) as failed:
+                    problems.append(_problem(url, failed, before))
+                    if before is not None:
+                        pages.append(_held(before))
+        return Gathered(tuple(pages), tuple(problems))
+
+    def _search(self, words: str, stop: threading.Event | None) -> list[str]:
+        wanted = _ROUNDS * self._pages
+        try:
+            found = within(_SEARCH_SECONDS, stop, lambda: self._engine.search(words, wanted))
+        except TookTooLong as late:
+            raise WebUnreachable(
+                f"{self._engine.name} takes longer than {_SEARCH_SECONDS:.0f} seconds.",
+                "Check the network, or name another engine: `deepthink config set web_search URL`.",
+            ) from late
+        return list(dict.fromkeys(result.url.partition("#")[0] for result in found))
+
+    def _fresh(self, held: Document | None) -> bool:
+        """Whether the library's copy of a page will do."""
+        if held is None:
+            return False
+        return held.source in self._tried or (
+            held.reader == READER_VERSION and now() - held.ingested < _FRESH
+        )
+
+    def _fetched(
+        self, urls: Sequence[str], stop: threading.Event | None, tell: Callable[[str], None]
+    ) -> dict[str, Fetched | PageFailed]:
+        """The pages at ``urls``, fetched side by side, or why they could not be."""
+        if not urls:
+            return {}
+        self._tried.update(urls)
+        tell(f"fetching {', '.join(page_name(url).partition('/')[0] for url in urls)}")
+
+        def one(url: str) -> Fetched | PageFailed:
+            try:
+                return self._fetcher.fetch(url, stop=stop)
+            except PageFailed as failed:
+                return failed
+
+        with ThreadPoolExecutor(len(urls), thread_name_prefix="deepthink-web") as pool:
+            return dict(zip(urls, pool.map(one, urls), strict=True))
+
+    def _kept(
+        self,
+        url: str,
+        outcome: Fetched | PageFailed | None,
+        before: Document | None,
+        stop: threading.Event | None,
+        tell: Callable[[str], None],
+    ) -> Page:
+        """The page in the library, where it is put unless this very content is there.
+
+        Raises:
+            PageFailed, UnreadableDocument: it could not be fetched or read.
+        """
+        if isinstance(outcome, PageFailed):
+            raise outcome
+        if outcome is None:
+            assert before is not None, "what is not fetched is there"
+            return _held(before)
+        reading = read_page(outcome)
+        origin = Origin.of_page(url, reading.content)
+        if before is not None and origin.is_stored_as(before):
+            return _held(before)
+        work = Indexing(origin, reading.parsed, self._embedder)
+        for done, total in work.embed(stop):
+            tell(f"reading {origin.name}: {done} of {total} passages")
+        if not self._library.generations([WEB_COLLECTION]):
+            self._library.describe_collection(WEB_COLLECTION, _DESCRIPTION)
+        document_id = work.store(self._library, WEB_COLLECTION)
+        date = reading.parsed.date or origin.fetched
+        return Page(url, reading.parsed.title, date, document_id, cached=False)
+
+
+def _held(document: Document) -> Page:
+    return Page(document.source, document.title, document.date, document.id, cached=True)
+
+
+def _problem(url: str, failed: DeepthinkError, before: Document | None) -> str:
+    instead = f" The copy of {before.ingested.date().isoformat()} is used." if before else ""
+    return f"{page_name(url)}: {failed.message}{instead}"
+
+
+def _in_silence(_what: str) -> None:
+    """For a caller who does not want to be told."""
