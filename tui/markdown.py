@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
 
-from agent.state import Evidence
+from agent import events as ev
+from agent.state import Claim, Evidence
+from tui import wording
 from tui.outcome import Outcome, Step
-from tui.terminal import clean, duration, one_line
+from tui.terminal import clean, one_line
 from tui.transcript import place
 
-_SPECIAL = re.compile(r"([\\`*_<>|#])")
+_SPECIAL = re.compile(r"([\\`*_<>|#~])")
+_LIST = re.compile(r"^(\d*)([-+.)])(?=\s)")  # what would begin one
 
 
 def to_markdown(outcome: Outcome, when: datetime) -> str:
-    """Question, answer, sources with quotes, plan, findings, decisions, cost."""
-    started, finished, answered = outcome.started, outcome.finished, outcome.answered
-    lines = [f"# {_text(started.question if started else 'A run without a beginning')}", ""]
+    """Question, answer with verdicts, sources with quotes, plan, steps, decisions, cost."""
+    answered = outcome.answered
+    lines = [f"# {_text(outcome.question or 'A run without a beginning')}", ""]
+    if outcome.standalone != outcome.question:
+        lines += [f"Taken to ask: {_text(outcome.standalone)}", ""]
     if answered is not None:
-        lines += [_text(answered.answer), ""]
-        flagged = [sentence["text"] for sentence in answered.sentences if sentence["verdict"] != "supported"]
-        if flagged:
-            lines += ["Not supported by the sources:", "", *(f"- {_text(text)}" for text in flagged), ""]
+        lines += _answer(answered.answer)
+        if answered.sentences:
+            lines += ["## Claims", "", wording.support(answered.sentences), ""]
+            lines += [*(_claim(claim) for claim in answered.sentences), ""]
         if answered.sources:
-            lines += ["## Sources", "", *(line for item in answered.sources for line in _source(item))]
+            lines += ["## Sources", ""]
+            lines += [line for item in answered.sources for line in _source(item, answered)]
+    if uncited := wording.uncited(outcome):
+        lines += ["## Also kept", "", *(line for item in uncited for line in _source(item, answered))]
+    lines += _listed("Contradictions", map(wording.contradiction, outcome.contradictions))
     if outcome.plan:
         lines += ["## Plan", ""]
         for number, step in enumerate(outcome.plan, start=1):
@@ -31,51 +41,63 @@ def to_markdown(outcome: Outcome, when: datetime) -> str:
             lines.append(f"{number}. {_text(step['question'])}{tool}")
         lines.append("")
     if outcome.steps:
-        lines += ["## Findings", "", *(line for step in outcome.steps for line in _finding(step)), ""]
-    if outcome.decisions:
-        lines += ["## Decisions", ""]
-        for made in outcome.decisions:
-            why = f": {_text(made.justification)}" if made.justification else ""
-            lines.append(f"- after step {made.step}: {made.action}, by {made.source}{why}")
-        lines.append("")
-    lines += ["## Run", ""]
-    if started is not None:
-        lines += [
-            f"- {when:%Y-%m-%d %H:%M}, run `{started.run_id}`, profile {started.profile}",
-            f"- models: {_text(started.chat_model)}, {_text(started.embedder)}, "
-            f"{_text(started.reranker) or 'no reranker'}",
-            f"- collections: {', '.join(map(_text, started.collections))}",
-        ]
-    if finished is not None:
-        lines += [
-            f"- {finished.status.replace('_', ' ')} in {duration(finished.seconds)}; stopped because: "
-            f"{_text(finished.stopped_because) or 'it was done'}",
-            f"- {finished.model_calls} model calls; {finished.evaluated:,} tokens read, "
-            f"{finished.reused:,} reused, {finished.generated:,} written",
-        ]
-    lines += [f"- note: {_text(message)}" for message in outcome.warnings]
+        lines += ["## Steps", "", *(line for step in outcome.steps for line in _step(step)), ""]
+    lines += _listed("Decisions", map(wording.decision, outcome.decisions))
+    lines += _listed("Stepping in", wording.stepping_in(outcome))
+    lines += _listed("Run", (f"{label}: {value}" for label, value in wording.facts(outcome, when)))
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _source(item: Evidence) -> list[str]:
-    date = f", {item['date']}" if item["date"] else ""
+def _answer(answer: str) -> list[str]:
+    lines: list[str] = []
+    for kind, text in wording.paragraphs(clean(answer)):
+        broken = "  \n".join(_text(line) for line in text.splitlines())
+        lines += [f"### {broken}" if kind == "heading" else broken, ""]
+    return lines
+
+
+def _claim(claim: Claim) -> str:
+    marks = "".join(f"[{number}]" for number in claim["cites"])
+    verdict = wording.VERDICTS[claim["verdict"]]
+    why = f" ({_text(claim['reason'])})" if claim["reason"] else ""
+    label = verdict if claim["verdict"] == "supported" else f"**{verdict}**"
+    return f"- {label}{why}: {_text(claim['text'])} {marks}".rstrip()
+
+
+def _source(item: Evidence, answered: ev.Answered | None) -> list[str]:
+    address = wording.web_address(item["document"])
+    document = f"<{address}>" if address else f"`{one_line(item['document']).replace('`', '')}`"
+    date = f", {_text(item['date'])}" if item["date"] else ""
+    heading = f"**[{item['number']}] {_text(place(item))}** ({_text(item['collection'])}, {document}{date})"
+    lines = [heading, ""]
+    quote = wording.quote_of(item, answered)
+    if quote:
+        lines += [f"Quoted: “{_text(quote)}”", ""]
     excerpt = clean(item["excerpt"]).strip().splitlines() or [""]
-    quoted = [f"> {_text(line)}  " for line in excerpt]
-    where = f"{_text(item['collection'])}, `{one_line(item['document'])}`{date}"
-    return [f"**[{item['number']}] {_text(place(item))}** ({where})", "", *quoted, ""]
+    return [*lines, *(f"> {_text(line)}  " for line in excerpt), ""]
 
 
-def _finding(step: Step) -> list[str]:
+def _step(step: Step) -> list[str]:
     note = step.note
     marks = "".join(f"[{number}]" for number in note["cites"]) if note and note["found"] else ""
     sentence = _text(note["sentence"]) if note and note["found"] else "nothing found"
-    return [
-        f"{step.number}. {_text(step.question)}  ",
-        f"   {sentence} {marks}".rstrip()
-        + f" (searched “{_text(step.query)}”, {step.strategy or 'not searched'})",
-    ]
+    lines = [f"{step.number}. {_text(step.question)}  ", f"   {sentence} {marks}".rstrip()]
+    for event in step.trail:
+        lines.append(f"   - {_text(wording.trail(event))}")
+        if isinstance(event, ev.Corrected):
+            lines += [f"     - {_page(str(page.get('url', '')))}" for page in event.pages]
+    return lines
+
+
+def _page(url: str) -> str:
+    return f"<{url}>" if wording.web_address(url) else _text(url)
+
+
+def _listed(heading: str, items: Iterable[str]) -> list[str]:
+    listed = [f"- {_text(item)}" for item in items]
+    return [f"## {heading}", "", *listed, ""] if listed else []
 
 
 def _text(text: str) -> str:
     """One line in which nothing is taken for Markdown."""
-    return _SPECIAL.sub(r"\\\1", one_line(text))
+    return _LIST.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", one_line(text)))

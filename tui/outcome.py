@@ -2,35 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from agent import events as ev
-from agent.state import Evidence, Note, PlanStep
-from tui.failures import DONE, NOT_FOUND
+from agent.state import Candidate, Claim, Evidence, Note, PlanStep
+from traces.runs import Run, StoredEvent
+from tui.failures import DONE, NOT_FOUND, REJECTED, WAITING
+
+_EXIT_CODES = {"answered": DONE, "not_found": NOT_FOUND, "waiting": WAITING, "rejected": REJECTED}
 
 
 @dataclass(slots=True)
 class Step:
-    """One research step."""
+    """One research step: its searches, how what they brought was graded, and what came of it."""
 
     number: int
-    question: str
-    tool: str
-    query: str = ""
-    strategy: str = ""
-    hits: list[dict[str, Any]] = field(default_factory=list)
+    question: str = ""
+    tool: str = ""
+    trail: list[ev.Searched | ev.Graded | ev.Corrected] = field(default_factory=list)  # as it happened
     reranker: str = ""
     kept: list[int] = field(default_factory=list)
     note: Note | None = None
 
+    @property
+    def searches(self) -> list[ev.Searched]:
+        """The searches, those of a correction included."""
+        return [event for event in self.trail if isinstance(event, ev.Searched)]
+
+    @property
+    def gradings(self) -> list[ev.Graded]:
+        """How the passages were graded, once for each round of searches."""
+        return [event for event in self.trail if isinstance(event, ev.Graded)]
+
+    @property
+    def corrections(self) -> list[ev.Corrected]:
+        """What was tried where they were not enough."""
+        return [event for event in self.trail if isinstance(event, ev.Corrected)]
+
+    @property
+    def hits(self) -> list[Candidate]:
+        """Every passage that a search brought, once."""
+        found: dict[int, Candidate] = {}
+        for search in self.searches:
+            for hit in search.hits:
+                found.setdefault(hit["passage_id"], hit)
+        return list(found.values())
+
 
 @dataclass(slots=True)
 class Outcome:
-    """The run so far; complete once `agent.events.RunFinished` was taken."""
+    """The run so far; complete once `agent.events.RunFinished` was taken.
+
+    Of what may happen more than once, an answer or a route, the last counts.
+    """
 
     started: ev.RunStarted | None = None
+    routed: ev.Routed | None = None
     finished: ev.RunFinished | None = None
     answered: ev.Answered | None = None
     plan: list[PlanStep] = field(default_factory=list)
@@ -38,32 +67,51 @@ class Outcome:
     steps: list[Step] = field(default_factory=list)
     decisions: list[ev.Decided] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
+    contradictions: list[ev.Contradicted] = field(default_factory=list)
+    replies: list[ev.Replied] = field(default_factory=list)
+    steering: list[ev.Steered] = field(default_factory=list)
+    resumed: int = 0
+    nodes: list[ev.NodeFinished] = field(default_factory=list)
     calls: list[ev.ModelCalled] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    unfinished: str = "running"  # the status of a run that has no end: running, or waiting for a person
 
     def take(self, event: ev.Event) -> None:  # noqa: PLR0912 - one arm per event
         """Add an event; events that this fold has no use for are passed over."""
         match event:
             case ev.RunStarted():
                 self.started = event
+            case ev.Resumed():
+                self.resumed += 1
+                self.finished = None
+            case ev.Routed():
+                self.routed = event
             case ev.Planned():
                 self.plan, self.revisions = list(event.steps), event.revision
             case ev.StepStarted():
-                self.steps.append(Step(event.step, event.plan_step["question"], event.plan_step["tool"]))
-            case ev.Searched() if self.steps:
-                step = self.steps[-1]
-                step.query, step.strategy = event.query, event.strategy
-                step.hits = [_hit(dict(hit)) for hit in event.hits]
-            case ev.Reranked() if self.steps:
-                self.steps[-1].reranker = event.reranker
+                step = self._step(event.step)
+                step.question, step.tool = event.plan_step["question"], event.plan_step["tool"]
+            case ev.Searched() | ev.Graded() | ev.Corrected():
+                self._step(event.step).trail.append(event)
+            case ev.Reranked():
+                self._step(event.step).reranker = event.reranker
             case ev.EvidenceKept():
                 self.evidence.extend(event.fresh)
-                if self.steps:
-                    self.steps[-1].kept = [*(item["number"] for item in event.fresh), *event.again]
-            case ev.Noted() if self.steps:
-                self.steps[-1].note = event.note
+                step = self._step(event.step)
+                numbers = [*step.kept, *(item["number"] for item in event.fresh), *event.again]
+                step.kept = list(dict.fromkeys(numbers))
+            case ev.Noted():
+                self._step(event.note["step"]).note = event.note
             case ev.Decided():
                 self.decisions.append(event)
+            case ev.Contradicted():
+                self.contradictions.append(event)
+            case ev.Replied():
+                self.replies.append(event)
+            case ev.Steered():
+                self.steering.append(event)
+            case ev.NodeFinished():
+                self.nodes.append(event)
             case ev.ModelCalled():
                 self.calls.append(event)
             case ev.Warned():
@@ -77,26 +125,54 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """`DONE` if the question was answered, else `NOT_FOUND`."""
-        return DONE if self.finished is not None and self.finished.status == "answered" else NOT_FOUND
+        """What the command that asked exits with; `NOT_FOUND` for a run without an answer."""
+        return _EXIT_CODES.get(self.status, NOT_FOUND)
+
+    @property
+    def status(self) -> str:
+        """As `agent.events.RunFinished` has it; ``running`` or ``waiting`` before the end."""
+        return self.finished.status if self.finished else self.unfinished
+
+    @property
+    def question(self) -> str:
+        """What was asked, in the person's words."""
+        return self.started.question if self.started else ""
+
+    @property
+    def standalone(self) -> str:
+        """What was answered: the same as a question of its own, without the session it leant on."""
+        return self.routed.question if self.routed else self.question
 
     def to_json(self) -> dict[str, Any]:
         """The run as one JSON object; the keys are part of what scripts may rely on."""
         started = self.started
+        routed = self.routed
         finished = self.finished
         answered = self.answered
         return {
             "run_id": started.run_id if started else "",
-            "question": started.question if started else "",
+            "session": started.session if started else "",
+            "question": self.question,
+            "standalone": self.standalone,
+            "route": routed.route if routed else "",
+            "routed_because": routed.reason if routed else "",
+            "routed_by": routed.source if routed else "",
             "answer": answered.answer if answered else "",
-            "status": finished.status if finished else "running",
+            "status": self.status,
             "stopped_because": finished.stopped_because if finished else "",
-            "sentences": list(answered.sentences) if answered else [],
-            "sources": [_source(item) for item in answered.sources] if answered else [],
+            "grounded": answered.grounded if answered else False,
+            "share": answered.share if answered else 0.0,
+            "sentences": [_sentence(claim) for claim in answered.sentences] if answered else [],
+            "sources": [_source(item, answered.quotes) for item in answered.sources] if answered else [],
+            "evidence": [dict(item) for item in self.evidence],
+            "contradictions": [event.payload() for event in self.contradictions],
             "plan": [dict(step) for step in self.plan],
             "revisions": self.revisions,
-            "steps": [asdict(step) for step in self.steps],
+            "steps": [_step(step) for step in self.steps],
             "decisions": [_decision(decided) for decided in self.decisions],
+            "replies": [event.payload() for event in self.replies],
+            "steering": [event.payload() for event in self.steering],
+            "resumed": self.resumed,
             "warnings": list(self.warnings),
             "model": started.chat_model if started else "",
             "embedder": started.embedder if started else "",
@@ -104,6 +180,7 @@ class Outcome:
             "profile": started.profile if started else "",
             "decider": started.decider if started else "",
             "collections": list(started.collections) if started else [],
+            "nodes": [asdict(node) for node in self.nodes],
             "usage": {
                 "model_calls": finished.model_calls if finished else len(self.calls),
                 "evaluated": finished.evaluated if finished else sum(c.evaluated for c in self.calls),
@@ -113,15 +190,98 @@ class Outcome:
             "seconds": finished.seconds if finished else None,
         }
 
+    def _step(self, number: int) -> Step:
+        """The step of that number; a single shot has one without having planned it."""
+        for step in reversed(self.steps):
+            if step.number == number:
+                return step
+        self.steps.append(Step(number, self.standalone))
+        return self.steps[-1]
 
-def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
+
+def outcome_of(run: Run, stored: Sequence[StoredEvent]) -> Outcome:
+    """The outcome of a stored run.
+
+    Args:
+        run: As `traces.runs.Runs.find` gives it.
+        stored: Its events (`traces.runs.Runs.events`).
+    """
+    outcome = Outcome(unfinished="waiting" if run.status == "waiting" else "running")
+    for event in events_of(stored):
+        outcome.take(event)
+    return outcome
+
+
+def events_of(stored: Sequence[StoredEvent]) -> list[ev.Event]:
+    """A stored run's events (`traces.runs.Runs.events`) as this version has them.
+
+    What an earlier version did not know yet is filled in, so that its runs can still be shown.
+    """
+    found: list[ev.Event] = []
+    for entry in stored:
+        payload = dict(entry.payload)
+        if entry.kind == ev.Answered.kind:
+            payload["sentences"] = [_claim(sentence) for sentence in payload["sentences"]]
+        elif entry.kind == ev.Searched.kind:
+            payload["hits"] = [{"grade": "", **hit} for hit in payload["hits"]]
+        found.append(ev.from_stored(entry.kind, payload))
+    return found
+
+
+def _claim(sentence: Mapping[str, Any]) -> Claim:
+    """A checked sentence; before there were verdicts it was flagged or not."""
+    verdict = "not" if sentence.get("flagged") else "supported"
+    return cast(Claim, {"verdict": verdict, "reason": "", **sentence})
+
+
+def _sentence(claim: Claim) -> dict[str, Any]:
+    return {**claim, "flagged": claim["verdict"] != "supported"}
+
+
+def _source(item: Evidence, quotes: Mapping[str, str]) -> dict[str, Any]:
+    # The whole passage is in the evidence.
+    kept = {name: value for name, value in item.items() if name not in {"text", "step", "score"}}
+    return {**kept, "quote": quotes.get(str(item["number"]), "")}
+
+
+def _step(step: Step) -> dict[str, Any]:
+    first = step.searches[0] if step.searches else None
+    return {
+        "number": step.number,
+        "question": step.question,
+        "tool": step.tool,
+        "query": first.query if first else "",
+        "strategy": first.strategy if first else "",
+        "hits": [_hit(hit) for hit in step.hits],
+        "searches": [_search(search) for search in step.searches],
+        "reranker": step.reranker,
+        "grade": step.gradings[-1].grade if step.gradings else "",
+        "gradings": [_grading(graded) for graded in step.gradings],
+        "corrections": [_without_step(corrected.payload()) for corrected in step.corrections],
+        "kept": step.kept,
+        "note": step.note,
+    }
+
+
+def _search(search: ev.Searched) -> dict[str, Any]:
+    return {**_without_step(search.payload()), "hits": [_hit(hit) for hit in search.hits]}
+
+
+def _hit(hit: Candidate) -> dict[str, Any]:
     wanted = ("passage_id", "collection", "document", "title", "section", "page", "score", "scores")
-    return {name: hit[name] for name in wanted}
+    return {name: value for name, value in hit.items() if name in wanted}
 
 
-def _source(item: Evidence) -> dict[str, Any]:
-    # The whole chunk stays in the library; a script gets what the answer rests on.
-    return {name: value for name, value in item.items() if name not in {"text", "step", "score"}}
+def _grading(graded: ev.Graded) -> dict[str, Any]:
+    passages = zip(graded.passages, graded.grades, graded.probabilities, strict=True)
+    return {
+        "grade": graded.grade,
+        "grader": graded.grader,
+        "passages": [
+            {"passage_id": passage, "grade": grade, "probability": probability}
+            for passage, grade, probability in passages
+        ],
+    }
 
 
 def _decision(decided: ev.Decided) -> dict[str, Any]:
@@ -133,3 +293,7 @@ def _decision(decided: ev.Decided) -> dict[str, Any]:
         "latency_ms": decided.latency_ms,
         "justification": decided.justification,
     }
+
+
+def _without_step(payload: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in payload.items() if name != "step"}

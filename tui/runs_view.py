@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from agent.events import Event, from_stored
-from traces.runs import Run, Runs
+from traces.runs import Run, Runs, StoredEvent
 from tui.assemble import open_store
-from tui.markdown import to_markdown
-from tui.outcome import Outcome
+from tui.outcome import events_of, outcome_of
 from tui.render import LiveRun, PlainRun, Renderer
 from tui.terminal import cells, columns, console, duration, is_live, one_line
+
+Form = Literal["md", "html", "json", "otlp"]
+
+_WHY = {
+    "waiting": "waits for you",
+    "interrupted": "was interrupted",
+    "failed": "failed",
+    "cancelled": "was cancelled",
+    "going on": "is going on",
+}
 
 
 def show_list(limit: int) -> None:
@@ -26,9 +34,27 @@ def show_list(limit: int) -> None:
         return
     table = columns("run", "when", "status", "time", "question", right=("time",), whole=("run", "when"))
     for run in found:
-        when = f"{run.started.replace(tzinfo=UTC).astimezone():%Y-%m-%d %H:%M}"
         took = duration(run.seconds) if run.seconds is not None else ""
-        table.add_row(*cells(run.id, when, _status(run), took, one_line(run.question, 120)))
+        when = f"{local(run.started):%Y-%m-%d %H:%M}"
+        table.add_row(*cells(run.id, when, status(run), took, one_line(run.question, 120)))
+    out.print(table)
+
+
+def show_unfinished() -> None:
+    """One line per run that can go on: why it stopped, and what to type."""
+    from agent.run import resumable
+
+    found = resumable(open_store())
+    out = console()
+    if not found:
+        out.print("Every run came to its end: there is nothing to resume.")
+        return
+    table = columns("run", "when", "it", "to go on", "question", whole=("run", "when", "to go on"))
+    for entry in found:
+        run = entry.run
+        command = "" if entry.why == "going on" else f"deepthink resume {run.id}"
+        when = f"{local(run.started):%Y-%m-%d %H:%M}"
+        table.add_row(*cells(run.id, when, _WHY[entry.why], command, one_line(run.question, 120)))
     out.print(table)
 
 
@@ -39,23 +65,22 @@ def replay(wanted: str, *, plain: bool) -> None:
     live = is_live(plain=plain)
     screen: Renderer = LiveRun(console(), replay=True) if live else PlainRun(replay=True)
     with screen:
-        for event in _events(runs, run):
+        for event in events_of(runs.events(run.id)):
             screen.take(event)
-    if run.finished is None:
-        console().print(f"Run {run.id} has no end: it is still going on, or was killed.")
+    if run.status == "waiting":
+        console().print(f"Run {run.id} waits for your answer: deepthink resume {run.id}")
+    elif run.finished is None:
+        console().print(
+            f"Run {run.id} has no end: it is still going on, or was killed. "
+            "What can be resumed: deepthink runs --unfinished"
+        )
 
 
-def export(wanted: str, form: Literal["md", "json"], output: Path | None) -> None:
+def export(wanted: str, form: Form, output: Path | None) -> None:
     """Write a run to ``output``, or to stdout. Raises `UnknownRun`, `OSError`."""
     runs = Runs(open_store())
     run = runs.find(wanted)
-    outcome = Outcome()
-    for event in _events(runs, run):
-        outcome.take(event)
-    if form == "json":
-        text = json.dumps(outcome.to_json(), ensure_ascii=False, indent=2) + "\n"
-    else:
-        text = to_markdown(outcome, run.started.replace(tzinfo=UTC).astimezone())
+    text = _written(run, runs.events(run.id), form)
     if output is None:
         sys.stdout.write(text)
         return
@@ -63,11 +88,30 @@ def export(wanted: str, form: Literal["md", "json"], output: Path | None) -> Non
     sys.stdout.write(f"Run {run.id} is in {output}.\n")
 
 
-def _events(runs: Runs, run: Run) -> list[Event]:
-    return [from_stored(stored.kind, stored.payload) for stored in runs.events(run.id)]
+def local(moment: datetime) -> datetime:
+    """A moment of the store, which has them in UTC, by this machine's clock."""
+    return moment.replace(tzinfo=UTC).astimezone()
 
 
-def _status(run: Run) -> str:
+def status(run: Run) -> str:
+    """How a run ended, or that it has not, in a word or two."""
     if run.finished is None:
-        return "unfinished"
+        return "waiting" if run.status == "waiting" else "unfinished"
     return run.status.replace("_", " ")
+
+
+def _written(run: Run, stored: list[StoredEvent], form: Form) -> str:
+    if form == "otlp":
+        from tui.telemetry import to_otlp
+
+        return to_otlp(run, stored)
+    outcome = outcome_of(run, stored)
+    if form == "json":
+        return json.dumps(outcome.to_json(), ensure_ascii=False, indent=2) + "\n"
+    if form == "html":
+        from tui.html_page import to_html
+
+        return to_html(outcome, local(run.started))
+    from tui.markdown import to_markdown
+
+    return to_markdown(outcome, local(run.started))

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
+from agent.run import Resumable
+from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
+from traces.runs import Runs, StoredEvent
+from tui.assemble import open_store
+from tui.outcome import outcome_of
 
 
 @pytest.fixture
@@ -36,7 +43,7 @@ def test_export_to_markdown_holds_everything(ran: str, deepthink: Run, tmp_path:
     text = deepthink("runs", "export").out
     assert text.startswith(f"# {QUESTION}\n\nOrlavane buys its ceramic bearings from Tolvang Ceramics [")
     headings = [line for line in text.splitlines() if line.startswith("## ")]
-    assert headings == ["## Sources", "## Plan", "## Findings", "## Decisions", "## Run"]
+    assert headings == ["## Claims", "## Sources", "## Plan", "## Steps", "## Decisions", "## Run"]
     assert "> A fire at the Brevnes plant of Tolvang Ceramics halted production in May." in text
     assert "CONTINUE, by rules" in text
     assert "4 model calls" in text
@@ -62,6 +69,163 @@ def test_document_text_is_no_markdown(library: Path, model: Answer, deepthink: R
     assert "<b>" not in text
 
 
+def test_markdown_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
+    stored.store_run(stored.everything(), question=stored.ASKED)
+    text = deepthink("runs", "export").out
+    for part in (
+        f"# {stored.ASKED}\n\nTaken to ask: {stored.QUESTION}\n",
+        "1 of 3 sentences are supported by the sources.",
+        "- supported: Tolvang supplies it. [1]\n",
+        "- **partly supported** (the sources do not say “May”): It burnt in May. [2]\n",
+        "**[1] Supply › Bearings, p. 3** (facts, `supplier.md`, 2024-05-01)",
+        f"(web, <{stored.PAGE}>, 2024-06-02)",
+        "- “40 units” [1], 2024-05-01, is followed; “30 ",
+        "1. Who supplies it?  \n   Tolvang does. [1]\n   - searched “who supplies it” (hybrid, in facts)",
+        "   - graded incorrect by calibrated: 1 ambiguous, 1 incorrect\n"
+        "   - corrected (web): asking the web\n"
+        f"     - <{stored.PAGE}>\n     - javascript:alert(1)\n   - searched “fire at Tolvang”",
+        "- after step 1: FINISH by rules (FINISH 70%, CONTINUE 20%, REVISE 10%): enough",
+        "- Which year? → the last one (person, to clarify)\n",
+        "- added a step: What of Brevnes?\n",
+        "- route: deep, by llm: it asks for two things\n",
+        "- ended: answered\n",
+        "- resumed: once\n",
+    ):
+        assert part in text
+    assert "<script>" not in text
+    assert not re.search(r"[\x00-\x08\x0b-\x1f]", text)
+
+
+def test_json_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
+    stored.store_run(stored.everything(), question=stored.ASKED, session="0123456789ab")
+    run = json.loads(deepthink("runs", "export", "-f", "json").out)
+    assert (run["question"], run["standalone"], run["session"]) == (
+        stored.ASKED,
+        stored.QUESTION,
+        "0123456789ab",
+    )
+    assert (run["route"], run["routed_because"], run["routed_by"]) == (
+        "deep",
+        "it asks for two things",
+        "llm",
+    )
+    assert (run["grounded"], run["share"], run["resumed"]) == (False, 0.5, 1)
+    assert [(s["verdict"], s["flagged"]) for s in run["sentences"]] == [
+        ("supported", False),
+        ("partly", True),
+        ("not", True),
+    ]
+    assert run["answer"].startswith("Tolvang supplies it")  # the last one, not the draft before it
+    assert run["sources"][0]["quote"] == stored.QUOTE
+    assert [item["number"] for item in run["evidence"]] == [1, 2, 3]
+    (step,) = run["steps"]
+    assert [(s["query"], s["strategy"], s["rung"], len(s["hits"])) for s in step["searches"]] == [
+        ("who supplies it", "hybrid", "", 2),
+        ("supplier of it", "keyword", "", 1),
+        ("fire at Tolvang", "hybrid", "web", 1),
+    ]
+    assert [hit["passage_id"] for hit in step["hits"]] == [101, 102, 103]
+    assert [grading["grade"] for grading in step["gradings"]] == ["incorrect", "correct"]
+    assert step["gradings"][0]["passages"][0] == {
+        "passage_id": 101,
+        "grade": "ambiguous",
+        "probability": 0.4,
+    }
+    assert step["grade"] == "correct"
+    assert [(c["rung"], len(c["pages"])) for c in step["corrections"]] == [("web", 2)]
+    assert step["kept"] == [1, 2, 3]
+    assert run["contradictions"][0]["value"] == "40 units"
+    assert [(r["about"], r["reply"], r["by"]) for r in run["replies"]] == [
+        ("clarify", "the last one", "person"),
+        ("approve", "accept", "person"),
+    ]
+    assert run["steering"] == [{"what": "add", "detail": "What of Brevnes?"}]
+    assert run["nodes"][0] == {
+        "node": "route",
+        "step": 0,
+        "seconds": 0.3,
+        "evaluated": 50,
+        "reused": 10,
+        "generated": 5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [("answered", 0), ("not_found", 3), ("waiting", 7), ("rejected", 8)]
+)
+def test_how_a_run_ended_is_its_exit_code(status: str, code: int, deepthink: Run) -> None:
+    runs = Runs(open_store())
+    run_id = stored.store_run(status=status)
+    outcome = outcome_of(runs.find(run_id), runs.events(run_id))
+    assert (outcome.status, outcome.exit_code) == (status, code)
+    assert json.loads(deepthink("runs", "export", "-f", "json").out)["status"] == status
+    assert status.replace("_", " ") in deepthink("runs").out
+
+
+def test_runs_of_an_earlier_version_can_still_be_shown(deepthink: Run) -> None:
+    """Answers had flags before there were verdicts, and passages had no grade."""
+    run_id = stored.store_run(status="running")
+    old_hit = {name: value for name, value in stored.candidate(7).items() if name != "grade"}
+    sentences = [
+        {"text": "It is so.", "cites": [1], "support": 1.0, "flagged": False},
+        {"text": "Or not.", "cites": [], "support": 0.0, "flagged": True},
+    ]
+    step = {"question": "Is it so?", "reason": "", "tool": "", "keywords": "", "section": ""}
+    where = {"strategy": "hybrid", "reason": "", "tool": "", "section": ""}
+    old: list[tuple[str, dict[str, Any]]] = [
+        ("StepStarted", {"step": 1, "plan_step": step}),
+        ("Searched", {"step": 1, "query": "so", **where, "hits": [old_hit]}),
+        ("NodeFinished", {"node": "retrieve", "step": 1, "seconds": 0.5}),
+        ("Answered", {"answer": "It is so [1].", "sentences": sentences, "sources": [stored.passage(1)]}),
+    ]
+    Runs(open_store()).record(
+        run_id, [StoredEvent(seq, 0.1, kind, payload) for seq, (kind, payload) in enumerate(old, start=1)]
+    )
+    run = json.loads(deepthink("runs", "export", "-f", "json").out)
+    assert [s["verdict"] for s in run["sentences"]] == ["supported", "not"]
+    for form in ("md", "html"):
+        assert "not supported" in deepthink("runs", "export", "-f", form).out
+    assert "It is so [1]." in deepthink("runs", "show").out
+
+
+@pytest.mark.parametrize("command", [("runs", "--unfinished"), ("runs", "list", "-u")])
+def test_what_can_be_resumed_is_listed_with_why_and_how(
+    command: tuple[str, ...], deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "nothing to resume" in deepthink(*command).out
+    runs = Runs(open_store())
+
+    def one(why: Literal["waiting", "interrupted", "failed", "cancelled", "going on"]) -> Resumable:
+        status = "running" if why in {"interrupted", "going on"} else why
+        return Resumable(runs.find(stored.store_run(status=status, question=f"Why {why}?")), why)
+
+    found = [one("waiting"), one("interrupted"), one("failed"), one("cancelled"), one("going on")]
+    monkeypatch.setattr("agent.run.resumable", lambda _store: found)
+    lines = [" ".join(line.split()) for line in deepthink(*command).out.splitlines()]
+    for entry, words in zip(
+        found,
+        ("waits for you", "was interrupted", "failed", "was cancelled", "is going on"),
+        strict=True,
+    ):
+        (line,) = (line for line in lines if line.startswith(entry.run.id))
+        assert words in line
+        assert f"Why {entry.why}?" in line
+        assert (f"deepthink resume {entry.run.id}" in line) == (entry.why != "going on")
+
+
+def test_unfinished_belongs_to_the_list(deepthink: Run) -> None:
+    refused = deepthink("runs", "--unfinished", "show")
+    assert (refused.code, refused.out) == (2, "")
+    assert "runs list" in refused.err
+
+
+def test_a_replay_says_what_is_to_be_done_about_a_run_without_an_end(deepthink: Run) -> None:
+    waiting = stored.store_run(status="waiting")
+    assert f"deepthink resume {waiting}" in deepthink("runs", "show").out
+    stored.store_run(status="running")
+    assert "deepthink runs --unfinished" in deepthink("runs", "show").out
+
+
 @pytest.mark.parametrize("command", ["show", "export"])
 def test_an_unknown_run_is_wrong_usage(command: str, deepthink: Run) -> None:
     for wanted in ("last", "zzz"):
@@ -74,7 +238,8 @@ def test_no_run_yet(deepthink: Run) -> None:
     assert "deepthink ask" in deepthink("runs").out
 
 
-def test_an_export_that_cannot_be_written_names_the_file(ran: str, deepthink: Run, tmp_path: Path) -> None:
+def test_an_export_that_cannot_be_written_names_the_file(deepthink: Run, tmp_path: Path) -> None:
+    stored.store_run()
     missing = tmp_path / "not" / "there.md"
     refused = deepthink("runs", "export", "-o", str(missing))
     assert refused.code == 4

@@ -9,23 +9,32 @@ import typer
 
 app = typer.Typer(help="Look at earlier runs.", invoke_without_command=True, rich_markup_mode=None)
 _Id = Annotated[str, typer.Argument(metavar="RUN", help="The beginning of its id, or last.")]
+_Unfinished = Annotated[
+    bool, typer.Option("--unfinished", "-u", help="Only what can be resumed, and why it stopped.")
+]
 
 
 @app.callback()
-def runs(context: typer.Context) -> None:
+def runs(context: typer.Context, unfinished: _Unfinished = False) -> None:
     """Look at earlier runs; without a command: the latest."""
     if not context.invoked_subcommand:
-        list_runs()
+        list_runs(unfinished=unfinished)
+    elif unfinished:
+        raise typer.BadParameter("--unfinished belongs behind `runs list`.")
 
 
 @app.command("list")
 def list_runs(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 20,
+    unfinished: _Unfinished = False,
 ) -> None:
     """List the latest runs, newest first."""
-    from tui.runs_view import show_list
+    from tui.runs_view import show_list, show_unfinished
 
-    show_list(limit)
+    if unfinished:
+        show_unfinished()
+    else:
+        show_list(limit)
 
 
 @app.command("show")
@@ -43,15 +52,19 @@ def show(
 def export(
     run: _Id = "last",
     form: Annotated[
-        Literal["md", "json"], typer.Option("--format", "-f", help="Markdown, or one JSON object.")
+        Literal["md", "html", "json", "otlp"],
+        typer.Option(
+            "--format", "-f", help="Markdown, one HTML page, one JSON object, or OpenTelemetry spans."
+        ),
     ] = "md",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Into a file, not to stdout.")
     ] = None,
 ) -> None:
-    """Write a run down, as Markdown or JSON.
+    """Write a run down: Markdown, HTML, JSON or spans.
 
-    Question, answer, sources with quotes, plan, findings, decisions, cost.
+    Question, answer, verdicts, sources with quotes, contradictions, plan, steps, decisions, cost. Spans
+    (otlp) hold times, tokens and names only, nothing that was asked, read or answered.
     """
     from tui.runs_view import export as write_down
 
