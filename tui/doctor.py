@@ -30,9 +30,9 @@ State = Literal["ok", "warn", "fail", "unknown"]
 FAILED: Final = 1
 _STYLES: Final[dict[State, str]] = {"ok": "green", "warn": "yellow", "fail": "bold red", "unknown": "dim"}
 _NEEDED: Final = (
-    "charset_normalizer docx duckdb filelock httpx jinja2 langchain_ollama langgraph llama_cpp lxml "
-    "markdown_it numpy ollama platformdirs pyarrow pydantic pydantic_settings pypdfium2 rank_bm25 rich "
-    "sentence_transformers snowballstemmer tomlkit torch typer"
+    "charset_normalizer ddgs docx duckdb filelock httpx jinja2 langchain_ollama langgraph llama_cpp lxml "
+    "markdown_it numpy ollama opentelemetry platformdirs pyarrow pydantic pydantic_settings pypdfium2 "
+    "rank_bm25 rich sentence_transformers snowballstemmer tomlkit torch trafilatura typer"
 ).split()
 _LITTLE_DISK: Final = 2_000_000_000
 _LITTLE_MEMORY: Final = 4_000_000_000
