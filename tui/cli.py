@@ -11,9 +11,22 @@ from typer.core import TyperGroup
 
 from tui import failures
 from tui.commands import app as app_command
-from tui.commands import ask, config, demo, doctor, graph, ingest, library, models, paths, runs
+from tui.commands import (
+    ask,
+    config,
+    demo,
+    doctor,
+    graph,
+    ingest,
+    library,
+    models,
+    paths,
+    resume,
+    runs,
+    sessions,
+)
 
-_ORDER = "demo ingest ask library runs models config doctor paths graph tui".split()
+_ORDER = "demo ingest ask resume sessions library runs models config doctor paths graph tui".split()
 
 
 class _InOrder(TyperGroup):
@@ -35,6 +48,8 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("ingest")(ingest.ingest)
 app.command("ask")(ask.ask)
+app.command("resume")(resume.resume)
+app.add_typer(sessions.app, name="sessions")
 app.add_typer(library.app, name="library")
 app.add_typer(runs.app, name="runs")
 app.add_typer(models.app, name="models")

@@ -13,10 +13,11 @@ HEAVY = (
     "torch transformers sentence_transformers langgraph langchain_core duckdb llama_cpp textual numpy rich "
     "pyarrow pydantic_settings httpx lxml"
 ).split()
-COMMANDS = "demo ingest ask library runs models config doctor paths graph tui".split()
+COMMANDS = "demo ingest ask resume sessions library runs models config doctor paths graph tui".split()
 SUBCOMMANDS = [
     *([name] for name in COMMANDS),
     *(["library", name] for name in ("list", "sections", "search", "remove")),
+    *(["sessions", name] for name in ("list", "show", "name", "delete")),
     *(["runs", name] for name in ("list", "show", "export")),
     *(["models", name] for name in ("list", "pull", "probe", "use")),
     *(["config", name] for name in ("set", "unset", "path")),
@@ -64,7 +65,9 @@ def test_python_m_tui_is_the_same_program() -> None:
     assert done.stdout.startswith("library ")
 
 
-@pytest.mark.parametrize("command", ["models list", "doctor", "paths", "config", "runs list", "library"])
+@pytest.mark.parametrize(
+    "command", ["models list", "doctor", "paths", "config", "runs list", "library", "sessions"]
+)
 def test_piped_output_is_not_padded_to_the_width_of_an_endless_terminal(
     deepthink: Run, command: str
 ) -> None:

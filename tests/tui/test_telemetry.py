@@ -42,17 +42,13 @@ def test_times_are_those_of_the_run() -> None:
     began = Runs(open_store()).find(run_id).started.replace(tzinfo=UTC).timestamp()
     spans = _spans(_exported(run_id))
 
-    def seconds(name: str) -> list[tuple[float, float]]:
-        return [
-            tuple(
-                round(int(span[end]) / 1e9 - began, 3) for end in ("startTimeUnixNano", "endTimeUnixNano")
-            )
-            for span in _named(spans, name)
-        ]  # type: ignore[misc]
+    def seconds(name: str) -> list[list[float]]:
+        ends = ("startTimeUnixNano", "endTimeUnixNano")
+        return [[round(int(span[end]) / 1e9 - began, 3) for end in ends] for span in _named(spans, name)]
 
-    assert seconds("invoke_agent deepthink") == [(0.0, 3.1)]
-    assert seconds("route") == [(0.1, 0.4)]
-    assert seconds("chat llama.cpp:small") == [(0.1, 0.2), (2.15, 2.5)]
+    assert seconds("invoke_agent deepthink") == [[0.0, 3.1]]
+    assert seconds("route") == [[0.1, 0.4]]
+    assert seconds("chat llama.cpp:small") == [[0.1, 0.2], [2.15, 2.5]]
 
 
 def test_attributes_follow_the_conventions(line: str) -> None:

@@ -12,7 +12,10 @@ def graph(
         Literal["text", "mermaid"], typer.Option("--format", "-f", help="Lines to read, or Mermaid source.")
     ] = "text",
 ) -> None:
-    """Print the graph of the loop; needs no model."""
+    """Print the graph of a run; needs no model.
+
+    Its nodes, from the question's route to the checked answer, and what leads from one to the next.
+    """
     from agent.graph import diagram
 
     typer.echo(diagram(form).rstrip())

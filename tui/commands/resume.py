@@ -1,0 +1,46 @@
+"""``deepthink resume``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from tui.asking import Form
+
+
+def resume(
+    run: Annotated[
+        str, typer.Argument(metavar="[RUN]", help="The beginning of its id; the newest if none is named.")
+    ] = "",
+    approve: Annotated[
+        Literal["ask", "always", "never"] | None,
+        typer.Option(
+            "--approve",
+            help="What becomes of an answer that its sources do not support; as it was asked if not given.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object at the end, nothing else.")
+    ] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="One line per event: no colour, nothing that moves.")
+    ] = False,
+) -> int:
+    """Go on with a run that was cut off, or that waits for you.
+
+    It goes on from its last finished node, with the model it began with; no answered model call is made
+    again. `deepthink runs --unfinished` lists what can be resumed. Exits as `ask` does, and with 0 if
+    there is nothing to resume (--json then gives null).
+    """
+    from tui.asking import resume as resume_and_show
+    from tui.resuming import choose, model_of
+    from tui.settings import load
+
+    chosen = choose(run)
+    if isinstance(chosen, str):
+        typer.echo("null" if as_json else chosen)
+        return 0
+    form: Form = "json" if as_json else "plain" if plain else "auto"
+    return resume_and_show(chosen.id, load({"model": model_of(chosen)}), form, approve=approve)
