@@ -270,11 +270,18 @@ class Library:
                 [vector.tolist(), *values, limit],
             ).fetchall()
 
-    def vectors(self, ids: Sequence[int]) -> dict[int, npt.NDArray[np.float32]]:
-        """The stored vectors of these chunks."""
+    def vectors(self, ids: Sequence[int], embedder: str) -> dict[int, npt.NDArray[np.float32]]:
+        """The stored vectors of these chunks; ids that are gone are left out.
+
+        Raises:
+            EmbedderMismatch: the library's vectors were made by another model.
+        """
         if not ids:
             return {}
         with self._store.connect() as db:
+            made = db.execute("SELECT embedder FROM library").fetchone()
+            if made is not None and made[0] != embedder:
+                raise _mismatch(made[0], embedder)
             rows = db.execute(
                 "SELECT chunk_id, vector FROM vectors WHERE list_contains(?, chunk_id)",
                 [list(ids)],

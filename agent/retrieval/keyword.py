@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from agent.retrieval.terms import terms
 from traces.library import Library
@@ -25,6 +27,7 @@ class KeywordIndex:
         documents = [joined.split() for _, joined in rows]
         # rank-bm25 divides by the number of documents, and by their mean length.
         self._bm25 = BM25Okapi(documents) if any(documents) else None
+        self._holding = Counter(term for document in documents for term in set(document))
 
     def search(self, query: Sequence[str], within: Sequence[int] | None) -> list[tuple[int, float]]:
         """``(chunk id, score)`` of every chunk that shares a term with the query, best first.
@@ -48,9 +51,35 @@ class KeywordIndex:
         scored = [(self._ids[row], float(score)) for row, score in zip(hits, scores, strict=True)]
         return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
 
+    def coverage(self, query: Iterable[str], ids: Iterable[int]) -> dict[int, float]:
+        """Chunk id to the share of the query's idf that the chunk's terms hold, 0 to 1.
+
+        A term of the query weighs ``ln(1 + (N - n + 0.5) / (n + 0.5))`` (the idf of Robertson and Zaragoza,
+        2009, kept positive as Lucene does), n of the N chunks holding it. So a term that no chunk holds
+        weighs most: where the library does not know what is asked about, nothing covers the question.
+
+        Args:
+            query: Normalised terms; each counts once.
+            ids: Chunk ids; those of other collections are left out.
+        """
+        count = len(self._ids)
+        weights = {
+            term: math.log(1 + (count - self._holding[term] + 0.5) / (self._holding[term] + 0.5))
+            for term in dict.fromkeys(query)
+        }
+        total = sum(weights.values())
+        if self._bm25 is None or not total:
+            return {}
+        covered: dict[int, float] = {}
+        for chunk_id in ids:
+            if chunk_id in self._row:
+                held = self._bm25.doc_freqs[self._row[chunk_id]]
+                covered[chunk_id] = sum(w for term, w in weights.items() if term in held) / total
+        return covered
+
 
 class KeywordIndexes:
-    """The indexes of a library, one per collection, rebuilt when its generation has changed."""
+    """The indexes of a library, one per collection, rebuilt when it has changed. Thread-safe."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -70,6 +99,22 @@ class KeywordIndexes:
             for collection, generation in self._library.generations(scope.collections).items():
                 hits.extend(self._index(collection, generation).search(query_terms, within))
         return sorted(hits, key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+    def coverage(self, query: str, passages: Mapping[int, str]) -> dict[int, float]:
+        """Chunk id to the share of the query's idf that it holds, by the statistics of its own collection.
+
+        Args:
+            query: Turned into terms as a passage is.
+            passages: Chunk id to the name of its collection. A chunk that is gone covers nothing.
+        """
+        query_terms = terms(query)
+        covered = dict.fromkeys(passages, 0.0)
+        names = sorted(set(passages.values()))
+        with self._library.together():
+            for collection, generation in self._library.generations(names).items() if names else ():
+                ids = [chunk_id for chunk_id, name in passages.items() if name == collection]
+                covered.update(self._index(collection, generation).coverage(query_terms, ids))
+        return covered
 
     def _index(self, collection: str, generation: int) -> KeywordIndex:
         with self._lock:

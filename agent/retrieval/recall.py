@@ -1,4 +1,4 @@
-"""Recall: the passages a query brings, by vectors, by keywords, or by both fused."""
+"""Recall: the passages a query brings, by an ensemble of vector, diverse and keyword rankings, fused."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
 from agent.retrieval.keyword import KeywordIndexes
+from agent.retrieval.mmr import maximal_marginal_relevance
 from agent.retrieval.sections import match_sections, mentioned_sections
 from models.protocols import Embedder, Vectors
 from traces.library import Library
@@ -15,6 +18,19 @@ from traces.records import Passage, Scope
 
 Strategy = Literal["vector", "keyword", "hybrid"]
 STRATEGIES: tuple[Strategy, ...] = ("vector", "keyword", "hybrid")
+WEIGHTS: dict[Strategy, dict[str, float]] = {
+    "vector": {"vector": 1.0},
+    "keyword": {"keyword": 1.0},
+    "hybrid": {"vector": 0.5, "mmr": 0.5, "keyword": 1.0},
+}
+"""The rankings of each strategy, and their weights in the fusion.
+
+Measured with MiniLM on 800 questions of the HotpotQA, 2Wiki and MuSiQue train files against their pooled
+paragraphs, as the mean share of supporting paragraphs in the top 5 and top 10: vector 0.764 and 0.813,
+vector with MMR 0.756 and 0.800, keyword 0.755 and 0.819, vector with keyword 0.793 and 0.846, these three
+0.796 and 0.848 (with a λ of 0.5 to 0.95 0.791 to 0.796, and 0.846 to 0.849). So MMR must not add to the
+weight of the dense rankings but share it, costs nothing there, and alone beside vectors it does harm.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +40,9 @@ class Hit:
     Attributes:
         passage: The stored passage.
         score: What the order is by: cosine, BM25, or the fused score.
-        scores: Score by stage name (``vector``, ``keyword``, ``fused``, later ``rerank``).
+        scores: Score by stage name. Every hit has ``vector`` (cosine with the query) and ``coverage``
+            (share of the query's idf that the passage holds); ``mmr``, ``keyword`` and ``fused`` where
+            those rankings hold it, later ``rerank``.
     """
 
     passage: Passage
@@ -33,7 +51,7 @@ class Hit:
 
 
 class Recall:
-    """First stage of the funnel.
+    """First stage of the funnel: an ensemble of rankings. Thread-safe.
 
     Args:
         library: Where the passages are.
@@ -70,47 +88,91 @@ class Recall:
             EmbedderMismatch: the library was made by another embedder.
         """
         # Embedded before the store is opened: other processes need not wait for that.
-        vector = self._embedder.embed_query(query) if strategy != "keyword" else None
+        vector = self._embedder.embed_query(query)
         with self._library.together():
-            return self._search(query, vector, strategy, scopes, limit, keywords)
+            rankings = self._rankings(vector, f"{query} {keywords}", strategy, scopes)
+            if len(rankings) == 1:
+                score = dict(rankings[0].found)
+                order = [chunk_id for chunk_id, _ in rankings[0].found]
+            else:
+                score = reciprocal_rank_fusion(
+                    [[chunk_id for chunk_id, _ in ranking.found] for ranking in rankings],
+                    [ranking.weight for ranking in rankings],
+                )
+                order = best_first(score)
+            passages = self._library.passages(order[:limit])
+            scores = self._relevance(query, vector, passages)
+        for ranking in rankings:
+            for chunk_id, value in ranking.found:
+                if chunk_id in scores:
+                    scores[chunk_id][ranking.name] = value
+        if len(rankings) > 1:
+            for chunk_id, own in scores.items():
+                own["fused"] = score[chunk_id]
+        return [Hit(p, score[p.id], scores[p.id]) for p in passages if p.id in scores]
 
-    def _search(
-        self,
-        query: str,
-        vector: Vectors | None,
-        strategy: Strategy,
-        scopes: Sequence[Scope],
-        limit: int,
-        keywords: str,
-    ) -> list[Hit]:
-        rankings: list[list[tuple[int, float]]] = []
-        seen: dict[str, dict[int, float]] = {}
-        if vector is not None:
-            for scope in scopes:
-                found = self._library.nearest(vector, self._embedder.name, scope, self._depth)
-                seen.setdefault("vector", {}).update(found)
-                rankings.append(found)
-        if strategy != "vector":
-            for scope in scopes:
-                found = self._keyword.search(f"{query} {keywords}", scope, self._depth)
-                seen.setdefault("keyword", {}).update(found)
-                rankings.append(found)
-        if len(rankings) == 1:
-            order = [chunk_id for chunk_id, _ in rankings[0]]
-            score = dict(rankings[0])
-        else:
-            score = reciprocal_rank_fusion([[chunk_id for chunk_id, _ in r] for r in rankings])
-            seen["fused"] = score
-            order = best_first(score)
-        passages = self._library.passages(order[:limit])
-        return [
-            Hit(
-                passage,
-                score[passage.id],
-                {name: s[passage.id] for name, s in seen.items() if passage.id in s},
-            )
-            for passage in passages
-        ]
+    def relevance(self, query: str, ids: Sequence[int]) -> dict[int, dict[str, float]]:
+        """``vector`` and ``coverage`` of stored passages for another query than the one that found them.
+
+        Args:
+            query: One line.
+            ids: Chunk ids; those that are gone are left out.
+
+        Returns:
+            Chunk id to the two scores that every `Hit` has.
+
+        Raises:
+            EmbedderMismatch: the library was made by another embedder.
+        """
+        vector = self._embedder.embed_query(query)
+        with self._library.together():
+            return self._relevance(query, vector, self._library.passages(ids))
+
+    def _rankings(
+        self, vector: Vectors, words: str, strategy: Strategy, scopes: Sequence[Scope]
+    ) -> list[_Ranking]:
+        weights = WEIGHTS[strategy]
+        rankings: list[_Ranking] = []
+        for scope in scopes:
+            if "vector" in weights:
+                nearest = self._library.nearest(vector, self._embedder.name, scope, self._depth)
+                rankings.append(_Ranking("vector", nearest, weights["vector"]))
+                if "mmr" in weights:
+                    rankings.append(_Ranking("mmr", self._diverse(vector, nearest), weights["mmr"]))
+            if "keyword" in weights:
+                found = self._keyword.search(words, scope, self._depth)
+                rankings.append(_Ranking("keyword", found, weights["keyword"]))
+        return rankings
+
+    def _diverse(self, vector: Vectors, nearest: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+        """The nearest passages, ordered anew so that each adds something to those before it."""
+        stored = self._library.vectors([chunk_id for chunk_id, _ in nearest], self._embedder.name)
+        # Another thread may have replaced a document in between: what is gone is left out, here and below.
+        ids = [chunk_id for chunk_id, _ in nearest if chunk_id in stored]
+        if not ids:
+            return []
+        picked = maximal_marginal_relevance(vector, np.stack([stored[i] for i in ids]), len(ids))
+        return [(ids[row], value) for row, value in picked]
+
+    def _relevance(
+        self, query: str, vector: Vectors, passages: Sequence[Passage]
+    ) -> dict[int, dict[str, float]]:
+        stored = self._library.vectors([p.id for p in passages], self._embedder.name)
+        covered = self._keyword.coverage(query, {p.id: p.collection for p in passages})
+        return {
+            p.id: {"vector": float(stored[p.id] @ vector), "coverage": covered[p.id]}
+            for p in passages
+            if p.id in stored
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """One ranking of the ensemble, within one scope: ``(chunk id, score)``, best first."""
+
+    name: str
+    found: list[tuple[int, float]]
+    weight: float
 
 
 def aim(

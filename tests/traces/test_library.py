@@ -121,7 +121,9 @@ def test_passages_keep_the_order_asked_for_and_skip_what_is_gone(library: Librar
     library.put_document(_document("a", ["one", "two"]), _unit([1, 0], [0, 1]), "e")
     first, second = [p.id for p in library.document_passages(library.documents()[0].id)]
     assert [p.id for p in library.passages([second, 999, first])] == [second, first]
-    assert set(library.vectors([first])) == {first}
+    assert set(library.vectors([first, 999], "e")) == {first}
+    with pytest.raises(EmbedderMismatch):
+        library.vectors([first], "another")
 
 
 def test_describing_a_collection(library: Library) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
-from agent.retrieval.keyword import KeywordIndex, KeywordIndexes
 from agent.retrieval.recall import STRATEGIES, Recall, Strategy, aim
+from agent.retrieval.terms import terms
 from models.scripted import HashEmbedder
 from traces.library import Library
-from traces.records import NewChunk, NewDocument, Scope
+from traces.records import EmbedderMismatch, NewChunk, NewDocument, Scope
+from traces.store import Store
 
 
 @pytest.fixture
@@ -25,8 +29,114 @@ def test_every_strategy_finds_the_passage(recall: Recall, strategy: Strategy) ->
 
 def test_hybrid_shows_the_score_of_each_stage(recall: Recall) -> None:
     (best, *_) = recall.search("ceramic bearings", "hybrid", [Scope()], 3)
-    assert set(best.scores) == {"vector", "keyword", "fused"}
+    assert set(best.scores) == {"vector", "mmr", "keyword", "coverage", "fused"}
     assert best.score == best.scores["fused"]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_hit_tells_how_near_it_is_and_what_it_covers(
+    library: Library, embedder: HashEmbedder, strategy: Strategy
+) -> None:
+    # With a depth of one, most hits of a fusion come from one of its rankings only.
+    query = "Who makes industrial heat pumps and bearings?"
+    for recall in (Recall(library, embedder), Recall(library, embedder, depth=1)):
+        hits = recall.search(query, strategy, [Scope(("reports",)), Scope(("news",))], 9)
+        assert hits
+        for hit in hits:
+            (expected,) = embedder.embed_passages([hit.passage.text]) @ embedder.embed_query(query)
+            assert hit.scores["vector"] == pytest.approx(float(expected), abs=1e-5)
+            assert 0.0 <= hit.scores["coverage"] <= 1.0
+
+
+def test_a_passage_stands_once_however_many_rankings_bring_it(recall: Recall) -> None:
+    hits = recall.search("Orlavane industrial heat pumps", "hybrid", [Scope(), Scope(("news",))], 9)
+    ids = [hit.passage.id for hit in hits]
+    assert len(ids) == len(set(ids)) == 5
+
+
+def test_near_doubles_stand_behind_another_view(library: Library, embedder: HashEmbedder) -> None:
+    texts = ["Ostra heat pump price", "Ostra heat pump price again", "Ostra heat pump warranty Norway"]
+    chunks = tuple(NewChunk(i, "text", (), None, text, ("same",)) for i, text in enumerate(texts))
+    document = NewDocument("news", "/d", "d", "D", "t", "h", 1, None, "", 1.0, (), 1, chunks)
+    document_id = library.put_document(document, embedder.embed_passages(texts), embedder.name)
+    hits = Recall(library, embedder).search(
+        "Ostra heat pump price warranty", "hybrid", [Scope(documents=(document_id,))], 9
+    )
+    by = {
+        stage: [hit.passage.text for hit in sorted(hits, key=lambda hit: -hit.scores[stage])]
+        for stage in ("vector", "mmr")
+    }
+    assert by["vector"] == texts
+    assert by["mmr"] == [texts[0], texts[2], texts[1]]
+
+
+def test_relevance_for_another_question(recall: Recall) -> None:
+    (hit, *_) = recall.search("ceramic bearings", "hybrid", [Scope()], 1)
+    (other,) = recall.relevance("seven weeks of fire", [hit.passage.id, 999]).values()
+    assert set(other) == {"vector", "coverage"}
+    assert other["coverage"] < hit.scores["coverage"] == 1.0
+    again = recall.relevance("ceramic bearings", [hit.passage.id])
+    assert again[hit.passage.id]["vector"] == pytest.approx(hit.scores["vector"])
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_another_embedders_library_is_refused(library: Library, strategy: Strategy) -> None:
+    with pytest.raises(EmbedderMismatch):
+        Recall(library, HashEmbedder(64)).search("ceramic bearings", strategy, [Scope()], 3)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_an_empty_library_brings_nothing(store: Store, embedder: HashEmbedder, strategy: Strategy) -> None:
+    assert Recall(Library(store), embedder).search("anything", strategy, [Scope()], 3) == []
+
+
+def test_phrasings_side_by_side_find_what_they_find_alone(library: Library, embedder: HashEmbedder) -> None:
+    queries = [f"{a} {b}" for a in ("bearings", "fire", "Ostra") for b in ("supplier", "weeks", "2025")]
+    alone = [_found(Recall(library, embedder), query) for query in queries]
+    for _ in range(3):
+        recall = Recall(library, embedder)  # a fresh one: the keyword indexes are built under contention
+        start = threading.Barrier(len(queries))
+
+        def search(query: str, recall: Recall = recall, start: threading.Barrier = start) -> list[Found]:
+            start.wait(timeout=30)
+            return _found(recall, query)
+
+        with ThreadPoolExecutor(len(queries)) as threads:
+            assert list(threads.map(search, queries)) == alone
+
+
+def test_a_search_survives_what_another_thread_reads_in(library: Library, embedder: HashEmbedder) -> None:
+    recall = Recall(library, embedder)
+    done = threading.Event()
+
+    def ingest() -> None:
+        try:
+            for number in range(12):
+                text = f"Ceramic bearings, edition {number}"
+                chunk = NewChunk(0, "text", (), None, text, tuple(terms(text)))
+                document = NewDocument("news", "/e", "e", "E", "t", "h", 1, None, "", 1.0, (), 1, (chunk,))
+                library.put_document(document, embedder.embed_passages([text]), embedder.name)
+        finally:
+            done.set()
+
+    with ThreadPoolExecutor(1) as threads:
+        reading = threads.submit(ingest)
+        searches = 0
+        while not done.is_set() or not searches:
+            hits = recall.search("ceramic bearings", "hybrid", [Scope()], 9)
+            assert {"vector", "coverage", "fused"} <= set(hits[0].scores)
+            searches += 1
+        reading.result()
+    newest = recall.search("ceramic bearings edition", "keyword", [Scope(("news",))], 1)
+    assert newest[0].passage.text == "Ceramic bearings, edition 11"
+
+
+Found = tuple[int, float, dict[str, float]]
+
+
+def _found(recall: Recall, query: str) -> list[Found]:
+    hits = recall.search(query, "hybrid", [Scope()], 5)
+    return [(hit.passage.id, hit.score, hit.scores) for hit in hits]
 
 
 def test_a_scope_is_a_hard_filter(recall: Recall) -> None:
@@ -56,25 +166,3 @@ def test_a_hard_aim_keeps_only_what_the_planner_names(library: Library) -> None:
 def test_a_collection_that_does_not_exist_holds_nothing(recall: Recall) -> None:
     for strategy in STRATEGIES:
         assert recall.search("ceramic bearings", strategy, [Scope(collections=("nope",))], 3) == []
-
-
-def test_the_keyword_index_follows_the_library(library: Library, embedder: HashEmbedder) -> None:
-    indexes = KeywordIndexes(library)
-    assert indexes.search("zeppelin", Scope(), 5) == []
-    chunk = NewChunk(0, "text", (), None, "A zeppelin lands", ("zeppelin", "land"))
-    document = NewDocument("news", "/z", "z", "Z", "t", "h", 1, None, "", 1.0, (), 1, (chunk,))
-    library.put_document(document, embedder.embed_passages(["A zeppelin lands"]), embedder.name)
-    assert len(indexes.search("zeppelin", Scope(), 5)) == 1
-
-
-def test_keyword_search_of_nothing() -> None:
-    assert KeywordIndex([]).search(["a"], None) == []
-    assert KeywordIndex([(1, "")]).search(["a"], None) == []
-    assert KeywordIndex([(1, "a b")]).search([], None) == []
-    assert KeywordIndex([(1, "a b"), (2, "c d"), (3, "e f")]).search(["z"], None) == []
-
-
-def test_keyword_search_puts_the_rarer_term_first() -> None:
-    index = KeywordIndex([(1, "common rare"), (2, "common x"), (3, "common y"), (4, "z z")])
-    assert next(chunk for chunk, _ in index.search(["common", "rare"], None)) == 1
-    assert [chunk for chunk, _ in index.search(["common"], [3])] == [3]

@@ -1,0 +1,83 @@
+"""The keyword index: what it ranks first, and how much of a question a passage covers."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.retrieval.keyword import KeywordIndex, KeywordIndexes
+from models.scripted import HashEmbedder
+from traces.library import Library
+from traces.records import NewChunk, NewDocument, Scope
+
+_INDEX = KeywordIndex([(1, "common rare"), (2, "common x"), (3, "common y"), (4, "z z")])
+
+
+def test_the_index_follows_the_library(library: Library, embedder: HashEmbedder) -> None:
+    indexes = KeywordIndexes(library)
+    assert indexes.search("zeppelin", Scope(), 5) == []
+    chunk = NewChunk(0, "text", (), None, "A zeppelin lands", ("zeppelin", "land"))
+    document = NewDocument("news", "/z", "z", "Z", "t", "h", 1, None, "", 1.0, (), 1, (chunk,))
+    library.put_document(document, embedder.embed_passages(["A zeppelin lands"]), embedder.name)
+    ((chunk_id, _),) = indexes.search("zeppelin", Scope(), 5)
+    assert indexes.coverage("Where did the zeppelin land?", {chunk_id: "news"}) == {chunk_id: 1.0}
+
+
+def test_search_of_nothing() -> None:
+    assert KeywordIndex([]).search(["a"], None) == []
+    assert KeywordIndex([(1, "")]).search(["a"], None) == []
+    assert KeywordIndex([(1, "a b")]).search([], None) == []
+    assert KeywordIndex([(1, "a b"), (2, "c d"), (3, "e f")]).search(["z"], None) == []
+
+
+def test_the_rarer_term_comes_first() -> None:
+    assert next(chunk for chunk, _ in _INDEX.search(["common", "rare"], None)) == 1
+    assert [chunk for chunk, _ in _INDEX.search(["common"], [3])] == [3]
+
+
+def test_coverage_is_the_share_of_the_querys_idf() -> None:
+    common, rare = math.log(1 + 1.5 / 3.5), math.log(1 + 3.5 / 1.5)
+    assert _INDEX.coverage(["common", "rare", "rare"], [1, 2, 4]) == pytest.approx(
+        {1: 1.0, 2: common / (common + rare), 4: 0.0}
+    )
+
+
+def test_what_no_passage_holds_weighs_most() -> None:
+    common, unknown = math.log(1 + 1.5 / 3.5), math.log(1 + 4.5 / 0.5)
+    assert _INDEX.coverage(["common", "zeppelin"], [1]) == pytest.approx({1: common / (common + unknown)})
+
+
+def test_coverage_of_nothing_and_by_strangers() -> None:
+    assert _INDEX.coverage([], [1]) == {}
+    assert _INDEX.coverage(["common"], [99]) == {}
+    assert KeywordIndex([]).coverage(["a"], [1]) == {}
+    assert KeywordIndex([(1, "")]).coverage(["a"], [1]) == {}
+
+
+def test_a_chunk_that_is_gone_covers_nothing(library: Library) -> None:
+    indexes = KeywordIndexes(library)
+    assert indexes.coverage("bearings", {}) == {}
+    assert indexes.coverage("bearings", {99: "reports", 100: "nope"}) == {99: 0.0, 100: 0.0}
+    (first, *_) = library.chunk_ids(Scope(collections=("reports",)))
+    assert indexes.coverage("…", {first: "reports"}) == {first: 0.0}
+
+
+_TERMS = st.lists(st.sampled_from("abcdef"), max_size=6)
+
+
+@given(st.lists(_TERMS, min_size=1, max_size=6), _TERMS.filter(bool), st.sampled_from("abcdef"))
+def test_coverage_is_a_share_that_grows_with_what_is_held(
+    documents: list[list[str]], query: list[str], more: str
+) -> None:
+    index = KeywordIndex([*enumerate(map(" ".join, documents)), (-1, more)])
+    covered = index.coverage(query, range(len(documents)))
+    for row, document in enumerate(documents):
+        assert 0.0 <= covered[row] <= 1.0
+        if set(query) <= set(document):
+            assert covered[row] == 1.0
+        for other, smaller in enumerate(documents):
+            if set(smaller) <= set(document):
+                assert covered[other] <= covered[row]
