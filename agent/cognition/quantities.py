@@ -29,6 +29,11 @@ _NUMBER = re.compile(
 _YEAR = re.compile(
     r"(?<![\d.,$€£])(?:1[5-9]|20)\d\d(?![\d.,]*\d|%|[\u3040-\u5e73\u5e75-\u9fff])"
 )  # 年 may follow
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+_DATE = re.compile(
+    rf"\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}|\b{_MONTH} \d{{1,2}}\b"
+    r"|\d{1,2}月\d{1,2}日"
+)
 _EXACT_DIGITS = 3  # a scaled number with fewer significant digits is too round to be matched by rounding
 
 
@@ -40,22 +45,28 @@ class Quantity:
         shown: The digits or the word.
         value: Without its scale word: a table "in millions" leaves the scale out.
         scale: Power of ten its scale word stands for; 0 without one.
+        calendar: Whether it is the day or the month of a date, which no amount is read from.
     """
 
     shown: str
     value: Decimal
     scale: int
+    calendar: bool = False
 
 
 def quantities(text: str) -> list[Quantity]:
     """The numbers of ``text`` in order; years and parts of dates and names ("Ostra 180") among them."""
     found: list[Quantity] = []
+    dated = [match.span() for match in _DATE.finditer(text)]
     for match in _NUMBER.finditer(text):
         digits, scale, word, word_scale = match.groups()
         shown = digits or word
         plain = _WORDS[word.casefold()] if word else _plain(digits)
         power = _SCALES.get((scale or word_scale or "").casefold(), 0)
-        found.append(Quantity(shown, Decimal(plain), power))
+        calendar = (
+            len(plain) <= 2 and not power and any(a <= match.start() and match.end() <= b for a, b in dated)
+        )
+        found.append(Quantity(shown, Decimal(plain), power, calendar))
     return found
 
 
@@ -78,6 +89,8 @@ def _plain(digits: str) -> str:
 
 
 def _same(wanted: Quantity, other: Quantity) -> bool:
+    if wanted.calendar != other.calendar:
+        return False
     if wanted.value == other.value:
         return not (wanted.scale and other.scale) or wanted.scale == other.scale
     significant = wanted.value.as_tuple()

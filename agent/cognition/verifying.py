@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Literal, Protocol
@@ -22,7 +23,20 @@ _PARTLY = 0.35  # and to be partly so
 _NEAR = 0.72  # cosine to the passage's nearest sentence from which other words say the same
 _GROUNDED = 0.75  # share of an answer that must be supported for it to be grounded
 _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "partly": 0.5, "not": 0.0}
-_NEGATION = re.compile(r"\b(?:not|no|never|none|neither|nor|without|cannot)\b|n['’]t\b", re.IGNORECASE)
+# Measured on the train files: of 787 true sentences of HotpotQA and MuSiQue with numbers 99.9 % pass, of
+# 359 in which another number of the same passage took the right one's place 15 %; of sentences that join
+# two facts 96 %. Of 2,635 true sentences with names 98 % pass, of 914 with another name of the passage 6 %.
+_PLACED = 0.5  # of the best unit's share, in the unit that holds the number or name
+_NUMBER_CONTEXT = 3  # terms beside a number that say what it measures
+_NAME_CONTEXT = 4  # and beside a name; a sentence of fewer tells nothing by where its name stands
+_CLAUSE = re.compile(
+    r"[,;:()]\s|\s(?:and|but|while|whereas|which|who|with|after|before|from|to)\s", re.IGNORECASE
+)
+_NEGATION = re.compile(
+    r"(?:\b(?:not|no|never|neither|nor|without|cannot)\b|n['’]t\b)\s+"
+    r"(?:yet |be |been |a |an |the |any |only )*([^\W_]+)",
+    re.IGNORECASE,
+)
 
 
 class Verifier(Protocol):
@@ -109,8 +123,10 @@ class PlainVerifier:
         if absent := [name for name in named if not proper_names.stands(name, held)]:
             some = 2 * len(absent) < len(named)
             return ("partly" if some else "not"), f"{where} does not mention {' '.join(absent)}"
-        if misread := _misread(text, cited):
+        if misread := _misread(text, cited) or _misplaced(text, cited):
             return "not", misread
+        if stray := _stray_name(text, named, cited):
+            return "partly", f"{where} does not say this of {stray}"
         return self._compared(text, cited, where)
 
     def _compared(self, text: str, cited: Sequence[Evidence], where: str) -> tuple[Verdict, str]:
@@ -127,9 +143,10 @@ class PlainVerifier:
                 overlap, best = max(overlap, _SUPPORTED), unit
         if overlap < _PARTLY:
             return "not", f"{where} does not say this"
-        if bool(_NEGATION.search(text)) != bool(_NEGATION.search(best)):
-            said = "does not deny it" if _NEGATION.search(text) else "says it with a “not”"
-            return "partly", f"{where} {said}"
+        if denied := (_negated(text) - _negated(best)) & set(terms(best)):
+            return "partly", f"{where} does not say “not” of “{_word(text, denied)}”"
+        if denied := (_negated(best) - _negated(text)) & set(terms(text)):
+            return "partly", f"{where} says “not” of “{_word(best, denied)}”"
         if overlap < _SUPPORTED:
             return "partly", f"{where} says only part of this"
         return "supported", ""
@@ -174,6 +191,80 @@ def _misread(text: str, cited: Sequence[Evidence]) -> str:
                 told = ", ".join(sorted(dated[0]))
                 return f"{wanted.shown} is for {told} in [{item['number']}]"
     return ""
+
+
+def _misplaced(text: str, cited: Sequence[Evidence]) -> str:
+    """Why a number of ``text`` belongs to something else in its passage; "" if it does not.
+
+    A number must stand where the words beside it are said: in the sentence or row of its passage that
+    shares most with them, or in one that shares nearly as much.
+    """
+    around = quantities.quantities(" ".join(place(item) for item in cited))
+    for wanted in quantities.quantities(text):
+        if quantities.stands(wanted, around):
+            continue
+        beside = _beside(text, wanted.shown, _place_terms(cited), _NUMBER_CONTEXT)
+        held = [
+            [(terms(unit), quantities.stands(wanted, quantities.quantities(unit))) for unit in units(item)]
+            for item in cited
+        ]
+        if not _placed(beside, held):
+            return f"{wanted.shown} is said of something else in {_listed(cited)}"
+    return ""
+
+
+def _stray_name(text: str, named: Sequence[str], cited: Sequence[Evidence]) -> str:
+    """The name of ``text`` that stands only where its passages speak of something else; "" if none does."""
+    around = _place_terms(cited)
+    for name in named:
+        beside = _beside(text, name, around, _NAME_CONTEXT)
+        if len(beside) < _NAME_CONTEXT or proper_names.stands(name, around):
+            continue
+        held = [
+            [(found, proper_names.stands(name, set(found))) for found in map(terms, units(item))]
+            for item in cited
+        ]
+        if not _placed(beside, held):
+            return name
+    return ""
+
+
+def _beside(text: str, wanted: str, around: set[str], least: int) -> set[str]:
+    """The terms of the clause of ``text`` that holds ``wanted``, and of as many more as make ``least``."""
+    cuts = [0, *(match.end() for match in _CLAUSE.finditer(text)), len(text)]
+    clauses = [text[start:end] for start, end in itertools.pairwise(cuts)]
+    standing = re.compile(rf"(?<![\w.,]){re.escape(wanted)}(?![^\W_]|[.,]\d)")
+    first = last = next((i for i, clause in enumerate(clauses) if standing.search(clause)), 0)
+    while True:
+        found = set(terms(" ".join(clauses[first : last + 1]))) - set(terms(wanted)) - around
+        if len(found) >= least or (first == 0 and last == len(clauses) - 1):
+            return found
+        first, last = (first - 1, last) if first else (first, last + 1)
+
+
+def _placed(beside: set[str], held: Sequence[Sequence[tuple[list[str], bool]]]) -> bool:
+    """True if one passage has what is looked for where it shares most, or nearly most, with ``beside``."""
+    for parts in held:
+        shared = [(len(beside.intersection(unit)), has) for unit, has in parts]
+        if not any(has for _, has in shared):
+            continue
+        best = max(count for count, _ in shared)
+        if max(count for count, has in shared if has) >= _PLACED * best:
+            return True
+    return False
+
+
+def _place_terms(cited: Sequence[Evidence]) -> set[str]:
+    return {term for item in cited for term in terms(place(item))}
+
+
+def _negated(text: str) -> set[str]:
+    """The terms that a negation stands before."""
+    return {term for word in _NEGATION.findall(text) for term in terms(word)}
+
+
+def _word(text: str, among: set[str]) -> str:
+    return next((w for w in re.findall(r"[^\W_]+", text) if among.intersection(terms(w))), "")
 
 
 def _around(item: Evidence) -> list[quantities.Quantity]:
