@@ -16,11 +16,9 @@ from agent.cognition.support import content, joint_support, missing_numbers, pla
 from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import Claim, Evidence, Verdict
-from models.protocols import Embedder
 
 _SUPPORTED = 0.55  # share of a sentence's content its passages must hold to be supported
 _PARTLY = 0.35  # and to be partly so
-_NEAR = 0.72  # cosine to the passage's nearest sentence from which other words say the same
 _GROUNDED = 0.75  # share of an answer that must be supported for it to be grounded
 _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "partly": 0.5, "not": 0.0}
 # Measured on the train files: of 787 true sentences of HotpotQA and MuSiQue with numbers 99.9 % pass, of
@@ -77,14 +75,7 @@ def grounded(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> bool:
 
 
 class PlainVerifier:
-    """Model-free: numbers, names, table rows and columns, negation, and shared content.
-
-    Args:
-        embedder: Finds where a passage says the same in other words; without one, only shared words count.
-    """
-
-    def __init__(self, embedder: Embedder | None = None) -> None:
-        self._embedder = embedder
+    """Model-free: numbers, names, table rows and columns, negation, and shared content."""
 
     @property
     def name(self) -> str:
@@ -137,10 +128,6 @@ class PlainVerifier:
             # Words cannot be compared across scripts; that all names and numbers stand there can.
             sure = bool(quantities.quantities(text))
             return ("supported", "") if sure else ("partly", f"{where} is in another language")
-        if overlap < _SUPPORTED and (near := self._nearest(text, cited, parts)) is not None:
-            score, unit = near
-            if score >= _NEAR:
-                overlap, best = max(overlap, _SUPPORTED), unit
         if overlap < _PARTLY:
             return "not", f"{where} does not say this"
         if denied := (_negated(text) - _negated(best)) & set(terms(best)):
@@ -150,15 +137,6 @@ class PlainVerifier:
         if overlap < _SUPPORTED:
             return "partly", f"{where} says only part of this"
         return "supported", ""
-
-    def _nearest(
-        self, text: str, cited: Sequence[Evidence], parts: Sequence[str]
-    ) -> tuple[float, str] | None:
-        if self._embedder is None or not parts:
-            return None
-        vectors = self._embedder.embed_passages(list(parts)) @ self._embedder.embed_query(text)
-        index = int(vectors.argmax())
-        return float(vectors[index]), parts[index]
 
 
 def _misread(text: str, cited: Sequence[Evidence]) -> str:

@@ -14,8 +14,8 @@ from tests.agent.evidence import evidence
 
 _FIRE = evidence(
     1,
-    "A fire at the Brevnes plant of Tolvang Ceramics on 9 April 2025 halted all production for seven weeks. "
-    "Three of its five kilns were destroyed. The plant did not restart in May. Nobody was injured.",
+    "A fire at the Brevnes plant of Tolvang Ceramics on 9 April 2025 halted all production for seven "
+    "weeks. Three of its five kilns were destroyed. The plant did not restart in May. Nobody was injured.",
 )
 _TABLE = evidence(
     2,
