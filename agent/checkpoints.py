@@ -7,7 +7,7 @@ that is there belongs to a run that can go on, or is going on: a lock beside it 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +73,13 @@ def discard(store: Store, run_id: str) -> None:
     for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
         name.unlink(missing_ok=True)
     path.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def sweep(store: Store, keep: Collection[str]) -> None:
+    """Remove the checkpoints of all runs but those in ``keep`` and those somebody is working on."""
+    for path in folder(store).glob("*.sqlite"):
+        if path.stem not in keep and not held(store, path.stem):
+            discard(store, path.stem)
 
 
 @contextmanager

@@ -118,10 +118,10 @@ def _wire(
     from langgraph.graph import END, START, StateGraph
     from langgraph.types import Send
 
-    def searches(state: RunState) -> list[Send]:
+    def searches(state: RunState) -> list[Any]:
         return [Send("retrieve", search) for search in state["searches"]]
 
-    def step_begins(state: RunState) -> list[Send] | str:
+    def step_begins(state: RunState) -> Any:
         if not state["query"]:
             return "decide"  # a revision brought no new step
         return searches(state) or "rerank"

@@ -10,12 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agent.cognition.conversing import Converser, ModelConverser
 from agent.cognition.deciding import ModelJudge, Rules
 from agent.cognition.distilling import Distiller, ExtractiveDistiller, ModelDistiller
+from agent.cognition.following import Follower, ModelFollower
+from agent.cognition.grading import CalibratedGrader, Grader, ModelGrader
+from agent.cognition.phrasing import ModelPhraser, Phraser, PlainPhraser
 from agent.cognition.planning import ModelPlanner, Planner
 from agent.cognition.reflecting import ModelReflector, QuotingReflector, Reflector
 from agent.cognition.rewriting import ModelRewriter, PlainRewriter, Rewriter
+from agent.cognition.routing import ModelRouter, Router, RulesThenModelRouter
 from agent.cognition.strategy import ModelStrategist, PlainStrategist, Strategist
+from agent.cognition.verifying import ModelVerifier, PlainVerifier, Verifier
 from agent.cognition.writing import ModelWriter, Writer
 from agent.decisions import Decider
 from agent.session import Session
@@ -39,24 +45,36 @@ class Cognition:
             section are preferred, and a wrong guess hides nothing.
     """
 
+    follower: Follower
+    router: Router
+    converser: Converser
     planner: Planner
     rewriter: Rewriter
+    phraser: Phraser
     strategist: Strategist
+    grader: Grader
     distiller: Distiller
     reflector: Reflector
     writer: Writer
+    verifier: Verifier
     decider: Callable[[Session], Decider]
     hard_filters: bool
 
 
 def _lean(embedder: Embedder) -> Cognition:
     return Cognition(
+        follower=ModelFollower(),
+        router=RulesThenModelRouter(),
+        converser=ModelConverser(),
         planner=ModelPlanner(full=False),
         rewriter=PlainRewriter(),
+        phraser=PlainPhraser(),
         strategist=PlainStrategist(),
+        grader=CalibratedGrader(),
         distiller=ExtractiveDistiller(embedder),
         reflector=QuotingReflector(),
         writer=ModelWriter(max_tokens=220),
+        verifier=PlainVerifier(embedder),
         decider=lambda _session: Rules(),
         hard_filters=False,
     )
@@ -64,12 +82,18 @@ def _lean(embedder: Embedder) -> Cognition:
 
 def _seed(embedder: Embedder) -> Cognition:
     return Cognition(
+        follower=ModelFollower(),
+        router=ModelRouter(),
+        converser=ModelConverser(),
         planner=ModelPlanner(full=True),
         rewriter=ModelRewriter(),
+        phraser=ModelPhraser(),
         strategist=ModelStrategist(),
+        grader=ModelGrader(),
         distiller=ModelDistiller(ExtractiveDistiller(embedder)),
         reflector=ModelReflector(),
         writer=ModelWriter(max_tokens=400),
+        verifier=ModelVerifier(PlainVerifier(embedder)),
         decider=lambda session: ModelJudge(session, explain=True),
         hard_filters=True,
     )

@@ -55,10 +55,10 @@ class Recorder:
 
     def begin(self, started: ev.RunStarted, request: NewRun) -> str:
         """Store the run and its first event; returns its id."""
-        self._run_id = self._runs.begin(request)
-        started = replace(started, run_id=self._run_id)
-        self._runs.record(self._run_id, [self._next(0.0, started)])
-        self._stream.put(started)
+        self._run_id = self._runs.begin(
+            request, lambda run_id: self._next(0.0, replace(started, run_id=run_id))
+        )
+        self._stream.put(replace(started, run_id=self._run_id))
         return self._run_id
 
     def resume(self, run_id: str, ledger: Ledger) -> None:

@@ -179,7 +179,10 @@ def resume(
 def resumable(store: Store) -> list[Resumable]:
     """The runs that did not come to their end and have a checkpoint, newest first."""
     found: list[Resumable] = []
-    for stored in Runs(store).unfinished():
+    unfinished = Runs(store).unfinished()
+    # A run that was killed after its end was stored has left its file behind.
+    checkpoints.sweep(store, {stored.id for stored in unfinished})
+    for stored in unfinished:
         if not checkpoints.exists(store, stored.id):
             continue
         if checkpoints.held(store, stored.id):

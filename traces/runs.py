@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from traces.errors import DeepthinkError
 from traces.store import Store, now
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 
 class UnknownRun(DeepthinkError):
@@ -130,10 +133,17 @@ class Runs:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def begin(self, run: NewRun) -> str:
-        """Store a run that starts now; returns its id: 12 random hex digits, so that a few suffice."""
+    def begin(self, run: NewRun, first: Callable[[str], StoredEvent] | None = None) -> str:
+        """Store a run that starts now; returns its id: 12 random hex digits, so that a few suffice.
+
+        Args:
+            run: The run.
+            first: Makes its first event, which knows the id.
+        """
         run_id = uuid.uuid4().hex[:12]
         with self._store.transaction() as db:
+            if first is not None:
+                _append(db, run_id, [first(run_id)])
             db.execute(
                 """
                 INSERT INTO runs VALUES
@@ -190,10 +200,7 @@ class Runs:
             if superstep is not None:
                 db.execute("UPDATE runs SET superstep = ? WHERE id = ?", [superstep, run_id])
             if events:
-                db.executemany(
-                    "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
-                    [[run_id, e.seq, e.elapsed, e.kind, json.dumps(e.payload)] for e in events],
-                )
+                _append(db, run_id, events)
             if decisions:
                 db.executemany(
                     "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -304,6 +311,13 @@ _RUN = """
            session, standalone, request, superstep
     FROM runs
 """
+
+
+def _append(db: DuckDBPyConnection, run_id: str, events: Sequence[StoredEvent]) -> None:
+    db.executemany(
+        "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
+        [[run_id, e.seq, e.elapsed, e.kind, json.dumps(e.payload)] for e in events],
+    )
 
 
 def _run(row: tuple[Any, ...]) -> Run:

@@ -24,7 +24,12 @@ from traces.errors import DeepthinkError
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_HELD = ("could not set lock", "conflicting lock", "being used by another process")
+_HELD = (
+    "could not set lock",
+    "conflicting lock",
+    "being used by another process",
+    "unique file handle conflict",  # another thread of ours is just letting go of the file
+)
 _FULL = ("no space left", "not enough space", "disk quota", "could not write")
 
 

@@ -36,6 +36,11 @@ def embedder() -> HashEmbedder:
 @pytest.fixture
 def library(store: Store, embedder: HashEmbedder) -> Library:
     """Two collections of short passages."""
+    return fill(store, embedder)
+
+
+def fill(store: Store, embedder: HashEmbedder) -> Library:
+    """The same in a store of one's own."""
     found = Library(store)
     for collection, documents in (("reports", REPORTS), ("news", NEWS)):
         found.describe_collection(collection, f"the {collection} of Orlavane")

@@ -14,6 +14,7 @@ import agent.events as ev
 from agent.budget import Budget
 from agent.prompts import NOT_FOUND
 from agent.run import EmptyLibrary, Request, UnusableQuestion, run
+from agent.steering import Steering
 from models.protocols import GenerationCancelled, Message
 from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
 from traces.library import Library
@@ -29,6 +30,7 @@ TWO_STEPS: dict[str, Any] = {
     "steps": ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
 }
 FIRST: dict[str, Any] = {"source": 1, "answer": "Tolvang Ceramics"}
+DEEP = Request(QUESTION, route="deep", approve="always")
 WRITTEN = "Tolvang Ceramics supplies the bearings [1]. A fire at the Brevnes plant halted production [9]."
 
 
@@ -49,7 +51,7 @@ def ask(library: Library, store: Store, embedder: HashEmbedder) -> Ask:
     """Run a request on scripted replies to the end; every reply must be used."""
 
     def go(replies: list[Scripted], request: Request | None = None, **changes: Any) -> list[ev.Event]:
-        request = replace(request or Request(QUESTION), **changes)
+        request = replace(request or DEEP, **changes)
         with ScriptedChat(replies) as chat:
             return list(run(request, chat=chat, embedder=embedder, reranker=None, store=store))
 
@@ -70,15 +72,15 @@ def test_a_two_step_plan_reaches_the_second_collection(ask: Ask, store: Store) -
     assert isinstance(events[0], ev.RunStarted)
     assert isinstance(events[-1], ev.RunFinished)
     searched = _only(events, ev.Searched)
-    assert [s.query for s in searched] == [
-        "Who supplies Orlavane's ceramic bearings?",
-        "What halted production at the plant of Tolvang Ceramics?",
-    ]
-    assert "news" in {hit["collection"] for hit in searched[1].hits}
+    assert {
+        (1, "Who supplies Orlavane's ceramic bearings?"),
+        (2, "What halted production at the plant of Tolvang Ceramics?"),
+    } <= {(s.step, s.query) for s in searched}
+    assert "news" in {hit["collection"] for s in searched if s.step == 2 for hit in s.hits}
     assert [d.action for d in _only(events, ev.Decided)] == ["CONTINUE", "FINISH"]
     (answered,) = _only(events, ev.Answered)
     assert {source["collection"] for source in answered.sources} == {"reports", "news"}
-    assert not any(sentence["flagged"] for sentence in answered.sentences)
+    assert all(claim["verdict"] == "supported" for claim in answered.sentences)
     assert _end(events).status == "answered"
 
 
@@ -90,7 +92,8 @@ def test_everything_is_stored_as_it_happened(ask: Ask, store: Store) -> None:
     assert stored.answer == _only(events, ev.Answered)[0].answer
     assert stored.id == _only(events, ev.RunStarted)[0].run_id
     replayed = [ev.from_stored(e.kind, e.payload) for e in runs.events(stored.id)]
-    assert replayed == [e for e in events if e.stored]
+    # Searches that run side by side are stored in the order of the phrasings, whenever they ended.
+    assert sorted(map(repr, replayed)) == sorted(repr(e) for e in events if e.stored)
     first, second = runs.decisions(stored.id)
     assert (first.action, first.source, first.behaviour_probability) == ("CONTINUE", "rules", 1.0)
     assert first.state["open_questions"] == [TWO_STEPS["steps"][1]]
@@ -101,7 +104,7 @@ def test_everything_is_stored_as_it_happened(ask: Ask, store: Store) -> None:
 def test_prompts_are_append_only(library: Library, store: Store, embedder: HashEmbedder) -> None:
     replies: list[Scripted] = [TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]
     with ScriptedChat(replies) as chat:
-        list(run(Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store))
+        list(run(DEEP, chat=chat, embedder=embedder, reranker=None, store=store))
         prompts = [call.messages[-1].content for call in chat.calls]
     notebooks = [prompt.rsplit("\n\n", 1)[0] for prompt in prompts]
     for earlier, later in pairwise(notebooks):
@@ -165,7 +168,7 @@ def test_what_a_revision_found_is_no_longer_missing(
     again = {"steps": ["Which event stopped the Brevnes plant?"]}
     replies: list[Scripted] = [TWO_STEPS, FIRST, none, again, _number_of("fire", "A fire"), WRITTEN]
     with ScriptedChat(replies) as chat:
-        list(run(Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store))
+        list(run(DEEP, chat=chat, embedder=embedder, reranker=None, store=store))
         assert "missing" not in chat.calls[-1].messages[-1].content.rsplit("\n\n", 1)[1]
     assert Runs(store).decisions(Runs(store).find("last").id)[-1].state["missing"] == []
 
@@ -188,7 +191,13 @@ def test_a_prompt_that_outgrows_the_context_ends_with_what_was_found(
 ) -> None:
     chat = ScriptedChat([TWO_STEPS, FIRST, FIRST, WRITTEN], context_tokens=640)
     events = list(
-        run(Request("Who supplies bearings?"), chat=chat, embedder=embedder, reranker=None, store=store)
+        run(
+            replace(DEEP, question="Who supplies bearings?"),
+            chat=chat,
+            embedder=embedder,
+            reranker=None,
+            store=store,
+        )
     )
     assert isinstance(events[-1], ev.RunFinished)
     assert events[-1].status in {"answered", "not_found"}
@@ -203,7 +212,7 @@ def test_a_run_whose_end_cannot_be_stored_still_tells_its_end(
     monkeypatch.setattr(Runs, "record", busy)
     events: list[ev.Event] = []
     with ScriptedChat([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]) as chat:
-        stream = run(Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store)
+        stream = run(DEEP, chat=chat, embedder=embedder, reranker=None, store=store)
         with pytest.raises(StoreBusy):
             events.extend(iter(lambda: next(stream), None))
     assert _end(events).status == "answered"
@@ -213,7 +222,14 @@ def test_the_callers_event_is_left_alone(library: Library, store: Store, embedde
     cancel = threading.Event()
     with ScriptedChat([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]) as chat:
         list(
-            run(Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store, cancel=cancel)
+            run(
+                DEEP,
+                chat=chat,
+                embedder=embedder,
+                reranker=None,
+                store=store,
+                steering=Steering(cancel),
+            )
         )
     assert not cancel.is_set()
 
@@ -266,7 +282,7 @@ def test_no_run_exceeds_its_tokens_and_every_run_ends_in_order(
         return TWO_STEPS if len(chat.calls) == 1 else FIRST if len(chat.calls) == 2 else read(messages)
 
     chat = ScriptedChat([by_instruction] * 4)
-    request = Request(QUESTION, budget=Budget(tokens=tokens))
+    request = replace(DEEP, budget=Budget(tokens=tokens))
     events = list(run(request, chat=chat, embedder=embedder, reranker=None, store=store))
     end = events[-1]
     assert isinstance(end, ev.RunFinished)
@@ -363,7 +379,7 @@ def test_an_empty_library_says_how_to_fill_it(store: Store, embedder: HashEmbedd
 def test_another_embedder_than_the_librarys_is_refused(library: Library, store: Store) -> None:
     other = HashEmbedder(dimensions=32)
     with ScriptedChat([{"steps": ["Who supplies bearings?"]}]) as chat, pytest.raises(EmbedderMismatch):
-        list(run(Request("Who?"), chat=chat, embedder=other, reranker=None, store=store))
+        list(run(replace(DEEP, question="Who?"), chat=chat, embedder=other, reranker=None, store=store))
     assert Runs(store).find("last").status == "failed"
 
 
@@ -383,7 +399,12 @@ def test_cancelling(library: Library, store: Store, embedder: HashEmbedder) -> N
     events: list[ev.Event] = []
     with ScriptedChat([stops]) as chat:
         stream = run(
-            Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store, cancel=cancel
+            DEEP,
+            chat=chat,
+            embedder=embedder,
+            reranker=None,
+            store=store,
+            steering=Steering(cancel),
         )
         with pytest.raises(GenerationCancelled):
             events.extend(iter(lambda: next(stream), None))
@@ -400,7 +421,7 @@ def test_leaving_early_stops_the_run(library: Library, store: Store, embedder: H
         return TWO_STEPS
 
     with ScriptedChat([waits]) as chat:
-        stream = run(Request(QUESTION), chat=chat, embedder=embedder, reranker=None, store=store)
+        stream = run(DEEP, chat=chat, embedder=embedder, reranker=None, store=store)
         next(stream)
         asked.wait(10)
         threading.Timer(0.05, gate.set).start()

@@ -1,0 +1,224 @@
+"""Kills a run with SIGKILL at one moment after another, resumes each, and reports what came of it.
+
+Run as ``python -m tests.agent.killing FOLDER``: one JSON line per moment. Each run is a fork, so that
+LangGraph is imported once and the kill is a real one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from agent import checkpoints, events, recording
+from agent.journal import Journal
+from agent.run import Request, resume, run
+from agent.state import Logged
+from models.protocols import ChatOptions, Choice, Message, Reply, Usage
+from models.scripted import HashEmbedder
+from tests.agent.conftest import fill
+from traces.runs import Runs
+from traces.sessions import Sessions
+from traces.store import Store
+
+QUESTION = "Who supplies Orlavane's ceramic bearings, and what halted that supplier's plant?"
+VOLATILE = {"seconds", "latency_ms", "run_id", "session"}
+
+_REPLIES: tuple[tuple[str, Any], ...] = (
+    ("Split the QUESTION", {"steps": ["Who supplies Orlavane's ceramic bearings?", "What halted #1?"]}),
+    ("Answer from the evidence above: Who supplies", {"source": 1, "answer": "Tolvang Ceramics"}),
+    ("Answer from the evidence above: What halted", {"source": 1, "answer": "A fire"}),
+    ("Still missing", {"steps": ["What happened at the Brevnes plant?"]}),
+    ("Answer from the evidence above: What happened", {"source": 1, "answer": "A fire"}),
+    (
+        "Now answer the QUESTION",
+        "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics [1].",
+    ),
+)
+
+
+class Oracle:
+    """A chat model that answers by what it is asked, and writes down each call it answered.
+
+    Args:
+        log: One line per call: a digest of its prompt.
+    """
+
+    name = "oracle"
+    context_tokens = 8192
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+
+    def count_tokens(self, text: str) -> int:
+        """Words."""
+        return len(text.split())
+
+    def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
+        """The reply to the instruction, which stands last in the prompt."""
+        asked = messages[-1].content
+        place, reply = max((asked.rfind(sign), reply) for sign, reply in _texts())
+        if place < 0:
+            raise AssertionError(f"an unexpected call: {asked[-300:]}")
+        if options.on_text is not None:
+            options.on_text(reply)
+        with self._log.open("a") as log:
+            log.write(json.dumps(asked[-200:]) + "\n")
+        return Reply(reply, Usage(evaluated=len(asked.split()), generated=len(reply.split())))
+
+    def choose(
+        self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None
+    ) -> Choice:
+        """Not needed: the rules decide."""
+        raise AssertionError(messages[-1].content[-300:])
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+def _texts() -> list[tuple[str, str]]:
+    return [(sign, r if isinstance(r, str) else json.dumps(r)) for sign, r in _REPLIES]
+
+
+def main(folder: Path) -> None:
+    """Report the undisturbed run, then each killed and resumed one."""
+    template = folder / "template"
+    _forked(lambda: fill(Store(template / "deepthink.duckdb"), HashEmbedder()))
+    whole = folder / "whole"
+    shutil.copytree(template, whole)
+    _forked(lambda: _begin(whole, None))
+    moments = json.loads((whole / "moments.json").read_text())
+    _report(whole, -1, "")
+    seen: set[str] = set()
+    for number, moment in enumerate(moments):
+        if moment in seen:
+            continue  # the same between the same two nodes, in a later step
+        seen.add(moment)
+        place = folder / str(number)
+        shutil.copytree(template, place)
+        killed = _forked(lambda at=number, home=place: _begin(home, at))
+        if killed != signal.SIGKILL:
+            raise AssertionError(f"{moment}: the run ended with {killed} before it was killed")
+        if _forked(lambda home=place: _go_on(home)):
+            raise AssertionError(f"{moment}: the run could not be resumed")
+        _report(place, number, moment)
+        shutil.rmtree(place)
+
+
+def _forked(work: Callable[[], object]) -> int:
+    """Run ``work`` in a child; the signal that ended it, else its exit code."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - told to whoever reads the test's output
+            sys.stderr.write(f"{type(error).__name__}: {error}\n")
+            sys.stderr.flush()
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def _begin(home: Path, kill_at: int | None) -> None:
+    """A run that is killed at a moment; None lets it end, and writes the moments down."""
+    moments = _watch_moments(kill_at)
+    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reranker": None}
+    store = Store(home / "deepthink.duckdb")
+    list(run(Request(QUESTION, route="deep"), store=store, **parts))  # type: ignore[arg-type]
+    (home / "moments.json").write_text(json.dumps(moments))
+
+
+def _go_on(home: Path) -> None:
+    store = Store(home / "deepthink.duckdb")
+    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reranker": None}
+    (unfinished,) = Runs(store).recent(1)
+    if unfinished.finished is None:
+        list(resume(unfinished.id, store=store, **parts))  # type: ignore[arg-type]
+
+
+def _watch_moments(kill_at: int | None) -> list[str]:
+    """Name every moment at which something is about to be, or has just been, made lasting."""
+    moments: list[str] = []
+    nodes = ["the run"]
+    lock = threading.Lock()
+
+    def moment(name: str) -> None:
+        name = f"{nodes[-1]}: {name}"
+        with lock:
+            if len(moments) == kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            moments.append(name)
+
+    emit = recording.Recorder.emit
+
+    def emitting(self: recording.Recorder, event: events.Event) -> None:
+        if isinstance(event, events.NodeStarted):
+            nodes.append(event.node)
+            moment("begins")
+        emit(self, event)
+
+    keep = Journal.keep
+
+    def keeping(self: Journal, prompt: str, reply: dict[str, Any]) -> None:
+        keep(self, prompt, reply)
+        moment("a reply was kept")
+
+    checkpointed = recording.Recorder.checkpointed
+
+    def checkpointing(self: recording.Recorder, log: Sequence[Logged], *rest: Any) -> None:
+        moment("a checkpoint was written")
+        checkpointed(self, log, *rest)
+        moment("its events were stored")
+
+    discard = checkpoints.discard
+
+    def discarding(store: Store, run_id: str) -> None:
+        moment("the run was closed")
+        discard(store, run_id)
+
+    recording.Recorder.emit = emitting  # type: ignore[method-assign]
+    Journal.keep = keeping  # type: ignore[method-assign]
+    recording.Recorder.checkpointed = checkpointing  # type: ignore[method-assign,assignment]
+    checkpoints.discard = discarding
+    return moments
+
+
+def _report(home: Path, number: int, moment: str) -> None:
+    told = home / "told.json"
+    _forked(lambda: told.write_text(json.dumps(_outcome(home))))
+    print(  # noqa: T201 - the test reads it
+        json.dumps({"number": number, "moment": moment, **json.loads(told.read_text())}), flush=True
+    )
+
+
+def _outcome(home: Path) -> dict[str, Any]:
+    store = Store(home / "deepthink.duckdb")
+    runs = Runs(store)
+    (stored,) = runs.recent()
+    log = runs.events(stored.id)
+    return {
+        "status": stored.status,
+        "answer": stored.answer,
+        "spent": [stored.model_calls, stored.evaluated, stored.generated],
+        "seqs": [event.seq for event in log],
+        "events": [
+            [event.kind, {k: v for k, v in event.payload.items() if k not in VOLATILE}]
+            for event in log
+            if event.kind != "Resumed"
+        ],
+        "decisions": [[d.seq, d.step, d.action, d.source] for d in runs.decisions(stored.id)],
+        "calls": (home / "calls").read_text().splitlines(),
+        "left": sorted(path.name for path in checkpoints.folder(store).glob("*.sqlite*")),
+        "sessions": [session.runs for session in Sessions(store).recent()],
+    }
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

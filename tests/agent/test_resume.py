@@ -1,0 +1,78 @@
+"""A run that is killed, wherever that happens, goes on as if nothing had been."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The undisturbed run first, then one for each moment at which it was killed and resumed."""
+    folder = tmp_path_factory.mktemp("killed")
+    command = [sys.executable, "-m", "tests.agent.killing", str(folder)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2]
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_every_node_of_a_deep_run_was_killed(killed: list[dict[str, Any]]) -> None:
+    moments = {run["moment"] for run in killed}
+    nodes = (
+        "route plan next_step retrieve rerank grade correct distil reflect decide synthesise verify".split()
+    )
+    for node in nodes:
+        for moment in ("begins", "a checkpoint was written", "its events were stored"):
+            assert f"{node}: {moment}" in moments
+    for node in ("plan", "reflect", "synthesise"):
+        assert f"{node}: a reply was kept" in moments
+
+
+def test_the_answer_the_evidence_and_the_trajectory_are_those_of_the_undisturbed_run(
+    killed: list[dict[str, Any]],
+) -> None:
+    whole, *resumed = killed
+    assert whole["status"] == "answered"
+    for run in resumed:
+        where = f"killed at {run['moment']} ({run['number']})"
+        assert (run["status"], run["answer"]) == (whole["status"], whole["answer"]), where
+        assert run["decisions"] == whole["decisions"], where
+        assert run["seqs"] == list(range(len(run["seqs"]))), where
+        assert run["spent"] == whole["spent"], where
+        assert _settled(run["events"]) == _settled(whole["events"]), where
+
+
+def test_no_finished_model_call_is_made_again(killed: list[dict[str, Any]]) -> None:
+    whole, *resumed = killed
+    for run in resumed:
+        assert run["calls"] == whole["calls"], f"killed at {run['moment']} ({run['number']})"
+
+
+def test_nothing_is_left_of_a_run_that_ended(killed: list[dict[str, Any]]) -> None:
+    for run in killed:
+        if not run["moment"].endswith("the run was closed"):
+            assert run["left"] == []
+        assert run["sessions"] == [1]
+
+
+def _settled(events: list[list[Any]]) -> list[list[Any]]:
+    """Searches that ran side by side end in any order; their events are compared in one."""
+    kinds = {"Searched", "NodeStarted", "NodeFinished"}
+    side_by_side: list[list[Any]] = []
+    settled: list[list[Any]] = []
+    for event in events:
+        kind, payload = event
+        if kind == "Searched" or (kind in kinds and payload.get("node") == "retrieve"):
+            side_by_side.append(event)
+            continue
+        settled += sorted(side_by_side, key=json.dumps)
+        side_by_side = []
+        settled.append(event)
+    return settled + side_by_side
