@@ -137,7 +137,6 @@ class Fetcher:
     ) -> Fetched:
         """The page at ``url`` or where that leads; every hop is checked as the first was."""
         for _ in range(_MOST_REDIRECTS + 1):
-            _require_web(url)
             if robots:
                 self._robots.require(url, lambda place: self._robots_txt(place, left))
             answer = self._hop(url, left, size, any_kind=any_kind)
@@ -240,9 +239,11 @@ def _joined(url: httpx.URL, location: str) -> httpx.URL:
     import httpx
 
     try:
-        return url.join(location).copy_with(fragment=None)
+        target = url.join(location).copy_with(fragment=None)
+        _require_web(target)
     except (httpx.InvalidURL, ValueError) as error:
         raise PageFailed(f"{url.host} redirects to something that is no address.", _TO_A_FILE) from error
+    return target
 
 
 def _require_web(url: httpx.URL) -> None:
@@ -313,6 +314,7 @@ def _body(response: httpx.Response, url: httpx.URL, size: int, left: threading.E
             raise PageFailed(
                 f"{url.host} sends a page of more than {size / 2**20:,.0f} MB.",
                 "Download it, then ingest the file.",
+                status=response.status_code,
             )
     if unpack is not None and not unpack.eof:
         raise PageFailed(f"{url.host} breaks off in the middle of the page.", "Try again later.")

@@ -28,7 +28,7 @@ class Robots:
         self._known: dict[str, RobotFileParser | None] = {}
 
     def require(self, url: httpx.URL, read: Callable[[httpx.URL], bytes]) -> None:
-        """Raises `PageFailed` unless the site of ``url`` lets programs fetch it.
+        """Raises `PageFailed` unless the site of ``url`` answers and lets programs fetch it.
 
         Args:
             url: The page.
@@ -55,6 +55,8 @@ class Robots:
         try:
             text = read(place).decode("utf-8-sig", "replace")
         except PageFailed as failed:
+            if not failed.status:
+                raise  # there is no site to be polite to: the page would fail in the same way
             if not 400 <= failed.status < 500:
                 return None
             text = ""

@@ -1,0 +1,366 @@
+"""The guards of a fetch: what is refused, what is bounded, and what goes along."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.web.errors import PageFailed
+from agent.web.fetch import Fetcher, Limits
+from models.protocols import GenerationCancelled
+from tests.agent.web.loopback import Answer, Site
+
+_PAGE = b"<html><body><p>Only this is visible.</p></body></html>"
+
+
+def _fetcher(*sites: Site, **more: Any) -> Fetcher:
+    return Fetcher(allowed_hosts=frozenset(site.host for site in sites), **more)
+
+
+def _refused(fetcher: Fetcher, url: str) -> str:
+    with pytest.raises(PageFailed) as caught:
+        fetcher.fetch(url)
+    assert caught.value.way_out, "every refusal has a way out"
+    return caught.value.message
+
+
+def _as(monkeypatch: pytest.MonkeyPatch, names: dict[str, list[str]]) -> list[str]:
+    """Let names have these addresses; returns the list of names looked up, as it grows."""
+    asked: list[str] = []
+    real = socket.getaddrinfo
+
+    def look_up(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
+        name = host.decode() if isinstance(host, bytes) else host
+        if name not in names:
+            assert name[0].isdigit(), f"{name} was not to be looked up"
+            return real(host, port, *rest, **more)
+        asked.append(name)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in names[name]]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    return asked
+
+
+def test_a_page_comes_with_what_the_site_says_of_it() -> None:
+    with Site({"/a?b=c": Answer(_PAGE, "Text/HTML; charset=ISO-8859-1")}) as site:
+        page = _fetcher(site).fetch(f"{site.url}/a?b=c#part")
+    assert (page.url, page.media_type, page.charset) == (f"{site.url}/a?b=c", "text/html", "iso-8859-1")
+    assert page.data == _PAGE
+
+
+def test_only_what_is_honest_goes_along() -> None:
+    with Site({"/": Answer(_PAGE, headers={"Set-Cookie": "who=me"}), "/b": _PAGE}) as site:
+        fetcher = _fetcher(site, contact="me@example.org")
+        fetcher.fetch(f"{site.url}/")
+        fetcher.fetch(f"{site.url}/b")
+    for headers in site.headers:
+        assert headers["User-Agent"].startswith("deepthink-tui")
+        assert "me@example.org" not in headers["User-Agent"], "that is for the SEC alone"
+        assert {"Cookie", "Authorization", "Referer"}.isdisjoint(headers)
+
+
+def test_the_sec_is_told_whom_to_write_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Site({"/f.htm": _PAGE}) as site:
+        _as(monkeypatch, {"www.sec.gov": ["127.0.0.1"]})
+        hosts = frozenset({f"www.sec.gov:{site.port}"})
+        url = f"http://www.sec.gov:{site.port}/f.htm"
+        Fetcher(contact="me@example.org", allowed_hosts=hosts).fetch(url)
+        assert site.headers[-1]["User-Agent"].endswith(" me@example.org")
+        site.answers["/f.htm"] = Answer(b"undeclared automated tool", status=403)
+        with pytest.raises(PageFailed) as caught:
+            Fetcher(allowed_hosts=hosts).fetch(url)
+    assert "web_contact" in caught.value.way_out
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("file:///etc/passwd", "only http and https"),
+        ("ftp://example.org/a", "only http and https"),
+        ("gopher://example.org/a", "only http and https"),
+        ("example.org/a", "only http and https"),
+        ("http:///a", "only http and https"),
+        ("http://me:secret@example.org/", "name or password"),
+        ("http://me@127.0.0.1/", "name or password"),
+        ("http://example.org:0/", "no port"),
+        ("http://example.org:99999/", "no port"),
+        ("http://exa\x00mple.org/", "not an address"),
+        ("http://xn--a/", "not an address"),
+        ("http://127.0.0.1/", "on this machine"),
+        ("http://localhost:8080/", "on this machine"),
+        ("http://2130706433/", "on this machine"),
+        ("http://0x7f.1/", "on this machine"),
+        ("http://0177.0.0.1/", "not an address"),
+        ("http://127.1/", "on this machine"),
+        ("http://127。0。0。1/", "on this machine"),
+        ("http://[::1]/", "on this machine"),
+        ("http://[::ffff:127.0.0.1]/", "on this machine"),
+        ("http://[::ffff:a9fe:a9fe]/latest/meta-data/", "on this machine"),
+        ("http://[64:ff9b::7f00:1]/", "on this machine"),
+        ("http://169.254.169.254/latest/meta-data/", "on this machine"),
+        ("http://0/", "on this machine"),
+        ("http://224.0.0.1/", "on this machine"),
+    ],
+)
+def test_what_is_not_the_public_web_is_refused(url: str, words: str) -> None:
+    message = _refused(Fetcher(), url)
+    assert words in message
+    assert "secret" not in message
+
+
+def test_a_server_of_this_machine_is_not_asked_at_all() -> None:
+    with Site({"/": _PAGE}) as site:
+        _refused(Fetcher(), f"{site.url}/")
+    assert site.asked == []
+
+
+def test_a_name_that_leads_to_this_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Site({"/": _PAGE}) as site:
+        _as(monkeypatch, {"innocent.example": ["127.0.0.1"]})
+        assert "127.0.0.1" in _refused(Fetcher(), f"http://innocent.example:{site.port}/")
+    assert site.asked == []
+
+
+def test_what_was_checked_is_what_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DNS rebinding: the second answer for the name would be this machine; nobody asks a second time."""
+    connected: list[tuple[str, int]] = []
+
+    def connect(address: tuple[str, int], *_rest: Any, **_more: Any) -> socket.socket:
+        connected.append(address)
+        raise ConnectionRefusedError
+
+    answers = iter([["93.184.215.14"], ["127.0.0.1"], ["127.0.0.1"]])
+
+    def look_up(host: str, port: int, *_rest: Any, **_more: Any) -> Any:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in next(answers)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    monkeypatch.setattr(socket, "create_connection", connect)
+    with pytest.raises(PageFailed, match="cannot be reached"):
+        Fetcher().fetch("http://rebinding.example/", robots=False)
+    assert connected == [("93.184.215.14", 80)]
+
+
+def test_the_next_address_is_tried_when_one_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Site({"/": _PAGE}) as site:
+        asked = _as(monkeypatch, {"two.example": ["127.0.0.2", "127.0.0.1"]})
+        fetcher = Fetcher(allowed_hosts=frozenset({f"two.example:{site.port}"}))
+        assert fetcher.fetch(f"http://two.example:{site.port}/", robots=False).data == _PAGE
+    assert asked == ["two.example"]
+    assert site.headers[-1]["Host"] == f"two.example:{site.port}"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_followed(status: int) -> None:
+    with Site({"/a": Answer(status=status, headers={"Location": "b?x=1"}), "/b?x=1": _PAGE}) as site:
+        page = _fetcher(site).fetch(f"{site.url}/a")
+    assert page.url == f"{site.url}/b?x=1"
+
+
+def test_five_redirects_are_enough() -> None:
+    hops = {f"/{n}": Answer(status=302, headers={"Location": f"/{n + 1}"}) for n in range(6)}
+    with Site({**hops, "/6": _PAGE}) as site:
+        assert _fetcher(site).fetch(f"{site.url}/1", robots=False).data == _PAGE
+        assert "more than 5 times" in _refused(_fetcher(site), f"{site.url}/0")
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("http://127.0.0.1:{other}/", "on this machine"),
+        ("http://localhost:{other}/", "on this machine"),
+        ("//127.0.0.1:{other}/", "on this machine"),
+        ("http://169.254.169.254/latest", "on this machine"),
+        ("file:///etc/passwd", "only http and https"),
+        ("http://me:secret@127.0.0.1:{other}/", "name or password"),
+        ("http://xn--a/", "no address"),
+    ],
+)
+def test_a_redirect_is_checked_as_the_first_address_was(target: str, words: str) -> None:
+    with Site({"/": _PAGE}) as inside, Site({}) as site:
+        location = target.replace("{other}", str(inside.port))
+        site.answers["/"] = Answer(status=302, headers={"Location": location})
+        assert words in _refused(_fetcher(site), f"{site.url}/")
+    assert inside.asked == []
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(404, "404 (Not Found)"), (500, "500"), (403, "403"), (304, "304"), (799, "799")]
+)
+def test_what_is_no_success_is_said_with_its_number(status: int, words: str) -> None:
+    with Site({"/": Answer(b"", status=status)}) as site:
+        assert words in _refused(_fetcher(site), f"{site.url}/")
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    ["image/png", "video/mp4", "application/zip", "application/json", "text/javascript", "x\x9b1m"],
+)
+def test_what_cannot_be_read_is_refused_before_its_bytes_come(media_type: str) -> None:
+    with Site({"/": Answer((b"x" * 1000 for _ in iter(int, 1)), media_type)}) as site:
+        message = _refused(_fetcher(site), f"{site.url}/")
+    assert "cannot be read" in message
+    assert message.isprintable()
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    ["text/plain", "text/markdown", "text/csv", "application/pdf", "application/octet-stream", None],
+)
+def test_what_can_be_read_is_fetched(media_type: str | None) -> None:
+    with Site({"/": Answer(b"text", media_type)}) as site:
+        assert _fetcher(site).fetch(f"{site.url}/").data == b"text"
+
+
+def test_a_page_that_does_not_end_is_cut_off_at_the_size_limit() -> None:
+    endless = Answer(b"x" * 10_000 for _ in iter(int, 1))
+    with Site({"/": endless}) as site:
+        assert "more than 1 MB" in _refused(_fetcher(site, limits=Limits(size=1 << 20)), f"{site.url}/")
+
+
+def test_a_packed_page_is_unpacked_and_its_true_size_counts() -> None:
+    packed = {"Content-Encoding": "gzip"}
+    bomb = gzip.compress(bytes(50 << 20))
+    assert len(bomb) < 1 << 17
+    with Site(
+        {
+            "/good": Answer(gzip.compress(_PAGE), headers=packed),
+            "/bomb": Answer(bomb, headers=packed),
+            "/cut": Answer(gzip.compress(_PAGE)[:-12], headers=packed),
+            "/false": Answer(_PAGE, headers=packed),
+            "/other": Answer(_PAGE, headers={"Content-Encoding": "zstd"}),
+        }
+    ) as site:
+        fetcher = _fetcher(site, limits=Limits(size=1 << 20))
+        assert fetcher.fetch(f"{site.url}/good").data == _PAGE
+        assert "more than 1 MB" in _refused(fetcher, f"{site.url}/bomb")
+        assert "breaks off" in _refused(fetcher, f"{site.url}/cut")
+        assert "damaged" in _refused(fetcher, f"{site.url}/false")
+        assert "not asked for" in _refused(fetcher, f"{site.url}/other")
+    assert site.headers[-1]["Accept-Encoding"] == "gzip"
+
+
+def test_a_page_that_is_shorter_than_promised_is_not_taken_for_whole() -> None:
+    with Site({"/": Answer(_PAGE, length=5000)}) as site:
+        assert "breaks off" in _refused(_fetcher(site), f"{site.url}/")
+
+
+def test_silence_runs_into_the_time_between_pieces() -> None:
+    with Site({"/": Answer(_PAGE, waits=30)}) as site:
+        fetcher = _fetcher(site, limits=Limits(read=0.2))
+        with pytest.raises(PageFailed, match="does not answer in time"):
+            fetcher.fetch(f"{site.url}/", robots=False)
+
+
+def test_a_page_that_drips_runs_into_the_total_time() -> None:
+    drip = Answer((b"x" for _ in range(1000)), pause=0.05)
+    with Site({"/": drip}) as site:
+        fetcher = _fetcher(site, limits=Limits(read=5, total=0.4))
+        with pytest.raises(PageFailed, match="takes longer"):
+            fetcher.fetch(f"{site.url}/", robots=False)
+
+
+def test_stopping_does_not_wait_for_the_site() -> None:
+    stop = threading.Event()
+    with Site({"/": Answer(_PAGE, waits=30)}) as site:
+        threading.Timer(0.2, stop.set).start()
+        with pytest.raises(GenerationCancelled):
+            _fetcher(site).fetch(f"{site.url}/", robots=False, stop=stop)
+        while not site.asked:
+            time.sleep(0.01)
+
+
+def test_robots_txt_is_asked_once_and_heeded() -> None:
+    rules = b"User-agent: *\nDisallow: /private\n\nUser-agent: deepthink-tui\nDisallow: /not-you\n"
+    with Site({"/robots.txt": Answer(rules, "text/plain"), "/a": _PAGE, "/not-you/b": _PAGE}) as site:
+        fetcher = _fetcher(site)
+        fetcher.fetch(f"{site.url}/a")
+        assert "asks programs not to" in _refused(fetcher, f"{site.url}/not-you/b")
+        assert fetcher.fetch(f"{site.url}/not-you/b", robots=False).data == _PAGE, "a person named it"
+    assert site.asked == ["/robots.txt", "/a", "/not-you/b"]
+
+
+def test_a_redirect_does_not_lead_around_robots_txt() -> None:
+    with Site({"/robots.txt": Answer(b"User-agent: *\nDisallow: /", "text/plain"), "/": _PAGE}) as strict:
+        with Site({"/": Answer(status=302, headers={"Location": f"{strict.url}/"})}) as site:
+            assert "asks programs not to" in _refused(_fetcher(site, strict), f"{site.url}/")
+        assert strict.asked == ["/robots.txt"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "allowed"),
+    [
+        (Answer(b"", status=404), True),
+        (Answer(b"", status=403), True),
+        (Answer(b"<html>a page for every path</html>"), True),
+        (Answer(b"", "text/plain"), True),
+        (Answer(b"", status=503), False),
+        (Answer(b"#" * (1 << 20), "text/plain"), False),
+    ],
+)
+def test_a_site_without_robots_txt_allows_and_one_that_fails_at_it_does_not(
+    answer: Answer, allowed: bool
+) -> None:
+    with Site({"/robots.txt": answer, "/": _PAGE}) as site:
+        if allowed:
+            assert _fetcher(site).fetch(f"{site.url}/").data == _PAGE
+        else:
+            assert "robots.txt fails" in _refused(_fetcher(site), f"{site.url}/")
+
+
+def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    with Site({"/": _PAGE}) as site:
+        assert _fetcher(site).fetch(f"{site.url}/").data == _PAGE
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for ``site.example`` that signs itself, with its key, in one file."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl to make a certificate")
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+            *("-subj", "/CN=site.example", "-addext", "subjectAltName=DNS:site.example"),
+            *("-keyout", "key.pem", "-out", "cert.pem"),
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    both = folder / "both.pem"
+    both.write_text((folder / "key.pem").read_text() + (folder / "cert.pem").read_text())
+    return both
+
+
+def test_certificates_are_checked_against_the_name_not_the_address(
+    authority: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(authority)
+    with Site({"/": _PAGE}, tls) as site:
+        _as(monkeypatch, {"site.example": ["127.0.0.1"], "other.example": ["127.0.0.1"]})
+        hosts = frozenset({f"site.example:{site.port}", f"other.example:{site.port}"})
+        url, other = f"https://site.example:{site.port}/", f"https://other.example:{site.port}/"
+        assert "does not prove" in _refused_for(Fetcher(allowed_hosts=hosts), url)
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+        assert Fetcher(allowed_hosts=hosts).fetch(url, robots=False).data == _PAGE
+        assert "does not prove" in _refused_for(Fetcher(allowed_hosts=hosts), other)
+
+
+def _refused_for(fetcher: Fetcher, url: str) -> str:
+    with pytest.raises(PageFailed) as caught:
+        fetcher.fetch(url, robots=False)
+    return caught.value.message
