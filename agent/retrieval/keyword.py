@@ -6,6 +6,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from agent.retrieval.terms import terms
 from traces.library import Library
@@ -27,7 +28,8 @@ class KeywordIndex:
         documents = [joined.split() for _, joined in rows]
         # rank-bm25 divides by the number of documents, and by their mean length.
         self._bm25 = BM25Okapi(documents) if any(documents) else None
-        self._holding = Counter(term for document in documents for term in set(document))
+        held = self._bm25.doc_freqs if self._bm25 else ()  # the terms of each document, each once
+        self._holding = Counter(chain.from_iterable(held))
 
     def search(self, query: Sequence[str], within: Sequence[int] | None) -> list[tuple[int, float]]:
         """``(chunk id, score)`` of every chunk that shares a term with the query, best first.
