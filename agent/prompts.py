@@ -307,3 +307,48 @@ def converse(question: str, turns: Sequence[tuple[str, str]], tools: Sequence[tu
 
 def _marks(cited: Sequence[Evidence]) -> str:
     return "".join(f"[{item['number']}]" for item in cited)
+
+
+# --- the question itself: its route, its meaning, its words ------------------------------------
+
+_ROUTES = (
+    ("Thanks, that helps.", "direct"),
+    ("And the second one?", "clarify"),
+    ("Who founded Varo?", "single"),
+    ("Where was the founder of Varo born?", "deep"),
+    ("Say that again in one sentence.", "direct"),
+    ("How much was it?", "clarify"),
+    ("In which town is the Kestrel works located?", "single"),
+    ("Which is older, Varo or Ansel?", "deep"),
+    ("Bonjour", "direct"),
+    ("Und warum?", "clarify"),
+    ("Wie viele Leute arbeiten bei Ansel?", "single"),
+    ("Who paid for the bridge that Ansel built, and how much?", "deep"),
+    ("What did I ask you before?", "direct"),
+    ("谁创办了安瑟尔？", "single"),
+    ("What do the new rules mean for Varo?", "deep"),
+    ("Tell me more about that", "clarify"),
+)
+
+
+def route(question: str) -> str:
+    """Asks what kind of question it is."""
+    examples = "\n".join(f'{message} {{"route":"{label}"}}' for message, label in _ROUTES)
+    return (
+        "Sort the last message.\n"
+        "direct: small talk, or about this conversation\n"
+        "clarify: names nothing that could be looked up\n"
+        "single: one fact about one named thing\n"
+        "deep: several look-ups: it compares, asks for more than one thing, or describes a thing instead "
+        f"of naming it\n{examples}\n{question}"
+    )
+
+
+def clarify(question: str, tools: Sequence[tuple[str, str]]) -> str:
+    """Asks for the one question that would make ``question`` clear."""
+    listed = "; ".join(f"{name}: {description}" for name, description in tools)
+    return (
+        f"A person asked: {question}\n"
+        f"It is not clear what is meant. The person's documents: {listed or 'none'}\n"
+        "Write the one short question that you would ask back, in the person's language. One line."
+    )
