@@ -74,7 +74,7 @@ def _lean(embedder: Embedder) -> Cognition:
         distiller=ExtractiveDistiller(embedder),
         reflector=QuotingReflector(),
         writer=ModelWriter(max_tokens=220),
-        verifier=PlainVerifier(embedder),
+        verifier=PlainVerifier(),
         decider=lambda _session: Rules(),
         hard_filters=False,
     )
@@ -93,7 +93,7 @@ def _seed(embedder: Embedder) -> Cognition:
         distiller=ModelDistiller(ExtractiveDistiller(embedder)),
         reflector=ModelReflector(),
         writer=ModelWriter(max_tokens=400),
-        verifier=ModelVerifier(PlainVerifier(embedder)),
+        verifier=ModelVerifier(),
         decider=lambda session: ModelJudge(session, explain=True),
         hard_filters=True,
     )

@@ -128,7 +128,8 @@ class Recorder:
         except StoreBusy:
             _log.info("the store is busy; %d events wait for the next node", len(events))
             with self._busy:
-                self._unstored = [*log, *self._unstored]
+                # Copies: the graph still holds these under their own superstep.
+                self._unstored = [*(Logged({**entry}) for entry in log), *self._unstored]
             return
         self._stored = superstep
         self._events += len(events)
