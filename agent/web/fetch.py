@@ -156,14 +156,13 @@ class Fetcher:
 
         if self._trust is None:
             self._trust = httpx.create_ssl_context()
-        limits = self._limits
-        timeout = httpx.Timeout(limits.read, connect=limits.connect)
         addresses = self._addresses(url)
         try:
-            # A client for each hop: no cookie survives it, and no kept connection, which would be found
-            # again by its address alone, serves another name.
-            with httpx.Client(verify=self._trust, trust_env=False, timeout=timeout) as client:
-                response = self._connected(client, url, addresses)
+            # The transport alone: httpx's client would bring cookies, passwords and redirects of its
+            # own. A new one for each hop, because a kept connection would be found again by its
+            # address, whatever name it was opened for.
+            with httpx.HTTPTransport(verify=self._trust, trust_env=False) as transport:
+                response = self._connected(transport, url, addresses)
                 try:
                     if response.status_code in _MOVED and "location" in response.headers:
                         return _joined(url, response.headers["location"])
@@ -184,13 +183,14 @@ class Fetcher:
             return looked_up(host, port)
         return public_addresses(host, port)
 
-    def _connected(self, client: httpx.Client, url: httpx.URL, addresses: list[str]) -> httpx.Response:
+    def _connected(
+        self, transport: httpx.HTTPTransport, url: httpx.URL, addresses: list[str]
+    ) -> httpx.Response:
         """The answer of the first address that lets itself be connected to.
 
         The address stands in the URL in place of the name, so that what was checked is what is
         connected to and nothing is looked up again. The name goes into the Host header and the TLS
-        handshake: certificates are verified against the name. Both are documented features of httpx;
-        a transport that looks names up by itself would need its private parts.
+        handshake, where certificates are verified against it.
         """
         import httpx
 
@@ -202,13 +202,15 @@ class Fetcher:
             "Accept-Encoding": "gzip",
             "Connection": "close",
         }
+        timeout = httpx.Timeout(self._limits.read, connect=self._limits.connect)
+        extensions = {"sni_hostname": host, "timeout": timeout.as_dict()}
         failure: httpx.TransportError | None = None
         for address in addresses[:_MOST_ADDRESSES]:
-            request = client.build_request(
-                "GET", url.copy_with(host=address), headers=headers, extensions={"sni_hostname": host}
+            request = httpx.Request(
+                "GET", url.copy_with(host=address), headers=headers, extensions=extensions
             )
             try:
-                return client.send(request, stream=True)
+                return transport.handle_request(request)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 failure = error
         assert failure is not None, "a name that is found has an address"
