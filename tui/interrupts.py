@@ -11,19 +11,34 @@ from types import FrameType
 
 @contextmanager
 def ctrl_c() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets. Afterwards Ctrl-C is what it was before."""
+    """An event that Ctrl-C sets; once it is set, Ctrl-C is what it was before, as it is afterwards."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked
         return
     before = signal.getsignal(signal.SIGINT)
 
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        asked.set()
+    def ask(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, before)
+        if asked.is_set() and callable(before):  # it was asked to stop by other means
+            before(number, frame)
+        asked.set()
 
     signal.signal(signal.SIGINT, ask)
     try:
         yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def ctrl_c_raises() -> Iterator[None]:
+    """Ctrl-C raises `KeyboardInterrupt` in here, as whoever reads a line needs it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
     finally:
         signal.signal(signal.SIGINT, before)

@@ -4,107 +4,21 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
 from agent import events as ev
-from agent.state import Candidate, Claim, Evidence, Note, PlanStep
+from agent.steering import Steering
+from tests.tui.parts import evidence, whole_run
 from tui import failures
+from tui.keys import Wheel
 from tui.render import LiveRun, PlainRun
 from tui.terminal import clean, duration, one_line, size
 
-LONG = "Which single supplier does Orlavane buy all of its ceramic compressor bearings from, and why?"
-STEP = PlanStep(question=LONG, reason="", tool="reports", keywords="", section="")
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
-
-
-def _evidence(number: int, **changes: object) -> Evidence:
-    item = Evidence(
-        number=number,
-        step=1,
-        passage_id=number,
-        collection="reports",
-        document="annual-report.html",
-        title="Annual report 2024",
-        date="2025-02-28",
-        section="Annual report 2024 › Item 1A. Risk Factors › A single supplier",
-        page=12,
-        kind="text",
-        text="the whole chunk",
-        excerpt="Orlavane buys all of its ceramic compressor bearings from Tolvang Ceramics. " * 4,
-        score=0.5,
-    )
-    item.update(changes)  # type: ignore[typeddict-item]
-    return item
-
-
-def _candidate(item: Evidence) -> Candidate:
-    return Candidate(
-        passage_id=item["passage_id"],
-        document_id=1,
-        collection=item["collection"],
-        document=item["document"],
-        title=item["title"],
-        date=item["date"],
-        section=item["section"],
-        page=item["page"],
-        kind=item["kind"],
-        text=item["text"],
-        score=0.5,
-        scores={"fused": 0.5},
-        grade="",
-    )
-
-
-def _run(first: Evidence | None = None) -> list[ev.Event]:
-    first = first or _evidence(1)
-    table = _evidence(
-        2, kind="table", page=None, section="", excerpt="In millions | 2024\nRevenue | 26,974"
-    )
-    sentence = "Orlavane buys them from Tolvang Ceramics (not supported by the sources) [1]."
-    return [
-        ev.RunStarted("abc123def456", LONG, "lean", "llama.cpp:qwen", "minilm", "", "rules", ["reports"]),
-        ev.NodeStarted("plan", 0),
-        ev.Planned([STEP, STEP], 0, "model"),
-        ev.StepStarted(1, STEP),
-        ev.NodeStarted("retrieve", 1),
-        ev.Searched(1, LONG, "hybrid", "", "reports", "", [_candidate(_evidence(n)) for n in range(9)]),
-        ev.Reranked(1, "", [1], [0.5]),
-        ev.EvidenceKept(1, [first, table], [7]),
-        ev.Noted(
-            Note(
-                step=1,
-                question=LONG,
-                sentence="It is Tolvang.",
-                answer="",
-                cites=[1],
-                found=True,
-                revision=0,
-            ),
-            "",
-        ),
-        ev.Decided(1, 1, {}, ["FINISH"], "FINISH", {"FINISH": 0.81}, "llm", 3.0, "enough is known", 1.0),
-        ev.ModelCalled("write", 100, 300, 40, 1.0),
-        ev.Heartbeat("synthesise", 1, 3.0, 40),
-        ev.AnswerText("Orlavane buys them "),
-        ev.AnswerText("from Tolvang Ceramics."),
-        ev.Answered(
-            sentence,
-            [
-                Claim(
-                    text="Orlavane buys them.",
-                    cites=[1],
-                    support=0.2,
-                    verdict="not",
-                    reason="no cited passage says so",
-                )
-            ],
-            [first, table],
-        ),
-        ev.RunFinished("answered", "llm: enough is known", 61.2, 5, 2066, 3448, 126),
-    ]
 
 
 def _shown(events: list[ev.Event], *, replay: bool, width: int = 80, **how: object) -> str:
@@ -117,25 +31,29 @@ def _shown(events: list[ev.Event], *, replay: bool, width: int = 80, **how: obje
 
 
 def test_a_replay_reads_as_it_should_in_eighty_columns() -> None:
-    text = ESCAPES.sub("", _shown(_run(), replay=True))
+    text = ESCAPES.sub("", _shown(whole_run(), replay=True))
     lines = [line.rstrip() for line in text.splitlines()]
     assert max(map(cell_len, lines)) <= 80
     assert [line[:9].strip() for line in lines if line[:1].strip()] == [
-        *("question", "plan", "step 1", "search", "kept", "finding", "decide"),
-        *("answer", "sources", "[1]", "[2]", "done"),
+        *("question", "route", "plan", "step 1", "search", "grade", "kept", "finding", "decide"),
+        *("answer", "check", "sources", "[1]", "[2]", "done"),
     ]
-    assert "          llama.cpp:qwen · profile lean · decisions by rules · in reports · no" in lines
+    assert "          llama.cpp:qwen · profile lean · decisions by rules · no reranker on" in lines
+    assert "route     research in steps: It needs one fact to find another." in lines
+    assert "          also: who makes the bearings" in lines
+    assert "grade     1 correct, 2 incorrect (threshold): enough" in lines
     assert "decide    FINISH (llm, 81%): enough is known" in lines
     assert "          reports · annual-report.html · 2025-02-28" in lines
     assert "          Revenue | 26,974" in lines
     assert "done      answered in 1 min 01 s (llm: enough is known)" in lines
+    assert "          1 of 2 sentences is supported by its sources" in lines
     assert "          run abc123def456" in lines
     place = "Annual report 2024 › Item 1A. Risk Factors › A single supplier, p. 12"
     assert f"[1]       {place}" in lines
 
 
 def test_the_final_answer_stands_there_once_after_a_live_run() -> None:
-    text = _shown(_run(), replay=False)
+    text = _shown(whole_run(), replay=False)
     after = text.rsplit("\x1b[2K", 1)[-1]
     assert after.count("Tolvang Ceramics (not supported") <= 1
     assert " ".join(ESCAPES.sub("", text).split()).count("(not supported by the sources)") == 1
@@ -144,30 +62,30 @@ def test_the_final_answer_stands_there_once_after_a_live_run() -> None:
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    text = ESCAPES.sub("", _shown(_run(), replay=True, width=width))
+    text = ESCAPES.sub("", _shown(whole_run(), replay=True, width=width))
     assert max(map(cell_len, text.splitlines())) <= width
 
 
 def test_without_colour_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    coloured = _shown(_run(), replay=True)
+    coloured = _shown(whole_run(), replay=True)
     monkeypatch.setenv("NO_COLOR", "1")
-    plain = _shown(_run(), replay=True)
+    plain = _shown(whole_run(), replay=True)
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", plain), "a colour in spite of NO_COLOR"
     assert re.search(r"\x1b\[[0-9;]*3[0-7]m", coloured)
     assert ESCAPES.sub("", plain) == ESCAPES.sub("", coloured)
 
 
 def test_a_document_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    evil = _evidence(
+    evil = evidence(
         1, title="\x1b[2Jgone\x07", excerpt="\x1b]0;owned\x07 [red]x[/red] \x9b31m", section="a\rb"
     )
     for screen in (PlainRun(), PlainRun(replay=True)):
-        for event in _run(evil):
+        for event in whole_run(evil):
             screen.take(event)
     told = capsys.readouterr()
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", told.out)
     assert "[red]x[/red]" in told.out
-    shown = ESCAPES.sub("", _shown(_run(evil), replay=True))
+    shown = ESCAPES.sub("", _shown(whole_run(evil), replay=True))
     assert "\x1b" not in shown
     assert "[red]x[/red]" in shown
 
@@ -175,10 +93,90 @@ def test_a_document_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]
 def test_plain_is_one_line_per_event(capsys: pytest.CaptureFixture[str]) -> None:
     screen = PlainRun()
     shown = []
-    for event in _run():
+    for event in whole_run():
         screen.take(event)
         shown.append(capsys.readouterr().out.count("\n"))
-    assert shown == [1, 0, 1, 1, 0, 1, 0, 1, 1, 1, 0, 0, 0, 0, 9, 1]
+    assert shown == [1, 1, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 11]
+
+
+def _bottom(events: Sequence[ev.Event], wheel: Wheel | None = None, width: int = 80) -> list[str]:
+    """What stands beneath the transcript after these events."""
+    stream = io.StringIO()
+    out = Console(file=stream, force_terminal=True, width=width, height=24, highlight=False)
+    screen = LiveRun(out, wheel=wheel)
+    for event in events:
+        screen.take(event)
+    stream.truncate(0)
+    out.print(screen._bottom())
+    return ESCAPES.sub("", stream.getvalue()).strip("\0").splitlines()
+
+
+def test_the_line_at_the_bottom_says_what_is_done_and_which_keys_there_are() -> None:
+    wheel = Wheel(Steering())
+    line = _bottom([ev.NodeStarted("distil", 2), ev.ModelCalled("x", 1, 1, 340, 1.0)], wheel)[-1]
+    assert "step 2: picking out what matters · 0.0 s · 340 tokens written" in line
+    assert line.rstrip().endswith(" ? keys")
+    assert cell_len(line) <= 80
+    wide = _bottom([ev.NodeStarted("distil", 2)], wheel, 100)[-1]
+    assert wide.endswith("p pause · f answer now · ? keys")
+    assert "keys" not in _bottom([ev.NodeStarted("distil", 2)])[-1]
+    page = ev.NodeProgress("correct", 2, f"reading https://example.org/{'x' * 90}")
+    assert "step 2: reading https://" in _bottom([page], wheel)[-1]
+    assert len(_bottom([page], wheel)) == 1
+    assert (
+        "picking out" in _bottom([ev.NodeStarted("distil", 2), ev.NodeProgress("distil", 2, "distil")])[-1]
+    )
+
+
+def test_a_paused_run_says_so_until_it_goes_on() -> None:
+    steering = Steering()
+    wheel = Wheel(steering)
+    wheel.press("p")
+    assert "pausing when this is done" in _bottom([ev.NodeStarted("plan", 0)], wheel)[-1]
+    paused = _bottom([ev.NodeStarted("plan", 0), ev.Steered("pause")], wheel)[-1]
+    assert paused.startswith("= paused · ")
+    assert paused.rstrip().endswith("p go on · f answer now · ? keys")
+    wheel.press("p")
+    assert (
+        "planning"
+        in _bottom([ev.NodeStarted("plan", 0), ev.Steered("pause"), ev.Steered("resume")], wheel)[-1]
+    )
+
+
+def test_what_is_typed_and_the_keys_stand_beneath_the_draft() -> None:
+    wheel = Wheel(Steering())
+    for key in "?a" + "Who was it, " * 12 + "then":
+        wheel.press(key)
+    lines = _bottom([ev.AnswerText("Orlavane " * 400)], wheel)
+    assert lines[0].startswith("answer ")
+    assert lines[-1].rstrip().endswith("then▏")
+    assert any(line.startswith("keys      p  pause") for line in lines)
+    assert len(lines) <= 24
+    assert max(map(cell_len, lines)) <= 80
+
+
+def test_a_second_draft_takes_the_place_of_the_first() -> None:
+    events = [ev.AnswerText("First."), ev.Answered("First.", [], []), ev.AnswerText("Second.")]
+    assert "First." in _bottom(events[:2])[0], "it stands there while it is checked"
+    assert "First." not in _bottom(events)[0]
+    assert "Second." in _bottom(events)[0]
+
+
+def test_nothing_moves_while_a_question_is_asked() -> None:
+    stream = io.StringIO()
+    out = Console(file=stream, force_terminal=True, width=80, height=24)
+    with LiveRun(out) as screen:
+        screen.take(ev.NodeStarted("approve", 0))
+        with screen.aside():
+            assert stream.getvalue().endswith("\x1b[2K"), "the moving line is gone"
+            assert stream.getvalue().rindex("\x1b[?25h") > stream.getvalue().rindex("\x1b[?25l")
+            before = stream.getvalue()
+            out.print("What shall become of it?")
+        screen.take(ev.Replied("approve", "", "accept", "person"))
+    after = stream.getvalue().removeprefix(before)
+    assert after.startswith("What shall become of it?\n")
+    assert "\x1b[1A" not in after.partition("\n")[2][:40], "what was asked is not wiped away"
+    assert "you: show it as it is" not in after, "they have just typed it"
 
 
 def test_a_warning_goes_to_stderr_live_and_into_the_text_of_a_replay(

@@ -1,0 +1,99 @@
+"""Events as a run emits them, made by hand."""
+
+from __future__ import annotations
+
+from agent import events as ev
+from agent.state import Candidate, Claim, Evidence, Note, PlanStep, Verdict
+
+LONG = "Which single supplier does Orlavane buy all of its ceramic compressor bearings from, and why?"
+STEP = PlanStep(question=LONG, reason="", tool="reports", keywords="", section="")
+
+
+def evidence(number: int, **changes: object) -> Evidence:
+    item = Evidence(
+        number=number,
+        step=1,
+        passage_id=number,
+        collection="reports",
+        document="annual-report.html",
+        title="Annual report 2024",
+        date="2025-02-28",
+        section="Annual report 2024 › Item 1A. Risk Factors › A single supplier",
+        page=12,
+        kind="text",
+        text="the whole chunk",
+        excerpt="Orlavane buys all of its ceramic compressor bearings from Tolvang Ceramics. " * 4,
+        score=0.5,
+    )
+    item.update(changes)  # type: ignore[typeddict-item]
+    return item
+
+
+def candidate(item: Evidence) -> Candidate:
+    return Candidate(
+        passage_id=item["passage_id"],
+        document_id=1,
+        collection=item["collection"],
+        document=item["document"],
+        title=item["title"],
+        date=item["date"],
+        section=item["section"],
+        page=item["page"],
+        kind=item["kind"],
+        text=item["text"],
+        score=0.5,
+        scores={"fused": 0.5},
+        grade="",
+    )
+
+
+def search(step: int, query: str, hits: int, rung: str = "") -> ev.Searched:
+    found = [candidate(evidence(10 * step + n)) for n in range(hits)]
+    return ev.Searched(step, query, "hybrid", "", "reports", "", found, rung)
+
+
+def claim(text: str, verdict: Verdict = "supported", reason: str = "") -> Claim:
+    return Claim(text=text, cites=[1], support=0.5, verdict=verdict, reason=reason)
+
+
+def finished(status: str = "answered", because: str = "llm: enough is known") -> ev.RunFinished:
+    return ev.RunFinished(status, because, 61.2, 5, 2066, 3448, 126)
+
+
+def started() -> ev.RunStarted:
+    return ev.RunStarted("abc123def456", LONG, "lean", "llama.cpp:qwen", "minilm", "", "rules", ["reports"])
+
+
+def whole_run(first: Evidence | None = None) -> list[ev.Event]:
+    first = first or evidence(1)
+    table = evidence(2, kind="table", page=None, section="", excerpt="In millions | 2024\nRevenue | 26,974")
+    sentence = "Orlavane buys them from Tolvang Ceramics (not supported by the sources) [1]."
+    note = Note(
+        step=1, question=LONG, sentence="It is Tolvang.", answer="", cites=[1], found=True, revision=0
+    )
+    return [
+        started(),
+        ev.Routed("deep", "It needs one fact to find another.", "rules", LONG, LONG),
+        ev.NodeStarted("plan", 0),
+        ev.Planned([STEP, STEP], 0, "model"),
+        ev.StepStarted(1, STEP),
+        ev.NodeStarted("retrieve", 1),
+        search(1, LONG, 9),
+        ev.NodeFinished("retrieve", 1, 0.1),
+        search(1, "who makes the bearings", 3),
+        ev.Reranked(1, "", [1], [0.5]),
+        ev.Graded(1, "correct", "threshold", [1, 2, 3], ["correct", "incorrect", "incorrect"], [0.9, 0, 0]),
+        ev.EvidenceKept(1, [first, table], [7]),
+        ev.Noted(note, ""),
+        ev.Decided(1, 1, {}, ["FINISH"], "FINISH", {"FINISH": 0.81}, "llm", 3.0, "enough is known", 1.0),
+        ev.ModelCalled("write", 100, 300, 40, 1.0),
+        ev.Heartbeat("synthesise", 1, 3.0, 40),
+        ev.AnswerText("Orlavane buys them "),
+        ev.AnswerText("from Tolvang Ceramics."),
+        ev.Answered(
+            sentence,
+            [claim("Orlavane buys them.", "not", "[1] does not say this"), claim("So it is.")],
+            [first, table],
+        ),
+        finished(),
+    ]

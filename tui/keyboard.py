@@ -1,0 +1,187 @@
+"""Reading single keys from a terminal, and leaving it as it was whatever happens.
+
+While keys are read the terminal neither echoes nor waits for Enter; Ctrl-C and Ctrl-Z still do what they
+do everywhere. It is put back when the reading ends, when a question is asked, when the program is stopped
+or ended by a signal, and taken again when it goes on in the foreground.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import FrameType
+from typing import Any, Protocol, Self
+
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|[^\x1b])")  # arrows and the like: no key of ours
+_SHOW_CURSOR, _HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
+_AWAY_SECONDS = 0.3  # how often a program in the background looks whether it is in front again
+
+
+class Keys(Protocol):
+    """Something that reads keys while it is entered."""
+
+    def __enter__(self) -> Self:
+        """Begin to read."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """End it; the terminal is as it was."""
+        ...
+
+    def aside(self) -> AbstractContextManager[object]:
+        """Leave the terminal to someone who reads lines from it."""
+        ...
+
+
+def keys(press: Callable[[str], None] | None) -> Keys:
+    """Keys of the terminal that the program was started from; none without a terminal or a ``press``.
+
+    Args:
+        press: Takes each key, in a thread of its own.
+    """
+    if press is None or os.name != "posix" or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return NoKeys()
+    return Keyboard(press, sys.stdin.fileno(), sys.stdout.fileno())
+
+
+class NoKeys:
+    """Reads nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def aside(self) -> AbstractContextManager[object]:
+        """Nothing to leave."""
+        return nullcontext()
+
+
+class Keyboard:
+    """Reads keys from a terminal.
+
+    Args:
+        press: Takes each key, in a thread of its own.
+        source: File descriptor of the terminal that is read.
+        screen: File descriptor of the same terminal for output: its cursor shows while the program
+            is stopped.
+    """
+
+    def __init__(self, press: Callable[[str], None], source: int, screen: int) -> None:
+        self._press = press
+        self._source = source
+        self._screen = screen
+        self._before: list[Any] = []  # the terminal's attributes as they were
+        self._reader: threading.Thread | None = None
+        self._wake = (-1, -1)
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        import termios
+
+        self._before = termios.tcgetattr(self._source)
+        self._catch_signals()
+        self._start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Lines can be read from the terminal meanwhile; what was typed before is thrown away."""
+        self._stop()
+        try:
+            yield
+        finally:
+            self._start()
+
+    def _start(self) -> None:
+        self._wake = os.pipe()
+        self._reader = threading.Thread(target=self._read, name="deepthink-keys", daemon=True)
+        self._take_terminal()
+        self._reader.start()
+
+    def _stop(self) -> None:
+        if self._reader is None:
+            return
+        os.write(self._wake[1], b".")
+        self._reader.join()
+        self._reader = None
+        self._give_terminal_back()
+        for end in self._wake:
+            os.close(end)
+
+    def _read(self) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        woken = self._wake[0]
+        while True:
+            ours = self._in_front()  # a program in the background that reads is stopped for it
+            ready, _, _ = select.select(
+                [self._source, woken] if ours else [woken], [], [], None if ours else _AWAY_SECONDS
+            )
+            if woken in ready:
+                return
+            if not ready or not self._in_front():
+                continue
+            try:
+                read = os.read(self._source, 1024)
+            except OSError:  # the terminal is gone
+                return
+            if not read:
+                return
+            for key in _SEQUENCE.sub("", decoder.decode(read)):
+                self._press(key)
+
+    def _take_terminal(self) -> None:
+        import tty
+
+        if self._reader is not None and self._in_front():
+            tty.setcbreak(self._source)
+
+    def _give_terminal_back(self) -> None:
+        import termios
+
+        if self._in_front():
+            # What was typed and not yet read was meant for the run, not for a question or the shell.
+            termios.tcsetattr(self._source, termios.TCSAFLUSH, self._before)
+
+    def _in_front(self) -> bool:
+        """Whether the terminal is ours to change: a program in the background is stopped for it."""
+        try:
+            return os.tcgetpgrp(self._source) == os.getpgrp()
+        except OSError:  # not the terminal that controls this program: nobody else's either
+            return True
+
+    def _catch_signals(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGTSTP, signal.SIGTERM, signal.SIGQUIT):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._handlers[number] = signal.signal(number, self._leave)
+        self._handlers[signal.SIGCONT] = signal.signal(signal.SIGCONT, self._return)
+
+    def _leave(self, number: int, _frame: FrameType | None) -> None:
+        """Put the terminal back, then let the signal do what it does."""
+        if self._reader is not None:
+            self._give_terminal_back()
+            os.write(self._screen, _SHOW_CURSOR)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        signal.signal(number, self._leave)  # reached after a stop only
+
+    def _return(self, _number: int, _frame: FrameType | None) -> None:
+        """The program goes on, maybe in the foreground again."""
+        if self._reader is not None:
+            self._take_terminal()
+            os.write(self._screen, _HIDE_CURSOR)
