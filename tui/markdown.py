@@ -30,9 +30,9 @@ def to_markdown(outcome: Outcome, when: datetime) -> str:
             lines += [*(_claim(claim) for claim in answered.sentences), ""]
         if answered.sources:
             lines += ["## Sources", ""]
-            lines += [line for item in answered.sources for line in _source(item, answered)]
+            lines += [line for item in answered.sources for line in _source(item, outcome)]
     if uncited := wording.uncited(outcome):
-        lines += ["## Also kept", "", *(line for item in uncited for line in _source(item, answered))]
+        lines += ["## Also kept", "", *(line for item in uncited for line in _source(item, outcome))]
     lines += _listed("Contradictions", map(wording.contradiction, outcome.contradictions))
     if outcome.plan:
         lines += ["## Plan", ""]
@@ -64,13 +64,13 @@ def _claim(claim: Claim) -> str:
     return f"- {label}{why}: {_text(claim['text'])} {marks}".rstrip()
 
 
-def _source(item: Evidence, answered: ev.Answered | None) -> list[str]:
-    address = wording.web_address(item["document"])
+def _source(item: Evidence, outcome: Outcome) -> list[str]:
+    address = wording.web_address(outcome.address(item))
     document = f"<{address}>" if address else f"`{one_line(item['document']).replace('`', '')}`"
     date = f", {_text(item['date'])}" if item["date"] else ""
     heading = f"**[{item['number']}] {_text(place(item))}** ({_text(item['collection'])}, {document}{date})"
     lines = [heading, ""]
-    quote = wording.quote_of(item, answered)
+    quote = wording.quote_of(item, outcome.answered)
     if quote:
         lines += [f"Quoted: “{_text(quote)}”", ""]
     excerpt = clean(item["excerpt"]).strip().splitlines() or [""]

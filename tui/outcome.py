@@ -8,7 +8,9 @@ from typing import Any, cast
 
 from agent import events as ev
 from agent.state import Candidate, Claim, Evidence, Note, PlanStep
+from traces.library import Library
 from traces.runs import Run, StoredEvent
+from tui.assemble import open_store
 from tui.failures import DONE, NOT_FOUND, REJECTED, WAITING
 
 _EXIT_CODES = {"answered": DONE, "not_found": NOT_FOUND, "waiting": WAITING, "rejected": REJECTED}
@@ -74,6 +76,7 @@ class Outcome:
     nodes: list[ev.NodeFinished] = field(default_factory=list)
     calls: list[ev.ModelCalled] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    addresses: dict[tuple[str, str], str] = field(default_factory=dict)  # of web pages, by collection, name
     unfinished: str = "running"  # the status of a run that has no end: running, or waiting for a person
 
     def take(self, event: ev.Event) -> None:  # noqa: PLR0912 - one arm per event
@@ -143,12 +146,17 @@ class Outcome:
         """What was answered: the same as a question of its own, without the session it leant on."""
         return self.routed.question if self.routed else self.question
 
+    def address(self, item: Evidence) -> str:
+        """The URL of a passage's page; "" for what is no web page."""
+        return self.addresses.get((item["collection"], item["document"]), "")
+
     def to_json(self) -> dict[str, Any]:
         """The run as one JSON object; the keys are part of what scripts may rely on."""
         started = self.started
         routed = self.routed
         finished = self.finished
         answered = self.answered
+        sources = [self._source(item, answered.quotes) for item in answered.sources] if answered else []
         return {
             "run_id": started.run_id if started else "",
             "session": started.session if started else "",
@@ -163,8 +171,8 @@ class Outcome:
             "grounded": answered.grounded if answered else False,
             "share": answered.share if answered else 0.0,
             "sentences": [_sentence(claim) for claim in answered.sentences] if answered else [],
-            "sources": [_source(item, answered.quotes) for item in answered.sources] if answered else [],
-            "evidence": [dict(item) for item in self.evidence],
+            "sources": sources,
+            "evidence": [{**item, "url": self.address(item)} for item in self.evidence],
             "contradictions": [event.payload() for event in self.contradictions],
             "plan": [dict(step) for step in self.plan],
             "revisions": self.revisions,
@@ -190,6 +198,11 @@ class Outcome:
             "seconds": finished.seconds if finished else None,
         }
 
+    def _source(self, item: Evidence, quotes: Mapping[str, str]) -> dict[str, Any]:
+        # The whole passage is in the evidence.
+        kept = {name: value for name, value in item.items() if name not in {"text", "step", "score"}}
+        return {**kept, "url": self.address(item), "quote": quotes.get(str(item["number"]), "")}
+
     def _step(self, number: int) -> Step:
         """The step of that number; a single shot has one without having planned it."""
         for step in reversed(self.steps):
@@ -200,7 +213,7 @@ class Outcome:
 
 
 def outcome_of(run: Run, stored: Sequence[StoredEvent]) -> Outcome:
-    """The outcome of a stored run.
+    """The outcome of a stored run, with the addresses of the web pages that the library still holds.
 
     Args:
         run: As `traces.runs.Runs.find` gives it.
@@ -209,6 +222,9 @@ def outcome_of(run: Run, stored: Sequence[StoredEvent]) -> Outcome:
     outcome = Outcome(unfinished="waiting" if run.status == "waiting" else "running")
     for event in events_of(stored):
         outcome.take(event)
+    if any("/" in item["document"] for item in outcome.evidence):  # a page is called by its URL
+        pages = (d for d in Library(open_store()).documents() if "://" in d.source)
+        outcome.addresses = {(page.collection, page.name): page.source for page in pages}
     return outcome
 
 
@@ -236,12 +252,6 @@ def _claim(sentence: Mapping[str, Any]) -> Claim:
 
 def _sentence(claim: Claim) -> dict[str, Any]:
     return {**claim, "flagged": claim["verdict"] != "supported"}
-
-
-def _source(item: Evidence, quotes: Mapping[str, str]) -> dict[str, Any]:
-    # The whole passage is in the evidence.
-    kept = {name: value for name, value in item.items() if name not in {"text", "step", "score"}}
-    return {**kept, "quote": quotes.get(str(item["number"]), "")}
 
 
 def _step(step: Step) -> dict[str, Any]:

@@ -77,8 +77,7 @@ def uncited(outcome: Outcome) -> list[Evidence]:
 def support(claims: Sequence[Claim]) -> str:
     """How much of an answer its sources support."""
     held = sum(1 for claim in claims if claim["verdict"] == "supported")
-    noun = "sentence is" if len(claims) == 1 else "sentences are"
-    return f"{held} of {len(claims)} {noun} supported by the sources."
+    return f"Supported by the sources: {held} of {len(claims)} sentence{'' if len(claims) == 1 else 's'}."
 
 
 def trail(event: ev.Searched | ev.Graded | ev.Corrected) -> str:

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from agent import events as ev
 from agent.state import Candidate, Claim, Evidence, Note, PlanStep, Verdict
+from traces.library import Library
+from traces.records import NewDocument
 from traces.runs import NewRun, RunEnd, Runs, StoredEvent
 from traces.store import Store
 from tui.assemble import open_store
@@ -17,6 +21,7 @@ ASKED = "And who supplies it?"
 QUESTION = "Who supplies Orlavane's ceramic bearings?"
 QUOTE = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics."
 PAGE = "https://example.org/fire?a=1&b=2"
+PAGE_NAME = PAGE.removeprefix("https://")
 
 
 def passage(number: int, **changed: Any) -> Evidence:
@@ -66,7 +71,15 @@ def claim(text: str, verdict: Verdict, reason: str = "", cites: Sequence[int] = 
 def everything() -> list[tuple[float, ev.Event]]:
     """The events of a run in which everything happened that can, with the seconds when it did."""
     step = PlanStep(question="Who supplies it?", reason="", tool="facts", keywords="", section="")
-    web = passage(2, document=PAGE, collection="web", title=EVIL, section="", page=None, date="2024-06-02")
+    web = passage(
+        2,
+        document=PAGE.removeprefix("https://"),
+        collection="web",
+        title=EVIL,
+        section="",
+        page=None,
+        date="2024-06-02",
+    )
     table = passage(3, kind="table", text=f"| {EVIL} |\n| 1 |", excerpt=f"| {EVIL} |\n| 1 |")
     claims = [
         claim("Tolvang supplies it.", "supported"),
@@ -132,6 +145,26 @@ def everything() -> list[tuple[float, ev.Event]]:
         (2.9, ev.Warned(f"the web is away {EVIL}")),
         (3.0, answer),
     ]  # fmt: skip
+
+
+def store_page() -> None:
+    """Put the web page that `everything` cites into the library."""
+    page = NewDocument(
+        collection="web",
+        source=PAGE,
+        name=PAGE_NAME,
+        title=EVIL,
+        media_type="text/html",
+        sha256="0",
+        bytes=1,
+        pages=None,
+        date="2024-06-02",
+        coverage=1.0,
+        notices=(),
+        reader=1,
+        chunks=(),
+    )
+    Library(open_store()).put_document(page, np.zeros((0, 8), np.float32), "hashed")
 
 
 def store_run(

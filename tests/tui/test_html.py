@@ -51,6 +51,7 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def html(deepthink: Run) -> str:
+    stored.store_page()
     stored.store_run(stored.everything(), question=stored.ASKED)
     return deepthink("runs", "export", "-f", "html").out
 
@@ -61,7 +62,7 @@ def test_it_holds_everything(html: str) -> None:
         stored.ASKED,
         f"Taken to ask: {stored.QUESTION}",
         "Tolvang supplies it [1] .",
-        "1 of 3 sentences are supported by the sources.",
+        "Supported by the sources: 1 of 3 sentences.",
         "partly supported (the sources do not say “May”) : It burnt in May. [2]",
         "[1] Supply › Bearings, p. 3",
         "facts · supplier.md · 2024-05-01",

@@ -70,11 +70,12 @@ def test_document_text_is_no_markdown(library: Path, model: Answer, deepthink: R
 
 
 def test_markdown_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
+    stored.store_page()
     stored.store_run(stored.everything(), question=stored.ASKED)
     text = deepthink("runs", "export").out
     for part in (
         f"# {stored.ASKED}\n\nTaken to ask: {stored.QUESTION}\n",
-        "1 of 3 sentences are supported by the sources.",
+        "Supported by the sources: 1 of 3 sentences.",
         "- supported: Tolvang supplies it. [1]\n",
         "- **partly supported** (the sources do not say “May”): It burnt in May. [2]\n",
         "**[1] Supply › Bearings, p. 3** (facts, `supplier.md`, 2024-05-01)",
@@ -97,6 +98,7 @@ def test_markdown_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
 
 
 def test_json_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
+    stored.store_page()
     stored.store_run(stored.everything(), question=stored.ASKED, session="0123456789ab")
     run = json.loads(deepthink("runs", "export", "-f", "json").out)
     assert (run["question"], run["standalone"], run["session"]) == (
@@ -116,6 +118,7 @@ def test_json_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
         ("not", True),
     ]
     assert run["answer"].startswith("Tolvang supplies it")  # the last one, not the draft before it
+    assert [source["url"] for source in run["sources"]] == ["", stored.PAGE, ""]
     assert run["sources"][0]["quote"] == stored.QUOTE
     assert [item["number"] for item in run["evidence"]] == [1, 2, 3]
     (step,) = run["steps"]
