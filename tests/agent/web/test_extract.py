@@ -1,0 +1,108 @@
+"""What is read of a page: the article without what surrounds it, a document whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.reading import NoText, ParsedDocument, UnreadableDocument
+from agent.web.extract import read_page
+from agent.web.fetch import Fetched
+from tests.agent.web.pages import FILING, article
+
+_PARAGRAPHS = (
+    "A fire at the Brevnes plant of Tolvang Ceramics halted the production of bearings for seven weeks.",
+    "Orlavane, which buys all of its ceramic bearings there, said that deliveries would resume in July.",
+)
+
+
+def _page(
+    data: bytes, media_type: str = "text/html", charset: str = "utf-8", name: str = "fire"
+) -> Fetched:
+    return Fetched(f"https://bearing.example/2025/{name}", media_type, charset, data)
+
+
+def _texts(document: ParsedDocument) -> list[str]:
+    return [block.text for block in document.blocks if block.table is None]
+
+
+def test_of_an_article_the_main_text_is_read_with_headings_and_tables() -> None:
+    read = read_page(_page(article("Fire halts Tolvang", *_PARAGRAPHS, date="2025-05-14"))).parsed
+    assert (read.title, read.date) == ("Fire halts Tolvang", "2025-05-14")
+    assert _texts(read) == ["Fire halts Tolvang", *_PARAGRAPHS, "Figures"]
+    (table,) = [block.table for block in read.blocks if block.table]
+    assert table.rows == (("2023", "4,120"), ("2024", "5,310"))
+    assert read.notices == ("Only the main text of the page is kept.",)
+
+
+def test_a_footers_year_is_no_date() -> None:
+    assert read_page(_page(article("Fire halts Tolvang", *_PARAGRAPHS))).parsed.date == ""
+
+
+def test_what_changes_around_an_article_does_not_make_it_another() -> None:
+    first, second, third = (
+        read_page(_page(article("Fire", *paragraphs, noise=noise))).content
+        for paragraphs, noise in ((_PARAGRAPHS, "a"), (_PARAGRAPHS, "b"), (_PARAGRAPHS[:1], "a"))
+    )
+    assert first == second != third
+
+
+def test_a_filing_is_read_whole_with_its_tables() -> None:
+    read = read_page(_page(FILING.encode(), "text/html", "", "tlv-20241231.htm"))
+    assert read.content == FILING.encode()
+    assert read.parsed.title == "Tolvang Corp, FORM 10-K, December 31, 2024"
+    assert [block.table.rows for block in read.parsed.blocks if block.table] == [
+        (("Revenue", "$812", "$640"), ("Net income", "$95", "$71"))
+    ]
+
+
+def test_a_real_filing_keeps_every_table(data: Path) -> None:
+    page = _page((data / "filings" / "nvda-10k-fy2023.html").read_bytes())
+    assert sum(block.table is not None for block in read_page(page).parsed.blocks) > 50
+
+
+def test_a_page_without_an_article_is_read_whole() -> None:
+    read = read_page(_page(b"<html><body><p>Short.</p></body></html>")).parsed
+    assert _texts(read) == ["Short."]
+    assert read.notices == ()
+
+
+def test_the_encoding_that_a_site_names_counts() -> None:
+    text = article(
+        "Größe zählt", "Die Größe der Lager von Müller zählt für alle Käufer in Österreich. " * 3
+    )
+    read = read_page(_page(text.decode().encode("iso-8859-1"), charset="iso-8859-1")).parsed
+    assert read.title == "Größe zählt"
+    assert "Müller" in _texts(read)[1]
+
+
+@pytest.mark.parametrize(
+    ("data", "media_type", "name", "wanted"),
+    [
+        (b"# Fire\n\nIt burnt.\n", "text/markdown", "fire", "text/markdown"),
+        (b"# Fire\n\nIt burnt.\n", "text/plain", "fire.md", "text/markdown"),
+        (b"name,value\nx,1\ny,2\n", "text/csv", "download?id=3", "text/csv"),
+        (b"It burnt for seven weeks.", "text/plain", "fire", "text/plain"),
+        (b"<html><body><p>It burnt.</p></body></html>", "application/octet-stream", "x", "text/html"),
+    ],
+)
+def test_other_formats_are_read_as_what_they_are(
+    data: bytes, media_type: str, name: str, wanted: str
+) -> None:
+    assert read_page(_page(data, media_type, "", name)).parsed.media_type == wanted
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b"", UnreadableDocument),
+        (b"\x89PNG\r\n\x1a\n....", UnreadableDocument),
+        (b"%PDF-1.7\nnothing of the kind", UnreadableDocument),
+        (b"<html><body><script>render()</script></body></html>", NoText),
+    ],
+)
+def test_what_cannot_be_read_says_so(data: bytes, error: type[UnreadableDocument]) -> None:
+    with pytest.raises(error) as caught:
+        read_page(_page(data))
+    assert caught.value.message

@@ -1,0 +1,257 @@
+"""The door to the web: search, fetch, keep; what is cached, what fails, and what stopping does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import pytest
+
+from agent.web import gather as gathering
+from agent.web.fetch import Fetcher, Limits
+from agent.web.gather import WEB_COLLECTION, Gathered, Web, WebUnreachable
+from agent.web.search import SearchResult, Searxng
+from models.protocols import GenerationCancelled, Vectors
+from models.scripted import HashEmbedder
+from tests.agent.web.loopback import Answer, SearxngServer, Site
+from tests.agent.web.pages import FILING, article
+from traces.library import Library
+from traces.records import EmbedderMismatch
+from traces.store import Store, now
+
+_FIRE = article(
+    "Fire halts Tolvang",
+    "A fire at the Brevnes plant of Tolvang Ceramics halted the production of bearings for seven weeks.",
+    "Orlavane, which buys all of its ceramic bearings there, said that deliveries would resume in July.",
+    date="2025-05-14",
+)
+_LAUNCH = article(
+    "Haldrecht launches a pump",
+    "Haldrecht launched the Ostra 180, an industrial heat pump, and named three customers for it.",
+    "The pump reaches 180 degrees, which the company says no other heat pump of its size does today.",
+)
+
+Open = Callable[..., Web]
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site({"/fire": _FIRE, "/launch": _LAUNCH}) as made:
+        yield made
+
+
+@pytest.fixture
+def engine(site: Site) -> Iterator[SearxngServer]:
+    with SearxngServer({f"{site.url}/fire#top": "Fire", f"{site.url}/launch": "Launch"}) as made:
+        yield made
+
+
+@pytest.fixture
+def web(site: Site, engine: SearxngServer, store: Store) -> Open:
+    """A new run's web on the same store."""
+
+    def open_(**more: object) -> Web:
+        fetcher = Fetcher(allowed_hosts=frozenset({site.host}), limits=Limits(read=1.0))
+        arguments = {"embedder": HashEmbedder(), **more}
+        return Web(Searxng(engine.url), fetcher, store, **arguments)  # type: ignore[arg-type]
+
+    return open_
+
+
+def _age(store: Store, days: float) -> None:
+    with store.transaction() as db:
+        db.execute("UPDATE documents SET ingested = ?", [now() - timedelta(days=days)])
+
+
+def test_pages_become_documents_that_are_searched_like_any_other(
+    web: Open, site: Site, engine: SearxngServer, store: Store
+) -> None:
+    told: list[str] = []
+    gathered = web().gather("what halted\n  Tolvang?", on_page=told.append)
+    assert gathered.problems == ()
+    fire, launch = gathered.pages
+    assert (fire.url, fire.title, fire.date) == (f"{site.url}/fire", "Fire halts Tolvang", "2025-05-14")
+    assert launch.date == now().date().isoformat(), "it gives itself none, so the day it was fetched"
+    assert not fire.cached
+    assert not launch.cached
+    library = Library(store)
+    assert {d.source: d.name for d in library.documents(WEB_COLLECTION)} == {
+        f"{site.url}/fire": f"{site.host}/fire",
+        f"{site.url}/launch": f"{site.host}/launch",
+    }
+    (collection,) = library.collections()
+    assert (collection.name, bool(collection.description)) == (WEB_COLLECTION, True)
+    passages = library.document_passages(fire.document_id)
+    assert "halted the production" in passages[0].text
+    assert not any("cookies" in passage.text or "Subscribe" in passage.text for passage in passages)
+    assert engine.queries == ["what halted Tolvang?"]
+    assert told[0] == f"asking SearXNG at {engine.host} for “what halted Tolvang?”"
+    assert any(text.startswith("fetching ") for text in told)
+    assert any("passages" in text for text in told)
+
+
+def test_what_is_there_is_not_fetched_again_for_a_week(web: Open, site: Site, store: Store) -> None:
+    first = web().gather("x")
+    asked = list(site.asked)
+    again = web().gather("y")
+    assert site.asked == asked
+    assert [page.cached for page in again.pages] == [True, True]
+    assert [page.document_id for page in again.pages] == [page.document_id for page in first.pages]
+    assert [(p.title, p.date) for p in again.pages] == [(p.title, p.date) for p in first.pages]
+    _age(store, days=6.9)
+    web().gather("x")
+    assert site.asked == asked
+
+
+def test_an_old_copy_is_fetched_again_and_replaced_where_it_changed(
+    web: Open, site: Site, store: Store
+) -> None:
+    before = web().gather("x").pages
+    _age(store, days=8)
+    site.answers["/fire"] = article("Tolvang is back", "The Brevnes plant is running again. " * 5)
+    site.answers["/launch"] = Answer(_LAUNCH.replace(b"cookies", b"more cookies"))
+    run = web()
+    fire, launch = run.gather("x").pages
+    assert (fire.title, fire.cached) == ("Tolvang is back", False)
+    assert (launch.document_id, launch.cached) == (before[1].document_id, True), "its text is the same"
+    assert len(Library(store).documents(WEB_COLLECTION)) == 2
+    site.asked.clear()
+    assert all(page.cached for page in run.gather("another step").pages)
+    assert site.asked == [], "within a run nothing is fetched twice"
+
+
+def test_a_copy_that_reading_has_outgrown_is_fetched_again(
+    web: Open, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web().gather("x")
+    monkeypatch.setattr("agent.indexing.READER_VERSION", 99)
+    monkeypatch.setattr(gathering, "READER_VERSION", 99)
+    assert [page.cached for page in web().gather("x").pages] == [False, False]
+
+
+def test_an_old_copy_serves_where_the_page_is_gone(web: Open, site: Site, store: Store) -> None:
+    web().gather("x")
+    _age(store, days=8)
+    site.answers["/fire"] = Answer(b"", status=410)
+    gathered = web().gather("x")
+    assert [page.cached for page in gathered.pages] == [True, True]
+    (problem,) = gathered.problems
+    assert "410" in problem
+    assert problem.endswith(f"The copy of {(now() - timedelta(days=8)).date().isoformat()} is used.")
+
+
+def test_a_page_that_fails_is_told_and_the_next_result_takes_its_place(
+    web: Open, site: Site, engine: SearxngServer
+) -> None:
+    site.answers |= {"/picture": Answer(b"\x89PNG", "image/png"), "/scan": Answer(b"%PDF-1.7 broken")}
+    engine.results = {
+        f"{site.url}/gone": "Gone",
+        "http://169.254.169.254/latest/meta-data": "A trap",
+        f"{site.url}/picture": "Picture",
+        f"{site.url}/fire": "Fire",
+        f"{site.url}/scan": "Scan",
+        f"{site.url}/launch": "Launch",
+        f"{site.url}/seventh": "More than two rounds of three",
+    }
+    gathered = web().gather("x")
+    assert [page.title for page in gathered.pages] == ["Fire halts Tolvang", "Haldrecht launches a pump"]
+    assert len(gathered.problems) == 4
+    gone, trap, picture, scan = gathered.problems
+    assert gone == f"{site.host}/gone: 127.0.0.1 answers 404 (Not Found)."
+    assert "private network or on this machine" in trap
+    assert "image/png" in picture
+    assert scan.startswith(f"{site.host}/scan: ")
+    assert "/seventh" not in site.asked
+
+
+def test_what_failed_is_not_tried_again_in_the_same_run(
+    web: Open, site: Site, engine: SearxngServer
+) -> None:
+    engine.results = {f"{site.url}/gone": "Gone"}
+    run = web()
+    assert len(run.gather("x").problems) == 1
+    site.asked.clear()
+    assert run.gather("y") == Gathered((), ())
+    assert site.asked == []
+
+
+def test_no_more_pages_than_wanted(web: Open, site: Site) -> None:
+    assert len(web(pages=1).gather("x").pages) == 1
+    assert site.asked == ["/robots.txt", "/fire"]
+
+
+def test_a_filing_keeps_its_tables(web: Open, site: Site, engine: SearxngServer, store: Store) -> None:
+    site.answers["/tlv-20241231.htm"] = FILING.encode()
+    engine.results = {f"{site.url}/tlv-20241231.htm": "10-K"}
+    (page,) = web().gather("x").pages
+    assert page.title == "Tolvang Corp, FORM 10-K, December 31, 2024"
+    tables = [p.text for p in Library(store).document_passages(page.document_id) if p.kind == "table"]
+    assert any("Revenue | $812 | $640" in table for table in tables)
+
+
+def test_nothing_found_is_a_sentence_and_an_essay_is_cut(web: Open, engine: SearxngServer) -> None:
+    engine.results = {}
+    gathered = web().gather("essay " * 500)
+    assert gathered.pages == ()
+    assert gathered.problems[0].startswith("The web search found nothing for “essay essay")
+    assert len(engine.queries[0]) <= 300
+    assert web().gather(" \n ") == Gathered((), ())
+    assert len(engine.queries) == 1, "nothing is not searched for"
+
+
+def test_a_search_that_cannot_be_done_is_raised(
+    store: Store, monkeypatch: pytest.MonkeyPatch, engine: SearxngServer, web: Open
+) -> None:
+    away = Web(Searxng("http://127.0.0.1:1"), Fetcher(), store, HashEmbedder())
+    with pytest.raises(WebUnreachable, match="cannot be reached"):
+        away.gather("x")
+    monkeypatch.setattr(gathering, "_SEARCH_SECONDS", 0.2)
+    engine.fault = Answer(waits=30)
+    with pytest.raises(WebUnreachable, match="takes longer"):
+        web().gather("x")
+
+
+@pytest.mark.parametrize("where", ["search", "page"])
+def test_stopping_ends_the_wait(
+    where: str, web: Open, site: Site, engine: SearxngServer, store: Store
+) -> None:
+    if where == "search":
+        engine.fault = Answer(waits=30)
+    else:
+        site.answers["/launch"] = Answer(_LAUNCH, waits=30)
+    stop = threading.Event()
+    threading.Timer(0.2, stop.set).start()
+    with pytest.raises(GenerationCancelled):
+        web().gather("x", stop=stop)
+    assert Library(store).documents(WEB_COLLECTION) == []
+
+
+def test_stopping_between_two_pages_keeps_the_first(web: Open, store: Store) -> None:
+    stop = threading.Event()
+
+    class Stopping(HashEmbedder):
+        def embed_passages(self, texts: object) -> Vectors:
+            stop.set()
+            return super().embed_passages(texts)  # type: ignore[arg-type]
+
+    with pytest.raises(GenerationCancelled):
+        web(embedder=Stopping()).gather("x", stop=stop)
+    assert [d.title for d in Library(store).documents(WEB_COLLECTION)] == ["Fire halts Tolvang"]
+
+
+def test_vectors_of_another_embedder_are_not_mixed_in(web: Open, site: Site, store: Store) -> None:
+    web(pages=1).gather("x")
+    with pytest.raises(EmbedderMismatch):
+        web(embedder=HashEmbedder(dimensions=32)).gather("x")
+
+
+def test_any_engine_will_do(store: Store, site: Site) -> None:
+    class Fixed:
+        name = "fixed"
+
+        def search(self, query: str, limit: int) -> list[SearchResult]:
+            return [SearchResult(f"{site.url}/fire", "Fire", query)][:limit]
+
+    web = Web(Fixed(), Fetcher(allowed_hosts=frozenset({site.host})), store, HashEmbedder())
+    assert [page.title for page in web.gather("x").pages] == ["Fire halts Tolvang"]

@@ -1,0 +1,126 @@
+"""The two engines behind one protocol, and what they say when they cannot answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ddgs
+import pytest
+from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
+
+from agent.web.errors import WebUnreachable
+from agent.web.search import Ddgs, SearchEngine, SearchResult, Searxng
+from tests.agent.web.loopback import Answer, SearxngServer
+
+_JSON = "application/json"
+
+
+class _Double:
+    """Stands in for the package's class and keeps how it was asked."""
+
+    asked: dict[str, Any]
+
+    def __init__(self, outcome: list[dict[str, str]] | Exception) -> None:
+        self.outcome = outcome
+
+    def __call__(self, **how: Any) -> _Double:
+        self.asked = how
+        return self
+
+    def text(self, query: str, **how: Any) -> list[dict[str, str]]:
+        self.asked |= {"query": query, **how}
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome
+
+
+def test_ddgs_is_asked_with_a_time_out_and_named_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [
+        {"title": "One", "href": "https://a.example/1", "body": "first"},
+        {"title": "One again", "href": "https://a.example/1", "body": "first"},
+        {"title": "Mail", "href": "mailto:me@a.example", "body": ""},
+        {"title": "Two", "href": "https://b.example/2", "body": "second"},
+        {"title": "Three", "href": "https://c.example/3", "body": "third"},
+    ]
+    double = _Double(found)
+    monkeypatch.setattr(ddgs, "DDGS", double)
+    engine: SearchEngine = Ddgs()
+    assert engine.search("who makes it?", 2) == [
+        SearchResult("https://a.example/1", "One", "first"),
+        SearchResult("https://b.example/2", "Two", "second"),
+    ]
+    assert double.asked["query"] == "who makes it?"
+    assert double.asked["timeout"] > 0
+    assert double.asked["backend"] == "duckduckgo,brave,mojeek"
+
+
+def test_the_engines_that_ddgs_is_asked_for_exist() -> None:
+    from ddgs.engines import ENGINES
+
+    assert set(Ddgs._ENGINES.split(",")) <= set(ENGINES["text"])
+
+
+def test_finding_nothing_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ddgs, "DDGS", _Double(DDGSException("No results found.")))
+    assert Ddgs().search("x", 3) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (RatelimitException("202"), "turn away"),
+        (TimeoutException("timed out"), "in time"),
+        (DDGSException("ConnectError: dns error"), "No search engine can be reached"),
+    ],
+)
+def test_what_ddgs_raises_becomes_a_sentence(
+    error: Exception, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ddgs, "DDGS", _Double(error))
+    with pytest.raises(WebUnreachable, match=words) as caught:
+        Ddgs().search("x", 3)
+    assert caught.value.way_out
+
+
+def test_the_real_package_without_a_network_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through all of the package but its connections: what it makes of a machine without a network."""
+    from ddgs.http_client import HttpClient
+
+    def no_network(*_args: object, **_how: object) -> None:
+        raise DDGSException("ConnectError: dns error")
+
+    monkeypatch.setattr(HttpClient, "request", no_network)
+    with pytest.raises(WebUnreachable, match="No search engine can be reached"):
+        Ddgs().search("x", 3)
+
+
+def test_searxng_is_asked_for_json() -> None:
+    with SearxngServer({"https://a.example/1": "One", "ftp://a.example/2": "Two"}) as server:
+        engine: SearchEngine = Searxng(f"{server.url}/")
+        (found,) = engine.search("größte & beste?", 5)
+    assert found == SearchResult("https://a.example/1", "One", "… One …")
+    assert server.queries == ["größte & beste?"]
+    assert engine.name == f"SearXNG at {server.host}"
+
+
+@pytest.mark.parametrize(
+    ("fault", "words", "way_out"),
+    [
+        (Answer(b"Forbidden", status=403), "does not give its results to programs", "formats"),
+        (Answer(b"Too many", status=429), "turns away", "Wait"),
+        (Answer(b"", status=502), "answers 502", "web_search"),
+        (Answer(b"<html>the page for people</html>"), "is no SearXNG server", "web_search"),
+        (Answer(b'{"answer": 42}', _JSON), "is no SearXNG server", "web_search"),
+        (Answer(b'{"results": [{"title": "no url"}]}', _JSON), "is no SearXNG server", "web_search"),
+        (Answer(b'{"results": []', _JSON), "is no SearXNG server", "web_search"),
+    ],
+)
+def test_what_goes_wrong_with_searxng_is_a_sentence(fault: Answer, words: str, way_out: str) -> None:
+    with SearxngServer({}, fault) as server, pytest.raises(WebUnreachable, match=words) as caught:
+        Searxng(server.url).search("x", 3)
+    assert way_out in caught.value.way_out
+
+
+def test_a_searxng_that_is_not_there_is_a_sentence() -> None:
+    with pytest.raises(WebUnreachable, match="cannot be reached"):
+        Searxng("http://127.0.0.1:1").search("x", 3)
