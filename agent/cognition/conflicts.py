@@ -14,6 +14,7 @@ from decimal import Decimal
 from agent.cognition import proper_names, tables
 from agent.cognition.quantities import quantities, years
 from agent.cognition.support import in_words, place
+from agent.prompts import last_heading
 from agent.retrieval.terms import terms
 from agent.sentences import sentences
 from agent.state import Evidence, Note
@@ -24,6 +25,8 @@ _VALUE = re.compile(
     r"(?:\s?(?P<percent>%|percent|per cent)|\s(?P<scale>thousand|million|billion|trillion))?",
     re.IGNORECASE,
 )
+_CLAUSE = re.compile(r"(?:[,;]\s(?:and\s)?|\sand\s)(?!\s*[$€£¥\d])")
+_RANGE = re.compile(r"\b(?:and|to)\b|[–-]")
 _WANTS_BOTH = re.compile(
     r"\b(?:chang|differ|compar|original|previous|earlier|former|preliminary|first|initial|revis|restat|"
     r"correct|replac|supersed|before|updat)\w*",
@@ -36,7 +39,7 @@ _NEUTRAL = frozenset(
         "amounted reach reached rose fell grew increased decreased stood stands approximately about around "
         "nearly expect expects expected report reported reports record recorded publish published year "
         "fiscal annual company many much how figure figures number value million billion thousand dollars "
-        "percent roughly currently almost totalled make made get got given according did what which"
+        "percent roughly currently almost totalled make made get got given according did what which segment"
     )
 )
 
@@ -142,8 +145,14 @@ def _rivals(question: str, said: _Statement, item: Evidence) -> Iterator[_Statem
         held = other.about | set(terms(place(item)))
         if not wanted or len(wanted & held) < _COVERED * len(wanted):
             continue
-        # What stands before the value and was not asked about qualifies it: a quarter, a part, a cause.
-        if other.about - wanted - said.about - _NEUTRAL - set(terms(question)) - set(terms(place(item))):
+        if not all(proper_names.stands(name, held) for name in proper_names.names(question)):
+            continue
+        # What stands before the value and was not asked about qualifies it: a quarter, a part, a cause;
+        # and so does a heading that names somebody else.
+        known = {term for name in proper_names.known_names([item["text"]]) for term in terms(name)}
+        heading = known & set(terms(last_heading(item["section"])))
+        asked = wanted | said.about | set(terms(question)) | set(terms(item["title"])) | _NEUTRAL
+        if (other.about | heading) - asked:
             continue
         yield other
 
@@ -171,22 +180,35 @@ def _statements(item: Evidence, question: str) -> Iterator[_Statement]:
         yield from _cells(item, question)
         return
     for sentence in sentences(item["text"]):
-        found = list(_values(sentence))
-        if not found:
-            continue
-        _, kind, start = found[0]
-        same = [value for value, other, _ in found if other == kind][:2]
-        values = same if re.search(r"\bbetween\b|\bto\b|[–-]", sentence) else same[:1]
-        match = _VALUE.search(sentence, start)
-        told = years(sentence[:start])
-        yield _Statement(
-            values=tuple(values),
-            shown=match.group().strip() if match and len(values) == 1 else _span(sentence, start),
-            kind=kind,
-            about=frozenset(terms(sentence[:start])) - told,
-            years=frozenset(told or years(place(item)) - years(item["date"])),
-            sentence=sentence,
-        )
+        told: set[str] = set()
+        for clause in _clauses(sentence):
+            found = list(_values(clause))
+            first = found[0][2]
+            told |= years(clause[:first])
+            for kind in dict.fromkeys(kind for _, kind, _ in found):
+                same = [(value, start) for value, other, start in found if other == kind]
+                # "rose 9.6% to $1,284.6 million" has a value of each kind; a range has two of one.
+                ranged = len(same) > 1 and _RANGE.search(clause[same[0][1] : same[1][1]]) is not None
+                values = tuple(value for value, _ in same[: 2 if ranged else 1])
+                yield _Statement(
+                    values=values,
+                    shown=_shown(clause, same[0][1], len(values)),
+                    kind=kind,
+                    about=frozenset(terms(clause[:first])) - told,
+                    years=frozenset(told or years(place(item)) - years(item["date"])),
+                    sentence=sentence,
+                )
+
+
+def _clauses(sentence: str) -> Iterator[str]:
+    """The parts of a sentence that hold a value each, with what leads to it."""
+    start = 0
+    for match in _CLAUSE.finditer(sentence):
+        if any(True for _ in _values(sentence[start : match.start()])):
+            yield sentence[start : match.start()]
+            start = match.end()
+    if any(True for _ in _values(sentence[start:])):
+        yield sentence[start:]
 
 
 def _cells(item: Evidence, question: str) -> Iterator[_Statement]:
@@ -260,7 +282,7 @@ def _dates(text: str, match: re.Match[str]) -> bool:
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 
 
-def _span(sentence: str, start: int) -> str:
-    """A range as it stands: ``$1,310 million and $1,340 million``."""
-    ends = [match.end() for match in _VALUE.finditer(sentence) if match.start() >= start][:2]
-    return sentence[start : ends[-1]].strip()
+def _shown(clause: str, start: int, count: int) -> str:
+    """One value, or a range, as it stands: ``$1,310 million and $1,340 million``."""
+    ends = [match.end() for match in _VALUE.finditer(clause) if match.start() >= start]
+    return clause[start : ends[count - 1]].strip()
