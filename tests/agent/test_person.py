@@ -1,0 +1,312 @@
+"""A person in the run: clarifying, approving, steering, resuming, and sessions that do not mix."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import pytest
+
+import agent.events as ev
+from agent import checkpoints
+from agent.budget import ANSWER_NOW
+from agent.prompts import NOT_FOUND, WITHHELD
+from agent.run import NotResumable, Request, resumable, resume, run
+from agent.steering import Steering
+from models.protocols import GenerationCancelled, Message
+from models.scripted import HashEmbedder, Scripted, ScriptedChat
+from traces.library import Library
+from traces.runs import Runs
+from traces.sessions import Sessions
+from traces.store import Store
+
+E = TypeVar("E", bound=ev.Event)
+QUESTION = "Who supplies Orlavane's ceramic bearings, and what halted that supplier's plant?"
+DEEP = Request(QUESTION, route="deep", approve="ask", interactive=True)
+ONE = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}
+FIRST = {"source": 1, "answer": "Tolvang Ceramics"}
+TRUE = "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics [1]."
+INVENTED = "Zanzibar Copper Holdings supplied 4,711 bearings in 1999 [1]."
+
+
+class Person:
+    """Runs a request and does something at certain events."""
+
+    def __init__(self, store: Store, embedder: HashEmbedder) -> None:
+        self.store = store
+        self.embedder = embedder
+        self.steering = Steering()
+
+    def watch(
+        self,
+        replies: Sequence[Scripted],
+        request: Request,
+        do: Callable[[ev.Event], None] = lambda _event: None,
+        run_id: str = "",
+    ) -> list[ev.Event]:
+        """All events; with a ``run_id`` the run is resumed."""
+        self.steering = Steering()
+        seen: list[ev.Event] = []
+        with ScriptedChat(list(replies)) as chat:
+            parts: dict[str, Any] = {
+                "chat": chat,
+                "embedder": self.embedder,
+                "reranker": None,
+                "store": self.store,
+                "steering": self.steering,
+            }
+            stream = (
+                resume(run_id, interactive=request.interactive, approve=request.approve, **parts)
+                if run_id
+                else run(request, **parts)
+            )
+            for event in stream:
+                seen.append(event)
+                do(event)
+        return seen
+
+    def replies(self, *texts: str) -> Callable[[ev.Event], None]:
+        """Answers what is asked, in turn."""
+        left = list(texts)
+
+        def do(event: ev.Event) -> None:
+            if isinstance(event, ev.Asked):
+                self.steering.reply(left.pop(0))
+
+        return do
+
+    def when_asked(self, act: Callable[[Steering], None], reply: Any) -> Callable[[Sequence[Message]], Any]:
+        """A model reply during which the person acts: then there is no race."""
+
+        def replying(_messages: Sequence[Message]) -> Any:
+            act(self.steering)
+            return reply
+
+        return replying
+
+
+@pytest.fixture
+def person(library: Library, store: Store, embedder: HashEmbedder) -> Person:
+    """Somebody with a small library."""
+    return Person(store, embedder)
+
+
+def _only(events: Sequence[ev.Event], kind: type[E]) -> list[E]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def _end(events: Sequence[ev.Event]) -> ev.RunFinished:
+    assert isinstance(events[-1], ev.RunFinished)
+    return events[-1]
+
+
+# --- approving ------------------------------------------------------------------------------------
+
+
+def test_an_answer_without_support_is_asked_about_and_can_be_accepted(person: Person) -> None:
+    events = person.watch([ONE, FIRST, INVENTED], DEEP, person.replies("accept"))
+    (asked,) = _only(events, ev.Asked)
+    assert asked.options == ["accept", "rewrite", "search", "stop"]
+    assert asked.claims[0]["verdict"] != "supported"
+    assert _end(events).status == "answered"
+    assert "not supported" in _only(events, ev.Answered)[-1].answer
+
+
+def test_rewriting_from_the_evidence_gives_what_stands_there(person: Person) -> None:
+    events = person.watch([ONE, FIRST, INVENTED], DEEP, person.replies("rewrite"))
+    first, second = _only(events, ev.Answered)
+    assert not first.grounded
+    assert second.grounded
+    assert "Zanzibar" not in second.answer
+    assert "Tolvang Ceramics" in second.answer
+    assert _end(events).status == "answered"
+
+
+def test_it_is_asked_as_often_as_the_answer_is_not_grounded(person: Person) -> None:
+    replies = [ONE, FIRST, INVENTED, {"steps": ["Who sells copper bearings?"]}, FIRST, INVENTED]
+    events = person.watch(replies, DEEP, person.replies("what?", "search", "stop"))
+    assert len(_only(events, ev.Asked)) == 3
+    assert [r.reply for r in _only(events, ev.Replied)] == ["search", "stop"]
+    assert _end(events).status == "rejected"
+    assert _only(events, ev.Answered)[-1].answer == WITHHELD
+
+
+def test_a_supported_answer_is_not_asked_about(person: Person) -> None:
+    events = person.watch([ONE, FIRST, TRUE], DEEP)
+    assert _only(events, ev.Answered)[-1].grounded
+    assert not _only(events, ev.Asked)
+
+
+@pytest.mark.parametrize(("approve", "status"), [("always", "answered"), ("never", "answered")])
+def test_a_script_is_never_asked(person: Person, approve: Any, status: str) -> None:
+    request = replace(DEEP, approve=approve, interactive=False)
+    events = person.watch([ONE, FIRST, INVENTED], request)
+    assert not _only(events, ev.Asked)
+    assert _end(events).status == status
+    # "never" has had it rewritten from the evidence.
+    assert ("Zanzibar" in _only(events, ev.Answered)[-1].answer) == (approve == "always")
+
+
+def test_where_nobody_is_there_the_run_waits_and_can_be_answered_later(person: Person) -> None:
+    events = person.watch([ONE, FIRST, INVENTED], replace(DEEP, interactive=False))
+    assert _end(events).status == "waiting"
+    (waiting,) = resumable(person.store)
+    assert (waiting.why, waiting.run.status) == ("waiting", "waiting")
+    later = person.watch([], DEEP, person.replies("rewrite"), run_id=waiting.run.id)
+    assert isinstance(later[0], ev.Resumed)
+    assert later[0].node == "approve"
+    assert _end(later).status == "answered"
+    assert resumable(person.store) == []
+    log = Runs(person.store).events(waiting.run.id)
+    assert [event.seq for event in log] == list(range(len(log)))
+    with pytest.raises(NotResumable):
+        person.watch([], DEEP, run_id=waiting.run.id)
+
+
+def test_a_waiting_run_can_be_decided_by_a_rule(person: Person) -> None:
+    person.watch([ONE, FIRST, INVENTED], replace(DEEP, interactive=False))
+    (waiting,) = resumable(person.store)
+    later = person.watch([], replace(DEEP, approve="always", interactive=False), run_id=waiting.run.id)
+    assert _end(later).status == "answered"
+
+
+# --- clarifying, conversing, following up -----------------------------------------------------------
+
+
+def test_a_vague_question_is_asked_back_and_then_answered(person: Person) -> None:
+    request = Request("what about it?", approve="always", interactive=True)
+    reply = "Who supplies Orlavane's ceramic bearings?"
+    events = person.watch([FIRST, TRUE], request, person.replies(reply))
+    (asked,) = _only(events, ev.Asked)
+    assert asked.about == "clarify"
+    assert _only(events, ev.Routed)[0].route == "clarify"
+    assert _only(events, ev.Routed)[-1].question == reply
+    assert _end(events).status == "answered"
+
+
+def test_a_greeting_is_answered_without_a_search(person: Person) -> None:
+    events = person.watch([], Request("Hello!"))
+    assert _end(events).status == "answered"
+    assert not _only(events, ev.Searched)
+
+
+def test_a_single_fact_is_retrieved_once_without_plan_or_decision(person: Person) -> None:
+    request = Request("Who supplies Orlavane's ceramic bearings?", route="single", approve="always")
+    events = person.watch([FIRST, TRUE], request)
+    assert _end(events).status == "answered"
+    assert not _only(events, ev.Decided)
+    assert len(_only(events, ev.StepStarted)) == 1
+
+
+def test_a_follow_up_leans_on_its_own_session_and_on_no_other(person: Person) -> None:
+    first = person.watch(
+        [FIRST, TRUE],
+        replace(DEEP, question="How many people did Orlavane employ in 2024?", route="single"),
+    )
+    session = _only(first, ev.RunStarted)[0].session
+    assert [s.runs for s in Sessions(person.store).recent()] == [1]
+    follow_up = Request("and in 2023?", route="single", approve="always", session=session)
+    events = person.watch([{"source": 0, "answer": ""}], follow_up)
+    assert _only(events, ev.Routed)[0].question == "How many people did Orlavane employ in 2023?"
+    elsewhere = person.watch([{"source": 0, "answer": ""}], replace(follow_up, session=""))
+    assert _only(elsewhere, ev.Routed)[0].question == "and in 2023?"
+    assert sorted(s.runs for s in Sessions(person.store).recent()) == [1, 2]
+
+
+# --- steering -------------------------------------------------------------------------------------
+
+TWO = {"steps": ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]}
+
+
+def test_answer_now_ends_the_search_and_answers(person: Person) -> None:
+    script = [TWO, person.when_asked(Steering.finish, FIRST), TRUE]
+    events = person.watch(script, replace(DEEP, approve="always"))
+    assert _end(events).status == "answered"
+    assert _end(events).stopped_because == ANSWER_NOW
+    assert _only(events, ev.Decided)[-1].source == "human"
+    assert len(_only(events, ev.StepStarted)) == 1
+
+
+def test_a_skipped_step_ends_without_a_finding_and_the_next_goes_on(person: Person) -> None:
+    def skip(messages: Sequence[Message]) -> Any:
+        person.steering.skip()
+        raise GenerationCancelled("given up")
+
+    nothing = {"steps": []}
+    read = {"source": 1, "answer": "A fire at the Brevnes plant"}
+    plan = {"steps": ["Who supplies Orlavane's ceramic bearings?", "What halted the Brevnes plant?"]}
+    events = person.watch(
+        [
+            plan,
+            skip,
+            read,
+            nothing,
+            "A fire at the Brevnes plant of Tolvang Ceramics halted production for seven weeks [1].",
+        ],
+        replace(DEEP, approve="always"),
+    )
+    assert [n.note["found"] for n in _only(events, ev.Noted)] == [False, True]
+    assert [s.what for s in _only(events, ev.Steered)] == ["skip"]
+    assert _end(events).status == "answered"
+
+
+def test_a_paused_run_waits(person: Person) -> None:
+    waited = threading.Event()
+
+    def do(event: ev.Event) -> None:
+        if isinstance(event, ev.Steered) and event.what == "pause":
+            waited.set()
+            person.steering.resume()
+
+    script = [person.when_asked(Steering.pause, ONE), FIRST, TRUE]
+    events = person.watch(script, replace(DEEP, approve="always"), do)
+    assert waited.is_set()
+    assert [s.what for s in _only(events, ev.Steered)] == ["pause", "resume"]
+    assert _end(events).status == "answered"
+
+
+def test_an_added_step_is_taken(person: Person) -> None:
+    more = "What halted the Brevnes plant?"
+    script = [
+        ONE,
+        person.when_asked(lambda wheel: wheel.add(more), FIRST),
+        {"source": 1, "answer": "A fire"},
+        TRUE,
+    ]
+    events = person.watch(script, replace(DEEP, approve="always"))
+    assert [s.plan_step["question"] for s in _only(events, ev.StepStarted)][-1] == more
+
+
+def test_a_decision_can_be_taken_in_the_deciders_place(person: Person) -> None:
+    script = [TWO, person.when_asked(lambda wheel: wheel.override("FINISH"), FIRST), TRUE]
+    events = person.watch(script, replace(DEEP, approve="always"))
+    (decided,) = _only(events, ev.Decided)
+    assert (decided.action, decided.source) == ("FINISH", "human")
+
+
+def test_a_cancelled_run_goes_on_where_it_was(person: Person) -> None:
+    def cancel(_messages: Sequence[Message]) -> Any:
+        person.steering.cancel()
+        raise GenerationCancelled("cancelled")
+
+    with pytest.raises(GenerationCancelled):
+        person.watch([TWO, FIRST, cancel], replace(DEEP, approve="always"))
+    (cancelled,) = resumable(person.store)
+    assert cancelled.why == "cancelled"
+    read = {"source": 1, "answer": "A fire"}
+    events = person.watch([read, TRUE], replace(DEEP, approve="always"), run_id=cancelled.run.id)
+    assert _end(events).status == "answered"
+    assert not _only(events, ev.Planned)
+    assert not checkpoints.exists(person.store, cancelled.run.id)
+
+
+def test_a_failed_run_goes_on_with_a_model_that_works(person: Person) -> None:
+    with pytest.raises(RuntimeError, match="engine"):
+        person.watch([TWO, RuntimeError("engine")], DEEP)
+    (failed,) = resumable(person.store)
+    assert failed.why == "failed"
+    none = {"source": 0, "answer": ""}
+    events = person.watch([none, {"steps": []}], replace(DEEP, approve="always"), run_id=failed.run.id)
+    assert _only(events, ev.Answered)[-1].answer == NOT_FOUND
