@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from agent import indexing
 from agent.ingest import FileDone, FileFailed, IngestEvent, IngestFinished, NothingToIngest, ingest
+from agent.web.errors import PageFailed
+from agent.web.fetch import Fetched
 from models.protocols import GenerationCancelled, Vectors
 from models.scripted import HashEmbedder
+from tests.agent.web.pages import FILING
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.store import Store
+from traces.store import Store, now
 
 
 @pytest.fixture
@@ -175,3 +179,72 @@ def test_another_embedder_is_refused_before_anything_is_lost(store: Store, folde
     with pytest.raises(DeepthinkError):
         _read(store, folder, embedder=HashEmbedder(dimensions=32))
     assert len(Library(store).documents("c")) == 3
+
+
+def _page(data: bytes, media_type: str = "text/html", charset: str = "") -> Callable[[str], Fetched]:
+    return lambda url: Fetched(f"{url}?moved", media_type, charset, data)
+
+
+def _read_page(store: Store, fetch: Callable[[str], Fetched], *urls: str) -> list[IngestEvent]:
+    return list(
+        ingest([], addresses=urls, fetch=fetch, collection="c", store=store, embedder=HashEmbedder())
+    )
+
+
+def test_an_address_is_read_whole_as_a_file_would_be(store: Store, tmp_path: Path) -> None:
+    url = "https://www.sec.gov/Archives/tlv-20241231.htm"
+    (tmp_path / "tlv-20241231.htm").write_text(FILING)
+    fetch = _page(FILING.encode())
+    assert _outcomes(_read_page(store, fetch, url, url)) == {url.removeprefix("https://"): "added"}
+    (page,) = Library(store).documents("c")
+    _read(store, tmp_path / "tlv-20241231.htm")
+    file = next(d for d in Library(store).documents("c") if d.source != url)
+    assert (page.source, page.sha256, page.bytes) == (url, file.sha256, file.bytes)
+    assert (page.title, page.date, page.coverage) == (file.title, "2024-12-31", file.coverage)
+    library = Library(store)
+    assert [p.text for p in library.document_passages(page.id)] == [
+        p.text for p in library.document_passages(file.id)
+    ]
+
+
+def test_a_page_that_did_not_change_is_not_stored_again(store: Store) -> None:
+    url = "https://example.org/notes/"
+    text = b"Beta is the second letter. \xc4gypten had others."
+    _read_page(store, _page(text, "text/plain", "iso-8859-1"), url)
+    (before,) = Library(store).documents("c")
+    assert before.date == now().date().isoformat(), "it gives itself none, so the day it was fetched"
+    assert "Ägypten" in Library(store).document_passages(before.id)[0].text
+    again = _read_page(store, _page(text, "text/plain", "iso-8859-1"), url)
+    assert _outcomes(again) == {"example.org/notes": "unchanged"}
+    assert Library(store).documents("c") == [before]
+    assert set(_outcomes(_read_page(store, _page(b"# Gamma", "text/markdown"), url)).values()) == {
+        "updated"
+    }
+
+
+def test_a_page_that_fails_fails_alone(store: Store, folder: Path) -> None:
+    def fetch(url: str) -> Fetched:
+        if "gone" in url:
+            raise PageFailed(f"{url} answers 404.", "Check the address.")
+        return Fetched(url, "image/png", "", b"\x89PNG")
+
+    urls = ("https://example.org/gone", "https://example.org/picture")
+    events = list(
+        ingest([folder], addresses=urls, fetch=fetch, collection="c", store=store, embedder=HashEmbedder())
+    )
+    assert [e.source for e in events if isinstance(e, FileFailed)] == list(urls)
+    assert len(_outcomes(events)) == 3
+
+
+def test_stopping_while_a_page_is_fetched_stops_it_all(store: Store) -> None:
+    def fetch(url: str) -> Fetched:
+        raise GenerationCancelled("Waiting for the web was stopped.")
+
+    with pytest.raises(GenerationCancelled):
+        _read_page(store, fetch, "https://example.org/")
+
+
+def test_a_folder_that_is_read_again_leaves_pages_alone(store: Store, folder: Path) -> None:
+    _read_page(store, _page(b"Beta.", "text/plain"), "https://example.org/b")
+    assert "removed" not in _outcomes(_read(store, folder)).values()
+    assert len(Library(store).documents("c")) == 4
