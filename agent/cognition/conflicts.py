@@ -56,6 +56,7 @@ class Conflict:
         superseded: What the earlier one says.
         superseded_number: Its citation.
         superseded_date: Its date.
+        superseded_sentence: The sentence or table row it stands in.
     """
 
     value: str
@@ -65,6 +66,7 @@ class Conflict:
     superseded: str
     superseded_number: int
     superseded_date: str
+    superseded_sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,7 @@ def find(note: Note, evidence: Sequence[Evidence], question: str = "") -> Confli
         superseded=earlier.shown,
         superseded_number=early["number"],
         superseded_date=early["date"],
+        superseded_sentence=earlier.sentence,
     )
 
 

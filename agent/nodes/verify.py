@@ -6,6 +6,7 @@ from typing import Any
 
 from agent import citations
 from agent.cognition import conflicts
+from agent.cognition.support import in_words
 from agent.cognition.verifying import grounded, share
 from agent.cognition.writing import abstains, from_findings, gaps, with_gaps
 from agent.deps import Deps
@@ -49,7 +50,11 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
         Claim({**old, "cites": [], "verdict": "supported"}) if no else next(left)
         for old, no in zip(checked, empty, strict=True)
     ]
-    earlier = _superseded(state, claims)
+    conflicting = _superseded(state, claims)
+    earlier = [_named(conflict) for conflict in conflicting]
+    quotes = citations.quotes(claims, evidence) | {
+        str(conflict.superseded_number): conflict.superseded_sentence for conflict in conflicting
+    }
     missing = gaps([note["question"] for note in still_missing(state["notes"])], excuses)
     answer = citations.render(shown, draft)
     if earlier:
@@ -64,7 +69,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
             sources=[item for item in evidence if item["number"] in cited],
             share=supported,
             grounded=relied,
-            quotes=citations.quotes(claims, evidence),
+            quotes=quotes,
         )
     )
     return {
@@ -86,22 +91,23 @@ def _says_nothing(claim: Claim) -> bool:
     return claim["support"] < _SAID and abstains(claim["text"])
 
 
-def _superseded(state: RunState, claims: list[Claim]) -> list[Claim]:
-    """A sentence for each earlier source that said otherwise and that no claim cites.
-
-    Its figure is not repeated: it is not to be used, and stands in the sources' quotations.
-    """
+def _superseded(state: RunState, claims: list[Claim]) -> list[conflicts.Conflict]:
+    """The contradictions whose later side the answer gives without naming the earlier."""
     cited = {number for claim in claims for number in claim["cites"]}
-    found: dict[int, Claim] = {}
+    found: dict[int, conflicts.Conflict] = {}
     for note in state["notes"]:
         conflict = conflicts.find(note, state["evidence"], state["question"])
-        if conflict is None or conflict.superseded_number in cited or conflict.number not in cited:
-            continue
-        found[conflict.superseded_number] = Claim(
-            text=f"An earlier source, dated {conflict.superseded_date}, gives another figure.",
-            cites=[conflict.superseded_number],
-            support=1.0,
-            verdict="supported",
-            reason="",
-        )
+        if conflict is not None and conflict.number in cited and conflict.superseded_number not in cited:
+            found[conflict.superseded_number] = conflict
     return list(found.values())
+
+
+def _named(conflict: conflicts.Conflict) -> Claim:
+    """Says that there is an earlier source. Its figure is not repeated: it is not to be used."""
+    return Claim(
+        text=f"An earlier source, dated {in_words(conflict.superseded_date)}, gives another figure.",
+        cites=[conflict.superseded_number],
+        support=1.0,
+        verdict="supported",
+        reason="",
+    )

@@ -1,0 +1,138 @@
+"""Node ``verify``: the draft against its passages, what is missing, and what an earlier source said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import agent.events as ev
+from agent.nodes.verify import verify
+from agent.state import Note
+from tests.agent.nodes.conftest import Make, evidence, state
+
+_HELD = [
+    evidence(
+        1, "A fire halted production at the Brevnes plant of Tolvang for seven weeks. Nobody was hurt."
+    ),
+    evidence(
+        2,
+        "Net revenue of Orlavane for fiscal 2024 was $1,297.1 million.",
+        date="2025-01-30",
+        document="early",
+    ),
+    evidence(3, "Net revenue of Orlavane for fiscal 2024 was $1,284.6 million.", date="2025-02-27"),
+]
+
+
+def _note(question: str, answer: str, *cites: int) -> Note:
+    return Note(
+        step=1,
+        question=question,
+        sentence=answer,
+        answer=answer,
+        cites=list(cites),
+        found=bool(cites),
+        revision=0,
+    )
+
+
+_FOUND = _note("What halted production at Brevnes?", "A fire", 1)
+
+
+def _verified(
+    make: Make, events: list[ev.Event], draft: str, notes: list[Note], **changes: Any
+) -> tuple[dict[str, Any], ev.Answered]:
+    update = verify(state(draft=draft, notes=notes, evidence=_HELD), make(**changes))
+    answered = events[-1]
+    assert isinstance(answered, ev.Answered)
+    assert answered.answer == update["answer"]
+    return update, answered
+
+
+def test_a_grounded_answer(make: Make, events: list[ev.Event]) -> None:
+    update, answered = _verified(make, events, "A fire halted production for seven weeks [1].", [_FOUND])
+    assert update["answer"] == "A fire halted production for seven weeks [1]."
+    assert (update["status"], update["grounded"], update["share"]) == ("answered", True, 1.0)
+    assert [item["number"] for item in answered.sources] == [1]
+    assert answered.quotes == {
+        "1": "A fire halted production at the Brevnes plant of Tolvang for seven weeks."
+    }
+
+
+def test_what_is_not_supported_is_flagged_and_not_grounded(make: Make, events: list[ev.Event]) -> None:
+    draft = "A fire halted production for seven weeks [1]. The insurer of Sundrell paid [1]."
+    update, answered = _verified(make, events, draft, [_FOUND])
+    assert update["answer"].endswith("The insurer of Sundrell paid (not supported by the sources) [1].")
+    assert (update["grounded"], update["share"]) == (False, 0.5)
+    assert answered.sentences[1]["reason"]
+
+
+def test_what_a_step_did_not_find_is_said_and_counts_for_nothing(
+    make: Make, events: list[ev.Event]
+) -> None:
+    notes = [_FOUND, _note("How much did the insurer pay?", "")]
+    update, _ = _verified(make, events, "A fire halted production for seven weeks [1].", notes)
+    assert update["answer"].endswith("[1]. Not found in your documents: How much did the insurer pay?")
+    assert (update["grounded"], len(update["claims"])) == (True, 1)
+
+
+def test_what_the_writer_says_is_missing_is_not_said_twice(make: Make, events: list[ev.Event]) -> None:
+    notes = [_FOUND, _note("How much did the insurer pay?", "")]
+    draft = "A fire halted production for seven weeks [1]. How much the insurer paid is not stated [1]."
+    update, _ = _verified(make, events, draft, notes)
+    assert update["answer"] == (
+        "A fire halted production for seven weeks [1]. How much the insurer paid is not stated."
+    )
+    assert update["grounded"]
+
+
+def test_a_report_has_a_section_for_what_is_missing(make: Make, events: list[ev.Event]) -> None:
+    notes = [_FOUND, _note("How much did the insurer pay?", "")]
+    draft = "## Short answer\n\nA fire halted production for seven weeks [1]."
+    update, _ = _verified(make, events, draft, notes, length="report")
+    assert update["answer"] == (
+        "## Short answer\n\nA fire halted production for seven weeks [1].\n\n"
+        "## What was not found\n\n- Not found in your documents: How much did the insurer pay?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("draft", "status"),
+    [
+        ("", "not_found"),
+        ("The sum is not stated in the evidence [1].", ""),
+        ("Not found in your documents.", ""),
+    ],
+)
+def test_not_found(make: Make, events: list[ev.Event], draft: str, status: str) -> None:
+    update = verify(state(draft=draft, status=status, notes=[_FOUND], evidence=_HELD), make())
+    assert update["status"] == "not_found"
+    assert (update["answer"], update["grounded"]) == ("Not found in your documents.", False)
+    assert events == [ev.Answered("Not found in your documents.", [], [])]
+
+
+def test_a_passage_that_denies_something_is_an_answer(make: Make, events: list[ev.Event]) -> None:
+    held = [evidence(1, "The company does not give any guidance on prices.")]
+    note = _note("What guidance is there?", "The company does not give any guidance on prices.", 1)
+    update = verify(
+        state(draft="The company does not give any guidance on prices [1].", notes=[note], evidence=held),
+        make(),
+    )
+    assert update["status"] == "answered"
+
+
+def test_a_draft_that_says_nothing_gives_way_to_the_findings(make: Make, events: list[ev.Event]) -> None:
+    update, _ = _verified(make, events, "[1]", [_note("What halted it?", "A fire halted production", 1)])
+    assert update["answer"] == "A fire halted production [1]."
+
+
+def test_an_earlier_source_that_said_otherwise_is_named(make: Make, events: list[ev.Event]) -> None:
+    note = _note("What was the net revenue of Orlavane for fiscal 2024?", "$1,284.6 million", 3)
+    update, answered = _verified(make, events, "Net revenue was $1,284.6 million [3].", [note])
+    assert update["answer"] == (
+        "Net revenue was $1,284.6 million [3]. "
+        "An earlier source, dated 30 January 2025, gives another figure [2]."
+    )
+    assert [item["number"] for item in answered.sources] == [2, 3]
+    assert "1,297.1" in answered.quotes["2"]
