@@ -1,25 +1,98 @@
-"""One question from the settings to the shown answer; `ask` and `demo` share it."""
+"""One question from the settings to the shown answer; `ask`, `demo` and `resume` share it."""
 
 from __future__ import annotations
 
 import json
 import sys
 import threading
+from collections.abc import Callable, Generator
 from contextlib import closing
-from typing import Literal
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
 
 from agent import events as ev
-from agent.run import Request, run
+from agent import run as agent_run
+from agent.run import Approve, Request
+from agent.steering import Steering
 from models.local_embedder import LocalEmbedder
 from models.protocols import Embedder
 from traces.errors import DeepthinkError
-from tui.assemble import open_chat, open_embedder, open_reranker, open_store
+from traces.runs import Runs
+from traces.sessions import Sessions, UnknownSession
+from traces.store import Store
+from tui import questions
+from tui.assemble import open_chat, open_embedder, open_reranker, open_store, open_web
 from tui.interrupts import ctrl_c
-from tui.outcome import Outcome
+from tui.keyboard import keys
+from tui.keys import Wheel
+from tui.outcome import Outcome, events_of, outcome_of
 from tui.render import Renderer, SilentRun, renderer
 from tui.settings import Settings
+from tui.terminal import is_live
 
 Form = Literal["auto", "plain", "json"]
+Route = Literal["", "single", "deep"]
+
+
+def request(
+    question: str,
+    settings: Settings,
+    form: Form,
+    *,
+    collections: tuple[str, ...] = (),
+    route: Route = "",
+    session: str = "",
+) -> Request:
+    """What a run is asked to do under these settings, on this terminal.
+
+    Args:
+        question: In the person's words.
+        settings: How to answer.
+        form: Nobody answers a question of the run where it is ``json``.
+        collections: Where to look; all collections if empty.
+        route: What the person had the question treated as.
+        session: Id of the session it belongs to; empty for one of its own.
+    """
+    interactive = is_interactive(form)
+    return Request(
+        question=question,
+        collections=collections,
+        profile=settings.profile,
+        decider=settings.decider,
+        budget=settings.run_budget(),
+        route=route,
+        length=settings.length,
+        approve=settings.approve or ("ask" if interactive else "always"),
+        interactive=interactive,
+        session=session,
+    )
+
+
+def is_interactive(form: Form) -> bool:
+    """Whether a person is there to be asked: they can type, and see a question that is not in a file."""
+    return form != "json" and sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
+
+
+def session_of(name: str | None, *, go_on: bool) -> str:
+    """The id of the session that a question is to belong to; empty for one of its own.
+
+    Args:
+        name: Name, or beginning of the id; a session of that name is begun if there is none.
+        go_on: The session that was used last.
+
+    Raises:
+        UnknownSession: there is none to go on with.
+    """
+    sessions = Sessions(open_store())
+    if go_on or name == "last":
+        return sessions.find("last").id
+    if not name:
+        return ""
+    try:
+        return sessions.find(name).id
+    except UnknownSession:
+        return sessions.begin(name)
 
 
 def ask(request: Request, settings: Settings, form: Form = "auto") -> int:
@@ -33,34 +106,100 @@ def ask(request: Request, settings: Settings, form: Form = "auto") -> int:
     Raises:
         DeepthinkError: whatever kept the question from being answered.
     """
+    return _answer(partial(agent_run.run, request), settings, form)
+
+
+def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approve | None = None) -> int:
+    """Go on with a run that did not come to its end, as `ask` does; the exit code.
+
+    Args:
+        run_id: Its id, the beginning of it, or ``last``.
+        settings: Which models to use.
+        form: As in `ask`.
+        approve: What becomes of an answer that is not grounded; None: what the run was begun with.
+
+    Raises:
+        DeepthinkError: whatever keeps it from going on.
+    """
+    begin = partial(agent_run.resume, run_id, interactive=is_interactive(form), approve=approve)
+    return _answer(begin, settings, form)
+
+
+def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form: Form) -> int:
+    """Show what ``begin`` yields, given the models, the store, the web and the person's wheel."""
+    telemetry = Path(settings.telemetry).expanduser() if settings.telemetry else None
+    if telemetry is not None:
+        telemetry.open("a").close()  # a path that cannot be written is told before the work, not after
+    store = open_store()
+    watch = _Watch(store, form)
     with closing(open_chat(settings)) as chat:
         embedder, reranker = open_embedder(settings), open_reranker(settings)
-        outcome = Outcome()
-        screen: Renderer = SilentRun() if form == "json" else renderer(plain=form == "plain")
+        parts: dict[str, Any] = {
+            "chat": chat,
+            "embedder": embedder,
+            "reranker": reranker,
+            "store": store,
+            "web": open_web(settings, store, embedder),
+        }
+        try:
+            watch.follow(partial(begin, **parts), embedder)
+        finally:
+            if telemetry is not None and watch.run_id:
+                _write_telemetry(store, watch.run_id, telemetry)
+    if form == "json":
+        runs = Runs(store)  # they also know what came before the run was resumed
+        answer = outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json()
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
+    return watch.outcome.exit_code
+
+
+class _Watch:
+    """A run as it is watched: shown, steered by keys, its questions asked."""
+
+    def __init__(self, store: Store, form: Form) -> None:
+        self._store = store
+        self._form = form
+        self._live = form == "auto" and is_live()
+        self.run_id = ""
+        self.outcome = Outcome()
+
+    def follow(self, begin: Callable[..., Generator[ev.Event]], embedder: Embedder) -> None:
+        """Watch the run to its end. Raises what the run raises."""
         warming: threading.Thread | None = None
         try:
-            with screen, ctrl_c() as cancel:
-                events = run(
-                    request,
-                    chat=chat,
-                    embedder=embedder,
-                    reranker=reranker,
-                    store=open_store(),
-                    cancel=cancel,
-                )
-                # A closed pipe must end the run before the model is closed under it.
-                with closing(events):
+            with ctrl_c() as cancel:
+                steering = Steering(cancel)
+                wheel = Wheel(steering) if self._live and sys.stdin.isatty() else None
+                with (
+                    self._screen(wheel) as screen,
+                    keys(wheel.press if wheel else None) as keyboard,
+                    # A closed pipe must end the run before the model is closed under it.
+                    closing(begin(steering=steering)) as events,
+                ):
                     for event in events:
-                        if isinstance(event, ev.RunStarted):
+                        if isinstance(event, ev.RunStarted | ev.Resumed):
+                            self.run_id = event.run_id
                             warming = _warm_up(embedder)
-                        outcome.take(event)
+                        if isinstance(event, ev.Resumed):
+                            screen.recall(events_of(Runs(self._store).events(event.run_id)))
+                        self.outcome.take(event)
                         screen.take(event)
+                        if isinstance(event, ev.Asked):
+                            with screen.aside(), keyboard.aside():
+                                questions.put(event, steering, live=self._live)
         finally:
             if warming is not None:
                 warming.join()  # an interpreter that ends in the middle of an import may crash
-    if form == "json":
-        sys.stdout.write(json.dumps(outcome.to_json(), ensure_ascii=False, indent=2) + "\n")
-    return outcome.exit_code
+
+    def _screen(self, wheel: Wheel | None) -> Renderer:
+        return SilentRun() if self._form == "json" else renderer(wheel, plain=not self._live)
+
+
+def _write_telemetry(store: Store, run_id: str, path: Path) -> None:
+    from tui.telemetry import write
+
+    runs = Runs(store)
+    write(runs.find(run_id), runs.events(run_id), path)
 
 
 def _warm_up(embedder: Embedder) -> threading.Thread:

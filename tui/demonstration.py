@@ -6,11 +6,10 @@ from pathlib import Path
 
 from agent import ingest as ing
 from agent import sample_library
-from agent.run import Request
 from models.fetch import installed
 from traces.library import Library
 from tui import failures
-from tui.asking import Form, ask
+from tui.asking import Form, ask, request
 from tui.assemble import default_entries, open_embedder, open_store
 from tui.ingesting import show_ingestion
 from tui.interrupts import ctrl_c
@@ -33,17 +32,8 @@ def demonstrate(form: Form) -> int:
         return code
     question = sample_library.demo_question()
     out.print()
-    return ask(
-        Request(
-            question=question.question,
-            collections=question.collections,
-            profile=settings.profile,
-            decider=settings.decider,
-            budget=settings.run_budget(),
-        ),
-        settings,
-        form,
-    )
+    wanted = request(question.question, settings, form, collections=question.collections)
+    return ask(wanted, settings, form)
 
 
 def _read_samples(settings: Settings) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -32,6 +32,36 @@ def ask(
             "--model", "-m", metavar="NAME", help="A catalogue name, a .gguf path, or ollama:NAME."
         ),
     ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(
+            "--session",
+            "-s",
+            metavar="NAME",
+            help="The conversation it belongs to: a name, known or new, or an id.",
+        ),
+    ] = None,
+    go_on: Annotated[
+        bool, typer.Option("--continue", "-C", help="Go on with the conversation used last.")
+    ] = False,
+    route: Annotated[
+        Literal["single", "deep"] | None,
+        typer.Option(help="One search, or research in steps; left out: as the question needs."),
+    ] = None,
+    brief: Annotated[bool, typer.Option("--brief", help="A short answer.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="A long answer, with sections.")] = False,
+    approve: Annotated[
+        Literal["ask", "always", "never"] | None,
+        typer.Option(help="Show an answer that its sources do not support?"),
+    ] = None,
+    web: Annotated[
+        bool | None,
+        typer.Option("--web/--no-web", help="Search the web where the documents fall short."),
+    ] = None,
+    telemetry: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Append the run to a file, as OpenTelemetry traces."),
+    ] = None,
     steps: Annotated[str | None, typer.Option(metavar="N", help="Research steps the run may take.")] = None,
     seconds: Annotated[str | None, typer.Option(metavar="N", help="Seconds the run may take.")] = None,
     tokens: Annotated[str | None, typer.Option(metavar="N", help="Tokens the model may compute.")] = None,
@@ -44,32 +74,43 @@ def ask(
 ) -> int:
     """Answer a question from your documents, with citations.
 
-    Exits with 0 if it was answered and 3 if the documents do not say.
+    Exits with 0 if it was answered, 3 if the documents do not say, 7 if it waits for your approval,
+    8 if the answer was withheld. While it runs on a terminal, ? shows the keys that steer it.
     """
-    from agent.run import Request
     from tui.asking import ask as run_and_show
+    from tui.asking import request, session_of
+    from tui.failures import WrongUsage
     from tui.settings import load
 
+    if brief and report:
+        raise WrongUsage("--brief and --report exclude each other.", "Choose one of them.")
+    if session and go_on:
+        raise WrongUsage("--session and --continue exclude each other.", "Choose one of them.")
     settings = load(
         {
             "profile": profile,
             "decider": decider,
             "model": model,
+            "length": "brief" if brief else "report" if report else None,
+            "approve": approve,
+            "web": web,
+            "telemetry": telemetry,
             "budget.steps": steps,
             "budget.seconds": seconds,
             "budget.tokens": tokens,
         }
     )
     default = (settings.collection,) if settings.collection else ()
-    request = Request(
+    form: Form = "json" if as_json else "plain" if plain else "auto"
+    wanted = request(
         # Bytes that are no text would reach the store as halves of characters, which it refuses.
-        question=(sys.stdin.read() if question == ["-"] else " ".join(question))
+        (sys.stdin.read() if question == ["-"] else " ".join(question))
         .encode("utf-8", "replace")
         .decode("utf-8"),
+        settings,
+        form,
         collections=tuple(collection or default),
-        profile=settings.profile,
-        decider=settings.decider,
-        budget=settings.run_budget(),
+        route=route or "",
+        session=session_of(session, go_on=go_on),
     )
-    form: Form = "json" if as_json else "plain" if plain else "auto"
-    return run_and_show(request, settings, form)
+    return run_and_show(wanted, settings, form)
