@@ -84,7 +84,8 @@ class _Bars:
             case ing.FileStarted():
                 name = one_line(event.name, _NAME_WIDTH).ljust(_NAME_WIDTH)
                 # Without a total the bar pulses: how many passages there will be is not known yet.
-                self._file = self._bars.add_task(name, total=None, unit="reading")
+                unit = "fetching" if "://" in event.source else "reading"
+                self._file = self._bars.add_task(name, total=None, unit=unit)
             case ing.FileEmbedding() if self._file is not None:
                 self._bars.update(
                     self._file, completed=event.done_chunks, total=event.total_chunks, unit="passages"

@@ -51,7 +51,7 @@ def test_a_file_that_fails_is_told_and_does_not_stop_the_others(folder: Path, de
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("https://example.org/a.html",), 2, "this version reads files and folders, not the web"),
+        (("https://example.org/a.html",), 2, "nothing is fetched while the web is off"),
         (("/nowhere/at/all",), 4, "/nowhere/at/all does not exist"),
         ((".", "-c", ""), 2, "cannot be the name of a collection"),
         ((".", "-c", "a\nb"), 2, "cannot be the name of a collection"),
