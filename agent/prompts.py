@@ -352,3 +352,26 @@ def clarify(question: str, tools: Sequence[tuple[str, str]]) -> str:
         f"It is not clear what is meant. The person's documents: {listed or 'none'}\n"
         "Write the one short question that you would ask back, in the person's language. One line."
     )
+
+
+_FOLLOWED = (
+    "EARLIER:\nQuestion: Which firm built the harbour bridge?\nAnswer: Varo built the harbour bridge.\n"
+    "NEW: how much did that firm lose in 2019?\nALONE: How much did Varo lose in 2019?\n\n"
+    "EARLIER:\nQuestion: What did the Bridges division of Varo earn in 2019?\nAnswer: 12 million.\n"
+    "NEW: and Ferries?\nALONE: What did the Ferries division of Varo earn in 2019?\n\n"
+    "EARLIER:\nQuestion: Who founded Varo?\nAnswer: Ines Ansel founded Varo in 1987.\n"
+    "NEW: where was she born?\nALONE: Where was Ines Ansel born?\n\n"
+    "EARLIER:\nQuestion: Who founded Varo?\nAnswer: Ines Ansel founded Varo in 1987.\n"
+    "NEW: When does the ferry to Kestrel leave?\nALONE: When does the ferry to Kestrel leave?"
+)
+
+
+def follow(question: str, turns: Sequence[tuple[str, str]]) -> str:
+    """Asks for ``question`` with what it leaves unsaid; each turn is a question and its answer."""
+    earlier = "\n".join(f"Question: {asked}\nAnswer: {answer or '(none)'}" for asked, answer in turns)
+    return (
+        "Rewrite the NEW question so that it can be understood ALONE: put the names and dates from EARLIER "
+        "in place of words that point to them. Keep its meaning and its language. If it is about something "
+        "else, repeat it. Do not answer it. One line.\n\n"
+        f"{_FOLLOWED}\n\nEARLIER:\n{earlier}\nNEW: {question}\nALONE:"
+    )

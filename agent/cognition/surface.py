@@ -183,6 +183,6 @@ def _same_name(words: list[Piece], after: int) -> int:
     if ahead < len(words):
         if words[ahead].kind == "name":
             return ahead + 1
-        if ahead == after and words[ahead].text.isdigit():
+        if ahead == after and words[ahead].kind == "word" and words[ahead].text.isdigit():
             return ahead + 1  # "Verrin 400"
     return after

@@ -138,12 +138,16 @@ def names_nothing(text: str) -> bool:
     """
     if has_cjk(text):
         return not _EMPTY_SIGNS.sub("", text)
-    found = pieces(text)
-    if any(piece.kind == "name" for piece in found):
+    if any(piece.kind == "name" for piece in pieces(text)):
         return False
-    said = [piece.text.casefold() for piece in found if piece.kind == "word"]
-    content = [word for word in said if word not in _EMPTY_WORDS and not word.isdigit()]
+    content = content_words(text)
     return not content or (len(content) == 1 and points_back(text))
+
+
+def content_words(text: str) -> list[str]:
+    """The words that say what is meant, in lower case; neither names nor periods."""
+    said = [piece.text.casefold() for piece in pieces(text) if piece.kind == "word"]
+    return [word for word in said if word not in _EMPTY_WORDS and not word.isdigit()]
 
 
 def points_back(text: str) -> bool:
