@@ -127,7 +127,7 @@ class Fetcher:
             return within(self._limits.total, stop, work)
         except TookTooLong as late:
             raise PageFailed(
-                f"{start.host} takes longer than {self._limits.total:.0f} seconds.", "Try again later."
+                f"{start.host} takes longer than {self._limits.total:g} seconds.", "Try again later."
             ) from late
         finally:
             left.set()

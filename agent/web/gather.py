@@ -139,7 +139,7 @@ class Web:
             found = within(_SEARCH_SECONDS, stop, lambda: self._engine.search(words, wanted))
         except TookTooLong as late:
             raise WebUnreachable(
-                f"{self._engine.name} takes longer than {_SEARCH_SECONDS:.0f} seconds.",
+                f"{self._engine.name} takes longer than {_SEARCH_SECONDS:g} seconds.",
                 "Check the network, or name another engine: `deepthink config set web_search URL`.",
             ) from late
         return list(dict.fromkeys(result.url.partition("#")[0] for result in found))

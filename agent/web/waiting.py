@@ -2,7 +2,8 @@
 
 Nothing stops a name lookup or a TLS handshake from outside, and a server that sends a byte every few
 seconds never runs into a time-out between bytes. So such work runs in a thread of its own that the
-caller may leave behind; one that is left ends at its own time-outs, and what it comes to is dropped.
+caller may leave behind; one that is left ends at its own time-outs, at the latest with the process, and
+what it comes to is dropped.
 """
 
 from __future__ import annotations
