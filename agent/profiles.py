@@ -16,10 +16,10 @@ from agent.cognition.distilling import Distiller, ExtractiveDistiller, ModelDist
 from agent.cognition.following import Follower, ModelFollower
 from agent.cognition.grading import CalibratedGrader, Grader, ModelGrader
 from agent.cognition.phrasing import ModelPhraser, Phraser, PlainPhraser
-from agent.cognition.planning import ModelPlanner, Planner
+from agent.cognition.planning import ModelPlanner, Planner, RulesFirstPlanner
 from agent.cognition.reflecting import ModelReflector, QuotingReflector, Reflector
 from agent.cognition.rewriting import ModelRewriter, PlainRewriter, Rewriter
-from agent.cognition.routing import ModelRouter, Router, RulesThenModelRouter
+from agent.cognition.routing import ModelRouter, Router, RulesFirstRouter
 from agent.cognition.strategy import ModelStrategist, PlainStrategist, Strategist
 from agent.cognition.verifying import ModelVerifier, PlainVerifier, Verifier
 from agent.cognition.writing import ModelWriter, Writer
@@ -64,9 +64,9 @@ class Cognition:
 def _lean(embedder: Embedder) -> Cognition:
     return Cognition(
         follower=ModelFollower(),
-        router=RulesThenModelRouter(),
+        router=RulesFirstRouter(),
         converser=ModelConverser(),
-        planner=ModelPlanner(full=False),
+        planner=RulesFirstPlanner(ModelPlanner(full=False)),
         rewriter=PlainRewriter(),
         phraser=PlainPhraser(),
         strategist=PlainStrategist(),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
 from agent import prompts
+from agent.cognition.decomposing import decompose
 from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import PlanStep
@@ -20,10 +21,10 @@ _STEP_TOKENS = 60  # JSON of one lookup, generously; the seed's form is about tw
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps, and whether the model gave them or the default stands in."""
+    """Steps, and whether the model gave them, a rule did, or the default stands in."""
 
     steps: list[PlanStep]
-    origin: Origin
+    origin: Origin | Literal["rule"]
 
 
 class Planner(Protocol):
@@ -109,6 +110,35 @@ class ModelPlanner:
             return [_plan_step(step) for step in full.value.steps], full.origin
         bare = session.ask(purpose, notebook, instruction, _Lookups, _Lookups(steps=[]), tokens)
         return [_whole(question) for question in bare.value.steps], bare.origin
+
+
+class RulesFirstPlanner:
+    """A question whose form shows its look-ups is planned by rule; the model plans the others (``lean``).
+
+    Args:
+        model: Plans what no rule does, and every revision.
+    """
+
+    def __init__(self, model: ModelPlanner) -> None:
+        self._model = model
+
+    def plan(self, session: Session, notebook: Sequence[str], question: str, tools: Sequence[str]) -> Plan:
+        """The question's own clauses where it is made of them."""
+        steps = decompose(question)
+        if steps:
+            return Plan([_whole(step) for step in steps], "rule")
+        return self._model.plan(session, notebook, question, tools)
+
+    def revise(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        missing: Sequence[str],
+        tools: Sequence[str],
+        most: int,
+    ) -> Plan:
+        """As the model does."""
+        return self._model.revise(session, notebook, missing, tools, most)
 
 
 def _plan_step(step: _Step) -> PlanStep:

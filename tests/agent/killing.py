@@ -27,7 +27,7 @@ from traces.runs import Runs
 from traces.sessions import Sessions
 from traces.store import Store
 
-QUESTION = "Who supplies Orlavane's ceramic bearings, and what halted that supplier's plant?"
+QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
 VOLATILE = {"seconds", "latency_ms", "run_id", "session"}
 
 _REPLIES: tuple[tuple[str, Any], ...] = (

@@ -59,17 +59,12 @@ def test_both_collections_are_searched_and_bear_on_each_other(data: Path, store:
 
         return reply
 
-    steps = [
-        "Which risks from competition does NVIDIA's annual report name in its risk factors?",
-        "Which cloud customers joined AMD at the launch of the MI300X?",
-    ]
     written = (
         "An increase in competition may materially affect NVIDIA's results [1]. "
         "Microsoft, Meta and Oracle joined AMD on stage and said that they would use the MI300X."
     )
     with ScriptedChat(
         [
-            {"steps": steps},
             number_of("competition", risk),
             number_of("Microsoft, Meta and Oracle", launch),
             written,

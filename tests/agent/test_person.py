@@ -23,7 +23,7 @@ from traces.sessions import Sessions
 from traces.store import Store
 
 E = TypeVar("E", bound=ev.Event)
-QUESTION = "Who supplies Orlavane's ceramic bearings, and what halted that supplier's plant?"
+QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
 DEEP = Request(QUESTION, route="deep", approve="ask", interactive=True)
 ONE = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}
 FIRST = {"source": 1, "answer": "Tolvang Ceramics"}

@@ -25,7 +25,7 @@ from traces.store import Store, StoreBusy
 E = TypeVar("E", bound=ev.Event)
 Ask = Callable[..., list[ev.Event]]
 
-QUESTION = "Who supplies Orlavane's ceramic bearings, and what halted that supplier's plant?"
+QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
 TWO_STEPS: dict[str, Any] = {
     "steps": ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
 }

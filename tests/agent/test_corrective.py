@@ -1,0 +1,184 @@
+"""Corrective retrieval in two cases, a question of which a part is missing, a network that is away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agent.events as ev
+from agent.ingest import ingest
+from agent.run import Request, run
+from agent.web.fetch import Fetcher
+from agent.web.gather import Web
+from agent.web.search import Searxng
+from models.local_embedder import LocalEmbedder
+from models.protocols import Message
+from models.scripted import Scripted, ScriptedChat
+from tests.agent.web.loopback import SearxngServer, Site
+from tests.agent.web.pages import article
+from tests.benchmarks.library import embedder as minilm
+from traces.store import Store
+
+pytestmark = pytest.mark.model
+
+REPORT = """\
+# Facilities report of Veldkamp Hosting
+
+Date: 2024-02-11
+
+## Efficiency
+
+Veldkamp Hosting measures the power usage effectiveness (PUE) of each of its data centers every year.
+
+| PUE by data center | 2019 | 2021 | 2022 |
+| --- | --- | --- | --- |
+| Dublin | 1.12 | 1.11 | 1.10 |
+| Singapore, first facility | 1.21 | 1.20 | 1.19 |
+| Singapore, second facility | 1.45 | 1.30 | 1.21 |
+
+## Carbon-free energy
+
+In 2023 the average share of carbon-free energy was 68 percent in Europe and 57 percent in North America.
+"""
+DRONES = article(
+    "Night drones count the herons of Lake Orrin",
+    "The night drone census of Lake Orrin counted 412 grey herons in March 2024, wardens said on Monday.",
+    "The census was flown with four thermal cameras and took three nights, one more than the year before.",
+    date="2024-03-18",
+)
+
+
+@pytest.fixture(scope="module")
+def vectors() -> LocalEmbedder:
+    """MiniLM: the calibrated grades are those of its similarities."""
+    return minilm()
+
+
+@pytest.fixture
+def store_with_report(store: Store, tmp_path: Path, vectors: LocalEmbedder) -> Store:
+    """One document in a library."""
+    (tmp_path / "facilities.md").write_text(REPORT)
+    list(ingest([tmp_path / "facilities.md"], collection="reports", store=store, embedder=vectors))
+    return store
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A page that answers what the library does not."""
+    with Site({"/drones": DRONES}) as made:
+        yield made
+
+
+@pytest.fixture
+def engine(site: Site) -> Iterator[SearxngServer]:
+    """Finds it."""
+    with SearxngServer({f"{site.url}/drones": "Night drones"}) as made:
+        yield made
+
+
+Ask = Callable[..., list[ev.Event]]
+
+
+@pytest.fixture
+def ask(store_with_report: Store, vectors: LocalEmbedder, site: Site, engine: SearxngServer) -> Ask:
+    """Ask with the web allowed."""
+    store = store_with_report
+    fetcher = Fetcher(allowed_hosts=frozenset({site.host}))
+
+    def go(
+        question: str, replies: Sequence[Scripted], route: str = "single", **more: Any
+    ) -> list[ev.Event]:
+        web = Web(Searxng(more.pop("search", engine.url)), fetcher, store, vectors)
+        request = Request(question, route=route, approve="always", **more)
+        with ScriptedChat(list(replies)) as chat:
+            stream = run(request, chat=chat, embedder=vectors, reranker=None, store=store, web=web)
+            return list(stream)
+
+    return go
+
+
+def _read(words: str, answer: str) -> Callable[[Sequence[Message]], dict[str, Any]]:
+    """A reply that names the passage in which ``words`` stand, as a model that reads would."""
+
+    def reply(messages: Sequence[Message]) -> dict[str, Any]:
+        before = messages[-1].content.split(words)[0]
+        return {"source": int(re.findall(r"^\[(\d+)\]", before, re.MULTILINE)[-1]), "answer": answer}
+
+    return reply
+
+
+def _answered(events: Sequence[ev.Event]) -> ev.Answered:
+    return [event for event in events if isinstance(event, ev.Answered)][-1]
+
+
+def test_what_the_library_answers_is_not_corrected(ask: Ask, engine: SearxngServer) -> None:
+    question = "What was the average share of carbon-free energy in Europe in 2023?"
+    written = "The average share of carbon-free energy in Europe was 68 percent in 2023 [1]."
+    events = ask(question, [_read("68 percent", "68 percent"), written])
+    assert [e.grade for e in events if isinstance(e, ev.Graded)] == ["correct"]
+    assert not [e for e in events if isinstance(e, ev.Corrected)]
+    assert engine.queries == []
+    assert _answered(events).grounded
+
+
+def test_what_it_cannot_answer_is_looked_for_on_the_web_and_cited(
+    ask: Ask, site: Site, engine: SearxngServer
+) -> None:
+    question = "How many grey herons did the night drone census of Lake Orrin count in March 2024?"
+    read = _read("412 grey herons", "412 grey herons")
+    written = "The night drone census of Lake Orrin counted 412 grey herons in March 2024."
+    events = ask(question, [read, written])
+    corrected = [event for event in events if isinstance(event, ev.Corrected)]
+    assert corrected[-1].rung == "web"
+    assert corrected[-1].pages[0]["url"] == f"{site.url}/drones"
+    assert engine.queries == [question]
+    grades = [event.grade for event in events if isinstance(event, ev.Graded)]
+    assert grades[0] != "correct"
+    assert grades[-1] == "correct"
+    (source,) = _answered(events).sources
+    assert (source["collection"], source["date"]) == ("web", "2024-03-18")
+    assert _answered(events).grounded
+
+
+def test_a_network_that_is_away_is_told_once_and_the_run_goes_on(ask: Ask) -> None:
+    question = "How many grey herons did the night drone census of Lake Orrin count in March 2024?"
+    plan = {"steps": [question, "How many wardens of Lake Orrin flew the drone census?"]}
+    events = ask(question, [plan], route="deep", search="http://127.0.0.1:9")
+    warned = [event.message for event in events if isinstance(event, ev.Warned)]
+    assert len([message for message in warned if "goes on with what it has" in message]) == 1
+    end = events[-1]
+    assert isinstance(end, ev.RunFinished)
+    assert end.status == "not_found"
+
+
+def test_the_values_that_exist_are_given_and_the_missing_one_is_named(
+    ask: Ask, engine: SearxngServer
+) -> None:
+    engine.results = {}
+    question = (
+        "What was the PUE of the second Singapore facility in 2019 and in 2022, and what was the average "
+        "share of carbon-free energy in Asia Pacific in 2023?"
+    )
+    steps = [
+        "What was the PUE of the Singapore, second facility in 2019 and in 2022?",
+        "What was the average share of carbon-free energy in Asia Pacific in 2023?",
+    ]
+    # A reader that takes the next best region is not believed.
+    wrong = _read("68 percent", "68 percent")
+    table = _read("1.45", "1.45 in 2019, 1.21 in 2022")
+    written = "The PUE of the second Singapore facility was 1.45 in 2019 and 1.21 in 2022 [1]."
+
+    def second(messages: Sequence[Message]) -> Any:
+        return wrong(messages) if "68 percent" in messages[-1].content else {"source": 0, "answer": ""}
+
+    events = ask(question, [{"steps": steps}, table, second, {"steps": []}, written], route="deep")
+    answered = _answered(events)
+    assert "1.45" in answered.answer
+    assert "1.21" in answered.answer
+    assert "68" not in answered.answer
+    assert re.search(r"[Nn]ot found in your documents: .*Asia Pacific in 2023", answered.answer)
+    assert all(claim["verdict"] == "supported" for claim in answered.sentences)
