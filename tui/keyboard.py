@@ -124,9 +124,14 @@ class Keyboard:
 
     def _read(self) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        woken = self._wake[0]
+        woken, ours = self._wake[0], True
         while True:
-            ours = self._in_front()  # a program in the background that reads is stopped for it
+            before, ours = (
+                ours,
+                self._in_front(),
+            )  # a program in the background that reads is stopped for it
+            if ours and not before:
+                self._take_terminal()  # shells do not tell a program that was going on in the background
             ready, _, _ = select.select(
                 [self._source, woken] if ours else [woken], [], [], None if ours else _AWAY_SECONDS
             )

@@ -48,7 +48,7 @@ def put(asked: ev.Asked, steering: Steering, *, live: bool) -> None:
 def blocks(asked: ev.Asked) -> list[Block]:
     """What is shown of a question: the answer it is about, by sentence, and what may be replied."""
     letters = choices(asked.options)
-    named = [f"{key}  {word}: {REPLIES.get(word, word)}" for key, word in letters.items()]
+    named = [f"{key}  {REPLIES.get(word, word)}" for key, word in letters.items()]
     return [
         Block(asked.about, one_line(asked.question), tone="part"),
         *([Block("", "", tuple(map(_judged, asked.claims)), "part")] if asked.claims else []),

@@ -14,6 +14,7 @@ from agent import events as ev
 from agent.state import Candidate, Claim, Evidence
 from traces.records import SECTION_SEPARATOR
 from tui.terminal import clean, duration, one_line
+from tui.wording import ENDINGS
 
 Tone = Literal["opening", "part", "line", "warning", "answer", "sources", "closing"]
 
@@ -38,10 +39,10 @@ DOING: Mapping[str, str] = {
 """What each node of the graph does, in words."""
 
 REPLIES: Mapping[str, str] = {
-    "accept": "show it as it is",
+    "accept": "accept it as it is",
     "rewrite": "rewrite it from the evidence",
     "search": "search for more",
-    "stop": "withhold it",
+    "stop": "stop, and withhold it",
 }
 """What may become of an answer that is not supported, in words."""
 
@@ -53,7 +54,7 @@ _GLIMPSE = 100  # characters of an excerpt while the run goes on; the sources sh
 _QUIET = (ev.NodeStarted, ev.NodeProgress, ev.NodeFinished, ev.ModelCalled, ev.Heartbeat, ev.NotebookGrew)
 _ROUTES = {
     "clarify": "unclear",
-    "direct": "answered without the documents",
+    "direct": "no search",
     "single": "one search",
     "deep": "research in steps",
 }
@@ -188,21 +189,14 @@ class Transcript:
         return Block("question", one_line(event.question), (clean(" · ".join(how)),), "opening")
 
     def _closing(self, event: ev.RunFinished) -> Block:
-        ended = {
-            "answered": "answered",
-            "not_found": "not found in the documents",
-            "rejected": "withheld: the sources do not support it",
-            "waiting": "waiting for your approval",
-            "cancelled": "cancelled",
-            "failed": "failed",
-        }.get(event.status, event.status)
+        ended = ENDINGS.get(event.status, event.status)
+        calls = f"{event.model_calls} model call{'s' * (event.model_calls != 1)}"
         prompt = event.evaluated + event.reused
         share = f" ({event.reused / prompt:.0%})" if event.reused else ""
-        cost = [
-            f"{event.model_calls} model calls",
-            f"{event.evaluated:,} tokens read, {event.reused:,} reused{share}, {event.generated:,} written",
-        ]
-        items = [" · ".join(cost), f"run {self._run_id}"]
+        tokens = (
+            f"{event.evaluated:,} tokens read, {event.reused:,} reused{share}, {event.generated:,} written"
+        )
+        items = [f"{calls} · {tokens}", f"run {self._run_id}"]
         if event.status in RESUMABLE:
             items[-1] = going_on(self._run_id, event.status)
         if self._claims and event.status not in {"not_found", "cancelled", "failed"}:

@@ -79,10 +79,10 @@ def test_approval_shows_every_sentence_and_what_is_wrong_with_it(
         "    Tolvang supplies the bearings. [1]",
         "    It burnt in May. [2] (only partly supported: [2] does not say “May”)",
         "    The chairman resigned. [3] (not supported: no passage says this)",
-        "    a  accept: show it as it is",
-        "    r  rewrite: rewrite it from the evidence",
-        "    s  search: search for more",
-        "    t  stop: withhold it",
+        "    a  accept it as it is",
+        "    r  rewrite it from the evidence",
+        "    s  search for more",
+        "    t  stop, and withhold it",
         "a, r, s, t: ",
     ]
 
@@ -95,7 +95,7 @@ def test_on_the_live_screen_it_stands_in_the_column_of_the_rest(
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert "approve   What shall become of it?" in lines
     assert "          The chairman resigned. [3] (not supported: no passage says this)" in lines
-    assert "          t  stop: withhold it" in lines
+    assert "          t  stop, and withhold it" in lines
 
 
 @pytest.mark.parametrize(("typed", "reply"), [("The one  in Brevnes\n", "The one in Brevnes"), ("\n", "")])

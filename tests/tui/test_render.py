@@ -176,7 +176,7 @@ def test_nothing_moves_while_a_question_is_asked() -> None:
     after = stream.getvalue().removeprefix(before)
     assert after.startswith("What shall become of it?\n")
     assert "\x1b[1A" not in after.partition("\n")[2][:40], "what was asked is not wiped away"
-    assert "you: show it as it is" not in after, "they have just typed it"
+    assert "you: accept it as it is" not in after, "they have just typed it"
 
 
 def test_a_warning_goes_to_stderr_live_and_into_the_text_of_a_replay(

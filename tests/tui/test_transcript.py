@@ -54,7 +54,7 @@ def test_a_withheld_answer_is_not_shown_but_how_little_of_it_was_supported(
     withheld = ev.Answered("The answer is withheld.", [], [])
     replied = ev.Replied("approve", "", "stop", "rule")
     text = "\n".join(_plain([first, replied, withheld, finished("rejected")], capsys))
-    assert "approve: as set: withhold it" in text
+    assert "approve: as set: stop, and withhold it" in text
     assert "done: withheld: the sources do not support it" in text
     assert "0 of 1 sentence is supported by its sources" in text
     assert "chairman" not in text
@@ -84,7 +84,7 @@ def test_a_resumed_run_shows_its_question_and_the_answer_it_came_to_before(
         screen.take(finished())
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"question: {LONG} | llama.cpp:qwen · resumed at: waiting for you"
-    assert lines[1:3] == ["approve: you: show it as it is", "answer: The answer."]
+    assert lines[1:3] == ["approve: you: accept it as it is", "answer: The answer."]
     replayed = _plain([started(), ev.Resumed("abc123def456", LONG, "distil", "llama.cpp:qwen")], capsys)
     assert replayed[1] == "resumed: at: picking out what matters"
 
@@ -104,7 +104,7 @@ PAGES = [
         ),
         (
             ev.Routed("direct", "A greeting.", "rules", "Hi", "Hi"),
-            "route: answered without the documents: A greeting.",
+            "route: no search: A greeting.",
         ),
         (ev.Replied("clarify", "Which plant?", "Brevnes", "person"), "asked: Which plant? | you: Brevnes"),
         (ev.Replied("clarify", "Which plant?", "", "person"), "asked: Which plant? | you: (nothing)"),
