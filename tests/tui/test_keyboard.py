@@ -10,7 +10,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -102,6 +102,26 @@ def test_signals_are_caught_only_while_keys_are_read(terminal: Terminal) -> None
     assert [signal.getsignal(number) for number in watched] == before
 
 
+def test_in_the_background_the_terminal_is_left_alone_until_it_is_in_front_again(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_front = False
+    monkeypatch.setattr(Keyboard, "_in_front", lambda _self: in_front)
+    with terminal.keyboard:
+        assert terminal.modes == (True, True)
+        in_front = True
+        _until(lambda: terminal.modes == (False, False))
+        terminal.type("p")
+        assert terminal.keys(1) == "p"
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 _PROGRAM = """
 import time
 from tui.keyboard import Keyboard
@@ -126,10 +146,7 @@ def test_stopped_it_gives_the_terminal_back_and_continued_it_takes_it_again() ->
     assert child.stdout is not None
 
     def until_it_echoes(wanted: bool) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while bool(termios.tcgetattr(program)[3] & termios.ECHO) is not wanted:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        _until(lambda: bool(termios.tcgetattr(program)[3] & termios.ECHO) is wanted)
 
     try:
         assert child.stdout.readline() == "begun\n"
