@@ -143,7 +143,7 @@ class Execution:
         if resumed is not None:
             snapshot = graph.get_state(cast(Any, config))
             if snapshot.values:
-                self.recorder.checkpointed(snapshot.values["log"], session.ledger)
+                self.recorder.recovered(snapshot.values["log"], session.ledger)
                 command, pending = None, snapshot.interrupts
             session.stop.extend(-self.recorder.elapsed)
             node = snapshot.next[0] if snapshot.next else "route"

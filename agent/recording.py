@@ -25,6 +25,7 @@ from traces.store import StoreBusy
 _log = logging.getLogger("deepthink.run")
 
 Stream = queue.SimpleQueue[ev.Event | None]
+_STORE_SECONDS = 1.0  # opening the store for every node would cost more than most nodes do
 
 
 class Recorder:
@@ -45,6 +46,7 @@ class Recorder:
         self._events = 0
         self._decisions = 0
         self._stored = -2  # the last superstep whose events the store has
+        self._stored_at = 0.0
         self._unstored: list[Logged] = []
         self.failure: BaseException | None = None
 
@@ -91,27 +93,45 @@ class Recorder:
     def collecting(self, superstep: int) -> Iterator[list[Logged]]:
         """The events that this thread emits inside; complete when it ends.
 
-        Events that found the store busy come along, so that no checkpoint is without them.
+        Events that wait for the store come along, so that no checkpoint is without them.
         """
         with self._busy:
             waiting, self._unstored = self._unstored, []
-        collected = self._here.collected = waiting
+        collected = self._here.collected = list(waiting)
         try:
             yield collected
+        except BaseException:
+            with self._busy:
+                self._unstored = waiting
+            raise
         finally:
             self._here.collected = None
             for entry in collected:
                 entry["superstep"] = superstep
 
-    def checkpointed(self, log: Sequence[Logged], ledger: Ledger | None = None) -> None:
-        """Store the events of a checkpoint, unless the store has them.
+    def checkpointed(self, log: Sequence[Logged]) -> None:
+        """Store the events of a checkpoint, unless the store has them; at most once a second.
+
+        Those that have to wait, for that or because the store is busy, go into the next checkpoint.
 
         Args:
             log: They are all of one superstep.
-            ledger: Books what they spent; given where they were not emitted by this process.
         """
         if not log or log[0]["superstep"] <= self._stored:
             return
+        if time.monotonic() - self._stored_at < _STORE_SECONDS or not self._store(log):
+            with self._busy:
+                # Copies: the graph still holds these under their own superstep.
+                self._unstored = [Logged({**entry}) for entry in log]
+
+    def recovered(self, log: Sequence[Logged], ledger: Ledger) -> None:
+        """Store and book what the last checkpoint of a run that was cut off holds."""
+        if log and log[0]["superstep"] > self._stored:
+            for entry in log:
+                _book(ledger, entry["kind"], entry["payload"])
+            self._store(log)
+
+    def _store(self, log: Sequence[Logged]) -> bool:
         superstep = log[0]["superstep"]
         events: list[StoredEvent] = []
         decisions: list[DecisionRow] = []
@@ -119,21 +139,17 @@ class Recorder:
             events.append(
                 StoredEvent(self._events + offset, entry["elapsed"], entry["kind"], entry["payload"])
             )
-            if ledger is not None:
-                _book(ledger, entry["kind"], entry["payload"])
             if entry["kind"] == ev.Decided.kind:
                 decisions.append(_row(entry, self._decisions + len(decisions)))
         try:
             self._runs.record(self._run_id, events, decisions, superstep=superstep)
         except StoreBusy:
             _log.info("the store is busy; %d events wait for the next node", len(events))
-            with self._busy:
-                # Copies: the graph still holds these under their own superstep.
-                self._unstored = [*(Logged({**entry}) for entry in log), *self._unstored]
-            return
-        self._stored = superstep
+            return False
+        self._stored, self._stored_at = superstep, time.monotonic()
         self._events += len(events)
         self._decisions += len(decisions)
+        return True
 
     def end(self, ledger: Ledger, status: str, stopped_because: str, answer: str, question: str) -> None:
         """Close the run in the store and emit the last event."""
@@ -151,11 +167,11 @@ class Recorder:
             status, stopped_because, answer, calls, usage.evaluated, usage.reused, usage.generated, question
         )
         try:
+            if self._unstored:
+                self._store(self._unstored)
             if status == "waiting":
                 self._runs.wait(self._run_id)
             else:
-                if self._unstored:
-                    self.checkpointed(self._unstored)
                 self._runs.record(self._run_id, [self._next(self.elapsed, finished)], end=closing)
         finally:
             self._stream.put(finished)  # told last, and told even if it could not be stored
