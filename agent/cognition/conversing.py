@@ -26,7 +26,7 @@ _ABILITY = re.compile(
 )
 _ASKED = re.compile(
     r"\bwhat (?:did|have|had|was|were) (?:i|we|my|our)\b.*\b(?:ask|asked|question|questions|talk|talked)\b"
-    r"|\bmy (?:last|first|previous) questions?\b",
+    r"|\bmy (?:last|first|previous) questions?\b|\bquestions? (?:that )?i (?:have )?asked\b",
     re.IGNORECASE,
 )
 _ANSWERED = re.compile(

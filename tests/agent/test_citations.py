@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agent.citations import check, render
+from agent.citations import check, quotes, render
+from agent.state import Claim
 from tests.agent.evidence import evidence
 
 _FIRE = evidence(1, "A fire halted production at the Brevnes plant of Tolvang Ceramics for seven weeks.")
@@ -58,3 +59,48 @@ def test_without_evidence_everything_is_flagged() -> None:
 def test_nothing_gives_nothing() -> None:
     assert check("", [_FIRE]) == []
     assert check(" [1]. ", [_FIRE]) == []
+
+
+def test_a_much_better_passage_takes_the_place_of_a_mediocre_one() -> None:
+    other = evidence(3, "A fire at another plant halted production of bearings.")
+    (sentence,) = check(
+        "A fire halted production at the Brevnes plant for seven weeks [3].", [other, _FIRE]
+    )
+    assert sentence["cites"] == [1]
+
+
+def test_what_is_only_partly_supported_says_so() -> None:
+    (claim,) = check("A fire halted production [1].", [_FIRE])
+    assert render([Claim({**claim, "verdict": "partly"})]) == (
+        "A fire halted production (only partly supported) [1]."
+    )
+
+
+def test_headings_and_lists_keep_their_lines() -> None:
+    draft = (
+        "## What happened\n\nA fire halted production [1].\n\n"
+        "- Services earned 236.4 [2].\n[2]\n- For seven weeks"
+    )
+    claims = check(draft, [_FIRE, _SALES])
+    assert [claim["text"] for claim in claims] == [
+        "A fire halted production.",
+        "Services earned 236.4.",
+        "For seven weeks",
+    ]
+    assert render(claims, draft) == (
+        "## What happened\n\nA fire halted production [1].\n"
+        "- Services earned 236.4 [2].\n- For seven weeks [1]"
+    )
+
+
+def test_quotes_are_the_sentence_or_row_that_says_it() -> None:
+    held = [
+        evidence(1, "It was cold. A fire halted production at Brevnes."),
+        evidence(2, "In millions | 2024\nServices | 236.4\nTotal | 990.0", kind="table"),
+    ]
+    claims = check("A fire halted production [1]. Services earned 236.4 [2].", held)
+    assert quotes(claims, held) == {
+        "1": "A fire halted production at Brevnes.",
+        "2": "Services | 236.4",
+    }
+    assert quotes([], held) == {}
