@@ -57,7 +57,7 @@ def share_held(sentence: str, texts: Iterable[str]) -> float:
         return 0.0
     joined = " ".join(texts)
     have = set(terms(joined))
-    numbers = {q.shown.casefold() for q in _missing(sentence, joined)}
+    numbers = {term for q in _missing(sentence, joined) for term in terms(q.shown)}
     held = total = 0
     for term in wanted:
         weight = 2 if _HAS_DIGIT.search(term) else 1
