@@ -10,10 +10,7 @@ from agent.deps import Approve, Length
 from models.protocols import Chat
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.records import Collection
-
-WEB_COLLECTION = "web"
-"""Where fetched pages are kept: searched by runs that may use the web, or that name it."""
+from traces.records import WEB_COLLECTION, Collection
 
 
 class UnusableQuestion(DeepthinkError):

@@ -9,6 +9,8 @@ from typing import Any
 from traces.errors import DeepthinkError
 
 SECTION_SEPARATOR = " › "
+WEB_COLLECTION = "web"
+"""Where pages of the web are kept: searched by runs that may use the web, or that name it."""
 
 
 class UnknownCollection(DeepthinkError):

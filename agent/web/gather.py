@@ -25,12 +25,10 @@ from agent.web.waiting import TookTooLong, within
 from models.protocols import Embedder
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.records import Document
+from traces.records import WEB_COLLECTION, Document
 from traces.store import Store, now
 
 __all__ = ["WEB_COLLECTION", "Gathered", "Page", "Web", "WebUnreachable"]
-
-WEB_COLLECTION: Final = "web"
 
 _DESCRIPTION: Final = "pages found on the web"
 _FRESH: Final = timedelta(days=7)
