@@ -12,7 +12,9 @@ from agent.session import Session
 from agent.state import Note, PlanStep
 
 _REFERENCE = re.compile(r"#(\d+)")
-_POINTING = frozenset("that this those these it its he she they his her their them each".split())
+_POINTING_AT_THINGS = frozenset("that this those these each".split())
+_PRONOUNS = frozenset("it its he she they his her their them".split())
+_LONGEST_NAME = 12  # words; a longer finding would drown the question it is added to
 _LONGEST = 300  # characters; a longer "query" is an essay, and searches for nothing
 
 
@@ -103,17 +105,24 @@ def one_line(text: str) -> str:
 def _context(question: str, notes: Sequence[Note]) -> list[str]:
     """What a question that points back needs to be searched for.
 
-    That is the last finding; for a mere "For how long?" also what was asked before it.
+    That is the last finding, if it is short enough to be a name and not a paragraph; for a mere "For how
+    long?" also what was asked before it.
     """
     found = [note["answer"] for note in notes if note["found"]][-1:]
     asked = [note["question"] for note in notes][-1:] if len(terms(question)) < 3 else []
-    return [*asked, *found]
+    return [*asked, *(answer for answer in found if len(answer.split()) <= _LONGEST_NAME)]
 
 
 def _leans_on_others(question: str) -> bool:
-    """True if the question points at what came before: "that plant", "For how long?"."""
-    words = [word.strip("?.,;:'’\"").casefold().removesuffix("'s") for word in question.split()]
-    if _POINTING.intersection(words):
-        return True
-    names = any(w[:1].isupper() or any(c.isdigit() for c in w) for w in question.split()[1:])
-    return not names and not any(ord(c) > 0x2E7F for c in question)
+    """True if the question points at what came before: "that plant", "For how long?".
+
+    A pronoun behind a name points at that name: "AMD's launch with its customers" leans on nothing.
+    """
+    named = False
+    for position, word in enumerate(question.split()):
+        bare = word.strip("?.,;:'’\"")
+        folded = bare.casefold().removesuffix("'s")
+        if folded in _POINTING_AT_THINGS or (folded in _PRONOUNS and not named):
+            return True
+        named = named or (position > 0 and (bare[:1].isupper() or any(c.isdigit() for c in bare)))
+    return not named and not any(ord(c) > 0x2E7F for c in question)
