@@ -49,7 +49,7 @@ def show_unfinished() -> None:
     if not found:
         out.print("Every run came to its end: there is nothing to resume.")
         return
-    table = columns("run", "when", "it", "to go on", "question", whole=("run", "when", "to go on"))
+    table = columns("run", "when", "why", "to go on", "question", whole=("run", "when", "to go on"))
     for entry in found:
         run = entry.run
         command = "" if entry.why == "going on" else f"deepthink resume {run.id}"

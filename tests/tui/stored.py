@@ -73,7 +73,7 @@ def everything() -> list[tuple[float, ev.Event]]:
     step = PlanStep(question="Who supplies it?", reason="", tool="facts", keywords="", section="")
     web = passage(
         2,
-        document=PAGE.removeprefix("https://"),
+        document=PAGE_NAME,
         collection="web",
         title=EVIL,
         section="",
