@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from string import ascii_uppercase
 
 from agent.state import Evidence, Note, PlanStep
 
@@ -196,6 +197,18 @@ def distil(question: str, passages: Sequence[str]) -> str:
         f"PASSAGES:\n{shown}\n\nCopy, word for word, the sentences and table rows that help to answer: "
         f"{question}\nWrite one line for each passage that helps, beginning with its letter in "
         "brackets. Leave out passages that do not help."
+    )
+
+
+def grade(question: str, passages: Sequence[str]) -> str:
+    """Asks how far each passage, shown only here, helps to answer (``seed``)."""
+    lettered = zip(ascii_uppercase, passages, strict=False)
+    shown = "\n\n".join(f"({letter}) {text}" for letter, text in lettered)
+    return (
+        f"PASSAGES:\n{shown}\n\nGrade each passage for this question: {question}\n"
+        "correct: it says the answer, or a part of it. ambiguous: it is about the same thing and may help. "
+        "incorrect: it does not help.\n"
+        'Answer in JSON, one grade for each letter: {"A":"…"}'
     )
 
 

@@ -1,0 +1,186 @@
+"""Grading: does a passage help to answer? Correct, ambiguous or incorrect, as in CRAG (Yan et al., 2024).
+
+What a step does next hangs on the grades of its passages together: what is correct is refined, what is
+incorrect is looked for elsewhere, and where it is ambiguous both are done.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+from pydantic import BaseModel, create_model
+
+from agent import prompts
+from agent.cognition.calibration import BY_EMBEDDER, UNCALIBRATED_RERANKER, WORDS_ALONE, Thresholds
+from agent.cognition.surface import pieces
+from agent.events import Warned
+from agent.retrieval.terms import terms
+from agent.sentences import sentences
+from agent.session import Session
+from agent.state import Candidate
+
+Grade = Literal["correct", "ambiguous", "incorrect"]
+
+_MODEL_PROBABILITY: Final[dict[Grade, float]] = {"correct": 1.0, "ambiguous": 0.5, "incorrect": 0.0}
+_TOKENS_A_GRADE = 12  # of the model's answer
+_ANSWER_ROOM = 400  # context tokens kept free for the instruction and the answer
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """The grade of one passage, and the probability, 0 to 1, that it helps to answer."""
+
+    grade: Grade
+    probability: float
+
+
+class Grader(Protocol):
+    """Grades passages by how far they help to answer a question."""
+
+    @property
+    def name(self) -> str:
+        """Names the grader in a record."""
+        ...
+
+    def grade(
+        self, session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
+    ) -> list[Graded]:
+        """One for each of ``candidates``, in their order.
+
+        Args:
+            session: The run's way to its model.
+            notebook: What the model reads first.
+            question: The step's question, references resolved.
+            candidates: Best first.
+        """
+        ...
+
+
+def overall(grades: Sequence[Grade]) -> Grade:
+    """CRAG's action: correct if any passage is, incorrect if all are or there is none, else ambiguous."""
+    if "correct" in grades:
+        return "correct"
+    return "ambiguous" if "ambiguous" in grades else "incorrect"
+
+
+class CalibratedGrader:
+    """Model-free: a calibrated probability, cut at two thresholds (``lean``).
+
+    Where a cross-encoder scored a passage (``rerank``), its score is the probability. None has been
+    calibrated here, so the thresholds for it are round numbers. Otherwise the probability comes from what
+    recall knows of every passage and from the question's names; each passage is graded for itself, so
+    that the best of a bad lot is not taken for good.
+
+    Args:
+        embedder: Name of the model that made the vectors; without a calibration of its own, and by
+            default, the vectors' scores are left out and the words decide alone.
+    """
+
+    def __init__(self, embedder: str = "") -> None:
+        self._calibration = BY_EMBEDDER.get(embedder, WORDS_ALONE)
+
+    @property
+    def name(self) -> str:
+        """``calibrated``."""
+        return "calibrated"
+
+    def grade(
+        self, session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
+    ) -> list[Graded]:
+        """By the reranker where it scored, else by the calibration."""
+        return [self._graded(question, candidate) for candidate in candidates]
+
+    def _graded(self, question: str, candidate: Candidate) -> Graded:
+        if "rerank" in candidate["scores"]:
+            return _cut(candidate["scores"]["rerank"], UNCALIBRATED_RERANKER)
+        probability = self._calibration.probability(features(question, candidate))
+        return _cut(probability, self._calibration.thresholds)
+
+
+class ModelGrader:
+    """Asks the model for the grade of each passage, all in one call (``seed``).
+
+    The model gives no probability: correct counts as 1, ambiguous as 0.5, incorrect as 0. A passage that
+    does not fit the context any more is ambiguous, and so is everything if no answer can be read.
+    """
+
+    @property
+    def name(self) -> str:
+        """``llm``."""
+        return "llm"
+
+    def grade(
+        self, session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
+    ) -> list[Graded]:
+        """The model's grades.
+
+        Raises:
+            BudgetExhausted, GenerationCancelled, StepSkipped: as `Session.ask` does.
+        """
+        shown = _fitting(session, notebook, candidates)
+        grades: list[Grade] = []
+        if shown:
+            letters = string.ascii_uppercase[: len(shown)]
+            fields: dict[str, Any] = dict.fromkeys(letters, (Grade, ...))
+            shape: type[BaseModel] = create_model("Grades", **fields)
+            default = shape(**dict.fromkeys(letters, "ambiguous"))
+            instruction = prompts.grade(question, shown)
+            result = session.ask(
+                "grade", notebook, instruction, shape, default, _TOKENS_A_GRADE * len(shown)
+            )
+            if result.origin == "default":
+                session.emit(
+                    Warned("The model's grades could not be read: all passages count as ambiguous.")
+                )
+            grades.extend(result.value.model_dump().values())
+        grades.extend(["ambiguous"] * (len(candidates) - len(shown)))
+        return [Graded(grade, _MODEL_PROBABILITY[grade]) for grade in grades]
+
+
+def features(question: str, candidate: Candidate) -> dict[str, float]:
+    """What the model-free grade goes by, each 0 to 1 (but a cosine may be negative).
+
+    ``vector`` and ``coverage`` are recall's (see `agent.retrieval.recall.Hit`). ``names`` is the share of
+    the question's names, periods and numbers that passage, title, section and date hold; 1 if it has none.
+    ``sentence`` is the share of all its terms that the best single sentence or table row holds, together
+    with title, section and date.
+    """
+    wanted = set(terms(question))
+    named = {term for term in wanted if term[0].isdigit()}
+    for piece in pieces(question):
+        if piece.kind in {"name", "period"}:
+            named.update(wanted.intersection(terms(piece.text)))
+    place = set(terms(f"{candidate['title']} {candidate['section']} {candidate['date']}"))
+    units = [place.union(terms(unit)) for unit in sentences(candidate["text"])] or [place]
+    return {
+        "vector": candidate["scores"]["vector"],
+        "coverage": candidate["scores"]["coverage"],
+        "names": _share(named, set().union(*units)),
+        "sentence": max(_share(wanted, unit) for unit in units),
+    }
+
+
+def _share(wanted: set[str], held: set[str]) -> float:
+    return len(wanted & held) / len(wanted) if wanted else 1.0
+
+
+def _cut(probability: float, at: Thresholds) -> Graded:
+    if probability >= at.correct:
+        return Graded("correct", probability)
+    return Graded("incorrect" if probability < at.incorrect else "ambiguous", probability)
+
+
+def _fitting(session: Session, notebook: Sequence[str], candidates: Sequence[Candidate]) -> list[str]:
+    """The texts of the first candidates, as many as there are letters and room for."""
+    room = session.room(notebook, _ANSWER_ROOM)
+    shown: list[str] = []
+    for candidate in candidates[: len(string.ascii_uppercase)]:
+        text = f"{candidate['title']}. {candidate['text']}"
+        room -= session.chat.count_tokens(text)
+        if room < 0:
+            break
+        shown.append(text)
+    return shown
