@@ -79,8 +79,7 @@ class PlainFollower:
 
     def standalone(self, session: Session, question: str, turns: Sequence[Turn]) -> Standalone:
         """By the rules; what they leave open is asked after the question before it."""
-        clear = _by_rules(question, turns)
-        return clear or Standalone(_joined(turns[-1]["question"], question), True, "rules")
+        return _by_rules(question, turns) or _without_model(question, turns)
 
 
 class ModelFollower:
@@ -92,19 +91,14 @@ class ModelFollower:
         if clear:
             return clear
         shown = [(turn["question"], _shortened(turn["answer"])) for turn in turns[-_SHOWN_TURNS:]]
-        leans = _leans(question)
-        # What has no word that points back may well be about something else: left as it is.
-        otherwise = (
-            Standalone(_joined(turns[-1]["question"], question), True, "rules")
-            if leans
-            else Standalone(question, False, "")
-        )
         try:
             reply = session.write("follow", [], prompts.follow(question, shown), _REWRITE_TOKENS)
         except BudgetExhausted:
-            return otherwise
+            return _without_model(question, turns)
         written = _OPENING.sub("", one_line(reply.text))
-        return Standalone(written, True, "llm") if _is_faithful(written, question, turns) else otherwise
+        if _is_faithful(written, question, turns):
+            return Standalone(written, True, "llm")
+        return _without_model(question, turns)
 
 
 def clarified(question: str, asked: str, reply: str) -> str:
@@ -120,7 +114,9 @@ def clarified(question: str, asked: str, reply: str) -> str:
         return reply[:_LONGEST]
     meant = asked if _YES.fullmatch(reply) else reply
     bare = question.rstrip(" ?？.!")
-    sign = question[len(bare) :].strip() or "?"
+    if not bare:
+        return meant[:_LONGEST]
+    sign = question[len(bare) :].strip()[:1] or "?"
     return f"{bare} ({meant.rstrip(' ?？.!')})"[: _LONGEST - len(sign)] + sign
 
 
@@ -134,6 +130,13 @@ def _by_rules(question: str, turns: Sequence[Turn]) -> Standalone | None:
     if swapped:
         return Standalone(swapped, True, "rules")
     return unchanged if _stands_alone(bare, turns[-1]) else None
+
+
+def _without_model(question: str, turns: Sequence[Turn]) -> Standalone:
+    """The question before, and this one; alone if no word of it points back, since it may be a new one."""
+    if not _leans(question):
+        return Standalone(question, False, "")
+    return Standalone(_joined(turns[-1]["question"], question), True, "rules")
 
 
 def _leans(question: str) -> bool:
