@@ -26,7 +26,7 @@ def names(text: str, known: Collection[str] = ()) -> list[str]:
     matches = list(_WORD.finditer(text))
     for index, match in enumerate(matches):
         word = _bare(match.group())
-        if not _capital(word) or word.casefold() in _COMMON or _function_word(word):
+        if not _capital(word) or word.casefold() in _COMMON or is_function_word(word):
             continue
         if _START.search(text[: match.start()]) is not None and word not in known:
             following = matches[index + 1] if index + 1 < len(matches) else None
@@ -55,14 +55,15 @@ def _form(one: str, other: str) -> bool:
     return len(short) >= 5 and len(long) - len(short) <= 2 and long.startswith(short)
 
 
+def is_function_word(word: str) -> bool:
+    """True for a word that carries no content of its own, like "the" or "what"."""
+    # `terms` leaves function words out where something else is left.
+    return terms(f"{word} name") == ["name"]
+
+
 def _bare(word: str) -> str:
     return re.sub(r"[’']s?$", "", word)
 
 
 def _capital(word: str) -> bool:
     return word[:1].isupper()
-
-
-def _function_word(word: str) -> bool:
-    # `terms` leaves function words out where something else is left.
-    return terms(f"{word} name") == ["name"]

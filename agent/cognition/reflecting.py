@@ -9,12 +9,15 @@ from typing import Literal, Protocol
 from pydantic import BaseModel
 
 from agent import prompts
-from agent.cognition.support import best_source, support
+from agent.cognition import cells
+from agent.cognition.answering import AnswerCheck, asked
+from agent.cognition.support import missing_numbers, support
 from agent.cognition.tables import named_rows
 from agent.retrieval.terms import terms
 from agent.sentences import sentences
 from agent.session import Session
 from agent.state import Evidence
+from models.protocols import Embedder
 from models.structured import Origin
 
 _ENOUGH = 0.5  # share of a sentence's content that its passage must hold
@@ -77,8 +80,16 @@ class _Reflection(_Reading):
 class QuotingReflector:
     """Asks the model for the shortest answer only; the sentence is the passage's own (``lean``).
 
-    A quoted sentence costs nothing to generate and cannot be wrong about its source.
+    A quoted sentence costs nothing to generate and cannot be wrong about its source. And a small model
+    answers every question from any passage: its answer is a finding only where a passage that holds it
+    says what was asked (`agent.cognition.answering`).
+
+    Args:
+        embedder: Compares question and passage; without one, only their words are.
     """
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        self._check = AnswerCheck(embedder)
 
     def reflect(
         self,
@@ -88,16 +99,15 @@ class QuotingReflector:
         query: str,
         evidence: Sequence[Evidence],
     ) -> Finding:
-        """The model's finding; not found if no passage of the step holds its answer.
+        """The model's finding; not found if no passage of the step holds its answer and says so.
 
-        Two or more rows of a table that the question names by their labels are read without the model:
-        a small one gives one value, or the total, where several are asked for.
+        Cells of a table that the question names by row and column are read without the model, and so are
+        two or more rows that it names by their labels: a small one gives one value, a neighbour's, or the
+        total.
         """
-        for item in evidence:
-            rows = named_rows(item["excerpt"], query) if item["kind"] == "table" else []
-            if len(rows) >= 2:
-                spelled = "; ".join(row.spelled() for row in rows)
-                return Finding(True, spelled, spelled, [item["number"]], "rule")
+        finding = self._tabulated(question, query, evidence)
+        if finding is not None:
+            return finding
         result = session.ask(
             "reflect",
             notebook,
@@ -107,11 +117,23 @@ class QuotingReflector:
             112,
         )
         answer = _plain(result.value.answer)
-        source = _source(answer, result.value.source, evidence)
-        if source is None:
-            return Finding(False, "", "", [], result.origin)
-        sentence = quote(answer, source)
-        return Finding(True, sentence, answer, [source["number"]], result.origin)
+        for source in _sources(answer, result.value.source, evidence):
+            if not self._check.refusal(question, answer, source):
+                sentence = quote(answer, source)
+                return Finding(True, sentence, answer, [source["number"]], result.origin)
+        return Finding(False, "", "", [], result.origin)
+
+    def _tabulated(self, question: str, query: str, evidence: Sequence[Evidence]) -> Finding | None:
+        for asking in dict.fromkeys((question, query)):
+            cell = cells.read(asking, asked(question), evidence)
+            if cell is not None:
+                return Finding(True, cell.sentence, cell.answer, [cell.item["number"]], "rule")
+        for item in evidence:
+            rows = named_rows(item["excerpt"], query) if item["kind"] == "table" else []
+            spelled = "; ".join(row.spelled() for row in rows)
+            if len(rows) >= 2 and not self._check.refusal(question, spelled, item):
+                return Finding(True, spelled, spelled, [item["number"]], "rule")
+        return None
 
 
 class ModelReflector:
@@ -169,18 +191,25 @@ def _plain(answer: str) -> str:
 
 
 def _source(answer: str, named: int, evidence: Sequence[Evidence]) -> Evidence | None:
-    """The passage that holds ``answer``: the one the model named if it does, else the best.
+    """The passage that holds ``answer`` best, if one does."""
+    return next(iter(_sources(answer, named, evidence)), None)
+
+
+def _sources(answer: str, named: int, evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The passages that hold ``answer``, best first; of equals the one the model named, then the earlier.
 
     An empty answer is the model's word that there is none. That it names no passage is not: small models
-    give passage 0 beside an answer they have copied correctly.
+    give passage 0 beside an answer they have copied correctly, and often another's number.
     """
     if not answer:
-        return None
-    for item in evidence:
-        if item["number"] == named and support(answer, item) >= _ENOUGH:
-            return item
-    best = best_source(answer, evidence)
-    return best if best is not None and support(answer, best) >= _ENOUGH else None
+        return []
+    held = [
+        (support(answer, item), item["number"] == named, item)
+        for item in evidence
+        if not missing_numbers(answer, [item])
+    ]
+    enough = [found for found in held if found[0] >= _ENOUGH]
+    return [item for *_, item in sorted(enough, key=lambda found: (-found[0], not found[1]))]
 
 
 def quote(answer: str, item: Evidence) -> str:

@@ -90,6 +90,12 @@ def units(item: Evidence) -> list[str]:
     return sentences(item["text"])
 
 
+def latin(text: str) -> bool:
+    """True if most letters of ``text`` are Latin: words can be compared within a script only."""
+    letters = [c for c in text if c.isalpha()]
+    return 2 * sum(c < "\u0250" for c in letters) >= len(letters)
+
+
 def _missing(sentence: str, text: str) -> list[quantities.Quantity]:
     held = quantities.quantities(text)
     return [q for q in quantities.quantities(sentence) if not quantities.stands(q, held)]

@@ -11,8 +11,9 @@ from pydantic import BaseModel
 
 from agent import prompts
 from agent.budget import BudgetExhausted
-from agent.cognition import proper_names, quantities, tables
-from agent.cognition.support import content, joint_support, missing_numbers, place, share_held, units
+from agent.cognition import proper_names, quantities
+from agent.cognition.cells import misread
+from agent.cognition.support import content, joint_support, latin, missing_numbers, place, share_held, units
 from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import Claim, Evidence, Verdict
@@ -114,8 +115,8 @@ class PlainVerifier:
         if absent := [name for name in named if not proper_names.stands(name, held)]:
             some = 2 * len(absent) < len(named)
             return ("partly" if some else "not"), f"{where} does not mention {' '.join(absent)}"
-        if misread := _misread(text, cited) or _misplaced(text, cited):
-            return "not", misread
+        if wrong := misread(text, cited) or _misplaced(text, cited):
+            return "not", wrong
         if stray := _stray_name(text, named, cited):
             return "partly", f"{where} does not say this of {stray}"
         return self._compared(text, cited, where)
@@ -137,38 +138,6 @@ class PlainVerifier:
         if overlap < _SUPPORTED:
             return "partly", f"{where} says only part of this"
         return "supported", ""
-
-
-def _misread(text: str, cited: Sequence[Evidence]) -> str:
-    """Why a number of ``text`` was read from the wrong row or column of a table; "" if it was not.
-
-    Only numbers that stand in no cited prose are looked at, and only rows that the sentence names.
-    """
-    prose = [q for item in cited if item["kind"] != "table" for q in quantities.quantities(content(item))]
-    asked = quantities.years(text)
-    for item in cited:
-        named = tables.named_rows(item["text"], text) if item["kind"] == "table" else []
-        if not named:
-            continue
-        others = [c for c in cited if c is not item]
-        elsewhere = [*prose, *(q for c in others for q in quantities.quantities(content(c)))]
-        for wanted in quantities.quantities(text):
-            if quantities.stands(wanted, [*elsewhere, *_around(item)]):
-                continue
-            cells = [
-                (column, cell)
-                for row in named
-                for column, cell in row.cells
-                if quantities.stands(wanted, quantities.quantities(cell))
-            ]
-            if not cells:
-                label = named[0].label
-                return f"{wanted.shown} does not stand in the row “{label}” of [{item['number']}]"
-            dated = [quantities.years(column) for column, _ in cells]
-            if asked and all(dated) and not any(asked.intersection(found) for found in dated):
-                told = ", ".join(sorted(dated[0]))
-                return f"{wanted.shown} is for {told} in [{item['number']}]"
-    return ""
 
 
 def _misplaced(text: str, cited: Sequence[Evidence]) -> str:
@@ -245,25 +214,13 @@ def _word(text: str, among: set[str]) -> str:
     return next((w for w in re.findall(r"[^\W_]+", text) if among.intersection(terms(w))), "")
 
 
-def _around(item: Evidence) -> list[quantities.Quantity]:
-    """The numbers of a table's head and labels, and of where it stands: they are no values of a cell."""
-    head, _ = tables.parts(item["text"])
-    labels = [f"{row.label} {row.heading}" for row in tables.rows(item["text"])]
-    return quantities.quantities(" ".join([place(item), *head, *labels]))
-
-
 def _listed(cited: Sequence[Evidence]) -> str:
     return " and ".join(f"[{item['number']}]" for item in cited)
 
 
 def _other_script(text: str, cited: Sequence[Evidence]) -> bool:
     """True if the sentence is in Latin letters and its passages are mostly not, or the other way round."""
-    return _latin(text) != _latin(" ".join(item["text"] for item in cited))
-
-
-def _latin(text: str) -> bool:
-    letters = [c for c in text if c.isalpha()]
-    return 2 * sum(c < "\u0250" for c in letters) >= len(letters)
+    return latin(text) != latin(" ".join(item["text"] for item in cited))
 
 
 class _Verdicts(BaseModel):

@@ -8,6 +8,8 @@ from typing import Literal, Protocol
 
 from agent import prompts
 from agent.budget import BudgetExhausted
+from agent.cognition.answering import asked
+from agent.cognition.quantities import quantities, years
 from agent.events import Warned
 from agent.retrieval.terms import terms
 from agent.session import Session
@@ -83,8 +85,7 @@ class ModelWriter:
         """The model's answer; the findings if it says nothing."""
         if length == "report":
             return self._report(session, notebook, question, notes, on_text)
-        missing = [note["question"] for note in still_missing(notes)]
-        instruction = prompts.synthesise(question, missing, length)
+        instruction = prompts.synthesise(question, unanswered(notes), length)
         most = _BRIEF_TOKENS if length == "brief" else self._max_tokens
         reply = session.write("synthesise", notebook, instruction, most, on_text)
         return reply.text.strip() or from_findings(notes)
@@ -139,6 +140,22 @@ def from_findings(notes: Sequence[Note], length: Length = "normal") -> str:
     )
 
 
+def unanswered(notes: Sequence[Note]) -> list[str]:
+    """What the steps were to find and did not: their questions, or the years of one that are left.
+
+    Where two years were asked for and the finding has a value for one of them, the other is named.
+    """
+    left = [note["question"] for note in still_missing(notes)]
+    for note in notes:
+        asked_years = years(note["question"])
+        told = years(f"{note['answer']} {note['sentence']}") & asked_years
+        amounts = {q.shown for q in quantities(note["answer"]) if not q.calendar} - years(note["answer"])
+        if note["found"] and told and told < asked_years and len(amounts) < len(asked_years):
+            which = ", ".join(sorted(asked_years - told))
+            left.append(f"{note['question'].rstrip('?. ')} ({which})?")
+    return left
+
+
 def gaps(missing: Sequence[str], said: Sequence[str] = ()) -> list[str]:
     """A sentence for each question that was not answered, unless one of those ``said`` tells it already."""
     told = [set(terms(sentence)) for sentence in said]
@@ -159,7 +176,7 @@ def with_gaps(answer: str, missing: Sequence[str], length: Length = "normal") ->
 
 
 def _about(question: str, held: set[str]) -> bool:
-    wanted = set(terms(question))
+    wanted = asked(question) or set(terms(question))
     return len(wanted & held) >= _MENTIONED * len(wanted)
 
 

@@ -8,11 +8,11 @@ from agent import citations
 from agent.cognition import conflicts
 from agent.cognition.support import in_words
 from agent.cognition.verifying import grounded, share
-from agent.cognition.writing import abstains, from_findings, gaps, with_gaps
+from agent.cognition.writing import abstains, from_findings, gaps, unanswered, with_gaps
 from agent.deps import Deps
 from agent.events import Answered
 from agent.prompts import NOT_FOUND
-from agent.state import Claim, RunState, still_missing
+from agent.state import Claim, RunState
 
 _SAID = 0.8  # share of a sentence in its passages from which it is theirs, and not the model's excuse
 
@@ -55,7 +55,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     quotes = citations.quotes(claims, evidence) | {
         str(conflict.superseded_number): conflict.superseded_sentence for conflict in conflicting
     }
-    missing = gaps([note["question"] for note in still_missing(state["notes"])], excuses)
+    missing = gaps(unanswered(state["notes"]), excuses)
     answer = citations.render(shown, draft)
     if earlier:
         answer = f"{answer} {citations.render(earlier)}"

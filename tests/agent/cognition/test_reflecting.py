@@ -70,3 +70,40 @@ def test_several_named_rows_are_read_without_the_model(idle_session: Session) ->
     )
     assert finding.answer == "Services: 236.4 (2024), 214.9 (2023); Buildings: 700.1 (2024)"
     assert (finding.cites, finding.origin) == ([3], "rule")
+
+
+def test_one_named_cell_is_read_without_the_model(idle_session: Session) -> None:
+    table = evidence(
+        3,
+        "Plant | Capacity | Utilization\nCalder Bend | 480 | 82%\nPort Ansel | 10,400 | 86%",
+        kind="table",
+    )
+    finding = QuotingReflector().reflect(
+        idle_session,
+        [],
+        "What was that plant's utilization?",
+        "What was that plant's utilization? Calder Bend",
+        [*_HELD, table],
+    )
+    assert (finding.answer, finding.sentence) == ("82%", "Calder Bend: 82% (Utilization)")
+    assert (finding.cites, finding.origin) == ([3], "rule")
+
+
+def test_an_answer_from_a_passage_that_does_not_say_it_is_no_finding() -> None:
+    question = "How much did the insurer pay for the losses?"
+    with ScriptedChat([{"source": 1, "answer": "seven weeks"}]) as chat:
+        session = Session(chat, Budget(), lambda _event: None)
+        finding = QuotingReflector().reflect(session, [], question, question, _HELD)
+    assert not finding.found
+
+
+def test_a_passage_that_says_it_takes_the_place_of_one_that_only_holds_the_answer() -> None:
+    held = [
+        evidence(1, "Sales were 5 units.", title="Other"),
+        evidence(2, "The register lists 5 weeks of safety stock."),
+    ]
+    question = "How many weeks of safety stock does the register list?"
+    with ScriptedChat([{"source": 1, "answer": "5"}]) as chat:
+        session = Session(chat, Budget(), lambda _event: None)
+        finding = QuotingReflector().reflect(session, [], question, question, held)
+    assert (finding.found, finding.cites) == (True, [2])
