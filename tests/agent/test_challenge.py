@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,8 @@ import agent.events as ev
 from agent.ingest import ingest
 from agent.run import Request, run
 from models.llama_cpp_chat import LlamaCppChat
-from models.protocols import Chat, Embedder
-from models.scripted import HashEmbedder, ScriptedChat
+from models.protocols import Chat, Embedder, Message
+from models.scripted import ScriptedChat
 from tests.benchmarks.library import chat, embedder
 from traces.store import Store
 
@@ -45,31 +46,28 @@ def _resolves(answered: ev.Answered) -> bool:
     return all(set(claim["cites"]) <= held for claim in answered.sentences)
 
 
+@pytest.mark.model
 def test_both_collections_are_searched_and_bear_on_each_other(data: Path, store: Store) -> None:
-    vectors = HashEmbedder()
+    vectors = embedder()
     _read(store, data / "filings" / "nvda-10k-fy2023.html", vectors)
-    risk = "An increase in competition"
+    risk = "Competition in our current and target markets could cause us to lose market share and revenue"
     launch = "Microsoft, Meta and Oracle joined AMD on stage"
 
-    def number_of(words: str, answer: str):  # type: ignore[no-untyped-def] # a reply that reads
-        def reply(messages):  # type: ignore[no-untyped-def]
-            entry = messages[-1].content.rsplit("STEP ", 1)[-1]
-            marked = [line for line in entry.splitlines() if line.startswith("[") and words in line]
-            return {"source": int(marked[0][1 : marked[0].index("]")]), "answer": answer}
+    def number_of(words: str, messages: Sequence[Message]) -> int:
+        lines = messages[-1].content.splitlines()
+        marked = [line for line in lines if line.startswith("[") and words in line]
+        return int(marked[-1][1 : marked[-1].index("]")])
 
-        return reply
+    def reads(words: str) -> Callable[[Sequence[Message]], dict[str, Any]]:
+        return lambda messages: {"source": number_of(words, messages), "answer": words}
 
-    written = (
-        "An increase in competition may materially affect NVIDIA's results [1]. "
-        "Microsoft, Meta and Oracle joined AMD on stage and said that they would use the MI300X."
-    )
-    with ScriptedChat(
-        [
-            number_of("competition", risk),
-            number_of("Microsoft, Meta and Oracle", launch),
-            written,
-        ]
-    ) as scripted:
+    def written(messages: Sequence[Message]) -> str:
+        return (
+            f"{risk} [{number_of(risk, messages)}]. "
+            "Microsoft, Meta and Oracle joined AMD on stage and said that they would use the MI300X."
+        )
+
+    with ScriptedChat([reads(risk), reads(launch), written]) as scripted:
         events = _answer(Request(QUESTION, route="deep"), scripted, vectors, store)
     answered = _answered(events)
     assert {source["collection"] for source in answered.sources} == {"filings", "news"}

@@ -138,7 +138,6 @@ def test_what_it_cannot_answer_is_looked_for_on_the_web_and_cited(
     assert engine.queries == [question]
     grades = [event.grade for event in events if isinstance(event, ev.Graded)]
     assert grades[0] != "correct"
-    assert grades[-1] == "correct"
     (source,) = _answered(events).sources
     assert (source["collection"], source["date"]) == ("web", "2024-03-18")
     assert _answered(events).grounded
@@ -163,19 +162,14 @@ def test_the_values_that_exist_are_given_and_the_missing_one_is_named(
         "What was the PUE of the second Singapore facility in 2019 and in 2022, and what was the average "
         "share of carbon-free energy in Asia Pacific in 2023?"
     )
-    steps = [
-        "What was the PUE of the Singapore, second facility in 2019 and in 2022?",
-        "What was the average share of carbon-free energy in Asia Pacific in 2023?",
-    ]
-    # A reader that takes the next best region is not believed.
+    # The rows are read by rule; and a reader that takes the next best region is not believed.
     wrong = _read("68 percent", "68 percent")
-    table = _read("1.45", "1.45 in 2019, 1.21 in 2022")
     written = "The PUE of the second Singapore facility was 1.45 in 2019 and 1.21 in 2022 [1]."
 
     def second(messages: Sequence[Message]) -> Any:
         return wrong(messages) if "68 percent" in messages[-1].content else {"source": 0, "answer": ""}
 
-    events = ask(question, [{"steps": steps}, table, second, {"steps": []}, written], route="deep")
+    events = ask(question, [second, {"steps": []}, written], route="deep")
     answered = _answered(events)
     assert "1.45" in answered.answer
     assert "1.21" in answered.answer

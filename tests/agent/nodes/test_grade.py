@@ -27,7 +27,7 @@ def test_none_is_incorrect(make: Make) -> None:
 
 
 def test_the_seed_asks_the_model(make: Make) -> None:
-    reply = {"grades": ["incorrect", "ambiguous"]}
+    reply = {"A": "incorrect", "B": "ambiguous"}
     deps = make([(QUESTION, reply)], profile_name="seed")
     update = grade(state(**BEFORE, candidates=[RIGHT, WRONG], notebook=["QUESTION"]), deps)
     assert [c["grade"] for c in update["candidates"]] == ["incorrect", "ambiguous"]

@@ -28,7 +28,7 @@ def test_it_brings_candidates_with_their_scores(make: Make, events: list[ev.Even
     (recalled,) = retrieve(SEARCH, make())["recalled"]
     assert recalled["query"] == SEARCH["query"]
     assert recalled["rung"] == "reword"
-    assert recalled["candidates"][0]["document"] == "fire"
+    assert "fire" in {c["document"] for c in recalled["candidates"][:2]}
     assert {"vector", "coverage"} <= set(recalled["candidates"][0]["scores"])
     (event,) = events
     assert isinstance(event, ev.Searched)

@@ -34,6 +34,6 @@ def test_what_says_nothing_is_asked_back_if_somebody_is_there(make: Make) -> Non
     vague = state(asked="what about it?", question="what about it?")
     update = route(vague, make(interactive=True))
     assert update["route"] == "clarify"
-    assert update["asking"].endswith("?")
+    assert "?" in update["asking"]
     once = state(asked="what about it?", question="what about it?", clarified=True)
-    assert route(once, make([{"C": 1.0, "D": 0.0}] * 0, interactive=True, route="deep"))["route"] == "deep"
+    assert route(once, make(interactive=True, route="deep"))["route"] == "deep"
