@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from agent import checkpoints
 from tests.tui import stored
-from tests.tui.conftest import Run
+from tests.tui.conftest import QUESTION, Answer, Run
 from traces.runs import Runs
 from tui import resuming
 from tui.assemble import open_store
@@ -79,6 +80,29 @@ def test_a_run_that_another_process_works_on_is_left_alone(resumed: Resumed, dee
     assert ran.code == 0
     assert f"run {run_id} is still going on" in ran.out
     assert not resumed.calls
+
+
+def test_a_run_that_waits_goes_on_with_a_reply(library: Path, model: Answer, deepthink: Run) -> None:
+    model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
+    assert deepthink("ask", QUESTION, "--approve", "ask").code == 7
+    assert "waits for you" in deepthink("runs", "--unfinished").out
+    assert deepthink("resume").code == 7  # nobody is there to answer, so it still waits
+    ran = deepthink("resume", "--approve", "always", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    run = json.loads(ran.out)
+    assert (run["question"], run["status"], run["grounded"]) == (QUESTION, "answered", False)
+    assert len(run["steps"]) == 2  # those of before it waited
+    assert "nothing to resume" in deepthink("resume").out
+
+
+@pytest.mark.xfail(
+    reason="what waits for the store when a run is left waiting takes the next round's number"
+)
+def test_the_reply_that_let_it_go_on_is_stored(library: Path, model: Answer, deepthink: Run) -> None:
+    model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
+    deepthink("ask", QUESTION, "--approve", "ask")
+    run = json.loads(deepthink("resume", "--approve", "always", "--json").out)
+    assert [(reply["reply"], reply["by"]) for reply in run["replies"]] == [("accept", "rule")]
 
 
 @pytest.mark.parametrize(
