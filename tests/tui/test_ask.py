@@ -12,10 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from agent.run import Request
 from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
 from tests.tui.conftest import QUESTION, Answer, Run
 from traces.runs import Runs
+from traces.sessions import Sessions
+from tui import asking, failures
+from tui.asking import Form
 from tui.assemble import open_store
+from tui.settings import Settings
 
 ESCAPE = "\x1b"
 
@@ -30,9 +35,9 @@ def test_a_piped_answer_is_plain_lines_with_the_answer_once(
     assert ESCAPE not in ran.out
     labels = [line.split(":")[0] for line in ran.out.splitlines() if not line.startswith((" ", "["))]
     assert labels == [
-        *("question", "plan"),
-        *("step 1", "search", "kept", "finding", "decide"),
-        *("step 2", "search", "kept", "finding", "decide"),
+        *("question", "route", "plan"),
+        *("step 1", "search", "grade", "kept", "finding", "decide"),
+        *("step 2", "search", "grade", "kept", "finding", "decide"),
         *("answer", "sources", "done"),
     ]
     assert ran.out.count("buys its ceramic bearings") == 1
@@ -46,9 +51,9 @@ def test_json_is_one_object_and_nothing_else(library: Path, model: Answer, deept
     ran = deepthink("ask", QUESTION, "--json", "--collection", "facts")
     assert (ran.code, ran.err) == (0, "")
     answer = json.loads(ran.out)
-    assert set(answer) == set(
-        "run_id question answer status stopped_because sentences sources plan revisions steps decisions "
-        "warnings model embedder reranker profile decider collections usage seconds".split()
+    assert set(answer) >= set(
+        "run_id session question answer status stopped_because grounded share sentences sources plan steps "
+        "decisions warnings model embedder reranker profile decider collections usage seconds".split()
     )
     assert answer["status"] == "answered"
     document = {source["number"]: source["document"] for source in answer["sources"]}
@@ -56,7 +61,7 @@ def test_json_is_one_object_and_nothing_else(library: Path, model: Answer, deept
         ["supplier.md"],
         ["fire.md"],
     ]
-    assert set(answer["sentences"][0]) == {"text", "cites", "support", "flagged"}
+    assert set(answer["sentences"][0]) == {"text", "cites", "support", "verdict", "reason", "flagged"}
     assert any("halted production" in source["excerpt"] for source in answer["sources"])
     assert [step["note"]["answer"] for step in answer["steps"]] == ["Tolvang Ceramics", "A fire"]
     assert [d["action"] for d in answer["decisions"]] == ["CONTINUE", "FINISH"]
@@ -78,7 +83,7 @@ def test_an_unsupported_sentence_is_marked_in_words(library: Path, model: Answer
     model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
     out = deepthink("ask", QUESTION).out
     assert "The chairman resigned in anger (not supported by the sources)" in out
-    assert "1 sentence is not supported by the sources" in out
+    assert "1 of 2 sentences is supported by its sources" in out
 
 
 def test_the_question_can_come_from_stdin(
@@ -106,9 +111,152 @@ def test_the_default_collection_is_searched(library: Path, model: Answer, deepth
     assert json.loads(deepthink("ask", QUESTION, "--json").out)["collections"] == ["facts"]
 
 
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Request, Settings]]:
+    """What `ask` was called with, which does nothing else."""
+    calls: list[tuple[Request, Settings]] = []
+
+    def ask(request: Request, settings: Settings, _form: str) -> int:
+        calls.append((request, settings))
+        return 0
+
+    monkeypatch.setattr("tui.asking.ask", ask)
+    return calls
+
+
+def test_options_become_the_request(asked: list[tuple[Request, Settings]], deepthink: Run) -> None:
+    assert deepthink("ask", "Why?").code == 0
+    request, settings = asked.pop()
+    assert request == Request("Why?", approve="always"), "nobody is there to be asked"
+    assert (settings.web, settings.telemetry) == (False, "")
+    flags = ("--route", "single", "--report", "--approve", "never", "--web", "--telemetry", "traces.jsonl")
+    assert deepthink("ask", "Why?", *flags).code == 0
+    request, settings = asked.pop()
+    assert request == Request("Why?", route="single", length="report", approve="never")
+    assert (settings.web, settings.telemetry) == (True, "traces.jsonl")
+    deepthink("config", "set", "web", "true")
+    deepthink("config", "set", "length", "report")
+    deepthink("config", "set", "approve", "ask")
+    assert deepthink("ask", "Why?", "--brief", "--no-web").code == 0
+    request, settings = asked.pop()
+    assert request == Request("Why?", length="brief", approve="ask")
+    assert not settings.web
+
+
+@pytest.mark.parametrize(
+    ("form", "typing", "out", "err", "interactive"),
+    [
+        ("auto", True, True, True, True),
+        ("plain", True, True, True, True),
+        ("json", True, True, True, False),
+        ("auto", True, False, True, True),
+        ("auto", True, False, False, False),
+        ("auto", False, True, True, False),
+    ],
+)
+def test_a_person_is_asked_only_where_one_is_there(
+    form: Form, typing: bool, out: bool, err: bool, interactive: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, there in (("stdin", typing), ("stdout", out), ("stderr", err)):
+        monkeypatch.setattr(f"sys.{name}.isatty", lambda there=there: there, raising=False)
+    made = asking.request("Why?", Settings(), form)
+    assert (made.interactive, made.approve) == (interactive, "ask" if interactive else "always")
+    assert asking.request("Why?", Settings(approve="never"), form).approve == "never"
+
+
+def test_sessions_are_made_found_and_gone_on_with(
+    asked: list[tuple[Request, Settings]], deepthink: Run
+) -> None:
+    nothing = deepthink("ask", "Why?", "--continue")
+    assert (nothing.code, "No session is stored yet" in nothing.err) == (2, True)
+    assert deepthink("ask", "Why?", "--session", "bearings").code == 0
+    named = asked.pop()[0].session
+    assert [s.name for s in Sessions(open_store()).recent()] == ["bearings"]
+    for flags in (("-s", "bearings"), ("-s", named[:4]), ("-C",), ("-s", "last")):
+        deepthink("ask", "And why?", *flags)
+        assert asked.pop()[0].session == named
+    assert len(Sessions(open_store()).recent()) == 1
+
+
+def test_telemetry_is_appended_for_every_run(
+    library: Path, model: Answer, deepthink: Run, tmp_path: Path
+) -> None:
+    model()
+    file = tmp_path / "traces.jsonl"
+    for count in (1, 2):
+        assert deepthink("ask", QUESTION, "--telemetry", str(file)).code == 0
+        assert len(file.read_text(encoding="utf-8").splitlines()) == count
+
+
+def test_a_telemetry_file_that_cannot_be_written_is_told_before_the_work(
+    library: Path, model: Answer, deepthink: Run, tmp_path: Path
+) -> None:
+    model(during=lambda _options: pytest.fail("the model was asked"))
+    ran = deepthink("ask", QUESTION, "--telemetry", str(tmp_path / "not" / "there.jsonl"))
+    assert (ran.code, ran.out) == (4, "")
+    assert "there.jsonl" in ran.err
+
+
+UNSUPPORTED = "The chairman resigned in anger [1]. His successor is a baker [2]."
+
+
+def test_a_run_that_waits_for_approval_exits_with_7_and_can_be_resumed(
+    library: Path, model: Answer, deepthink: Run
+) -> None:
+    model(answer=UNSUPPORTED)
+    waiting = deepthink("ask", QUESTION, "--approve", "ask")
+    run_id = Runs(open_store()).find("last").id
+    assert waiting.code == failures.WAITING
+    assert f"Run {run_id} waits: `deepthink resume {run_id}`" in waiting.out
+    assert "0 of 2 sentences are supported by their sources" in waiting.out
+    model(answer=UNSUPPORTED)
+    shown = deepthink("resume", run_id, "--approve", "always")
+    assert shown.code == failures.DONE
+    assert shown.out.count("\nanswer: The chairman resigned in anger (not supported by the sources)") == 1
+
+
+def test_json_is_one_object_also_for_a_run_that_waits(library: Path, model: Answer, deepthink: Run) -> None:
+    model(answer=UNSUPPORTED)
+    waiting = deepthink("ask", QUESTION, "--approve", "ask", "--json")
+    told = json.loads(waiting.out)
+    assert (waiting.code, told["status"]) == (failures.WAITING, "waiting")
+    assert waiting.err == f"Note: Run {told['run_id']} waits: `deepthink resume {told['run_id']}`.\n"
+    model(answer=UNSUPPORTED)
+    accepted = deepthink("resume", told["run_id"], "--approve", "always", "--json")
+    told = json.loads(accepted.out)
+    assert (accepted.code, told["status"], told["resumed"]) == (failures.DONE, "answered", 1)
+    assert [step["note"]["answer"] for step in told["steps"]] == ["Tolvang Ceramics", "A fire"]
+
+
+def test_never_has_it_rewritten_from_what_was_found(library: Path, model: Answer, deepthink: Run) -> None:
+    model(answer=UNSUPPORTED)
+    ran = deepthink("ask", QUESTION, "--approve", "never")
+    assert ran.code == failures.DONE
+    assert "approve: as set: rewrite it from the evidence" in ran.out
+    assert ran.out.count("answer: ") == 1
+    assert "resigned" not in ran.out
+
+
+def test_an_answer_that_is_withheld_exits_with_8(
+    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model(answer=UNSUPPORTED)
+    monkeypatch.setattr("agent.nodes.synthesise.from_findings", lambda *_: UNSUPPORTED)
+    ran = deepthink("ask", QUESTION, "--approve", "never")
+    assert ran.code == failures.REJECTED
+    assert "approve: as set: stop, and withhold it" in ran.out
+    assert "done: withheld" in ran.out
+    assert "0 of 2 sentences are supported by their sources" in ran.out
+    assert "resigned" not in ran.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
+        (("ask", QUESTION, "--brief", "--report"), 2, "--brief and --report exclude each other"),
+        (("ask", QUESTION, "-s", "x", "-C"), 2, "--session and --continue exclude each other"),
+        (("ask", QUESTION, "--route", "wide"), 2, "'wide' is not one of"),
+        (("ask", QUESTION, "--approve", "maybe"), 2, "'maybe' is not one of"),
         (("ask", ""), 2, "The question is empty."),
         (("ask", "?!"), 2, "The question is empty."),
         (("ask", "why " * 12_500), 2, "too long: 49,999 characters"),
@@ -207,7 +355,9 @@ def test_ctrl_c_cancels_the_run_and_exits_with_130(library: Path, model: Answer,
     chat = model(during=slow)
     ran = deepthink("ask", QUESTION)
     assert ran.code == 130
+    run_id = Runs(open_store()).find("last").id
     assert "done: cancelled in" in ran.out
+    assert f"Run {run_id} can go on: `deepthink resume {run_id}`" in ran.out
     assert ran.err.startswith("Cancelled")
     assert chat.closed
     assert signal.getsignal(signal.SIGINT) is before

@@ -58,7 +58,7 @@ def test_samples_of_another_installation_are_replaced_and_own_documents_stay(
 
 def test_the_graph_needs_no_model(no_models: None, deepthink: Run) -> None:
     text = deepthink("graph").out
-    assert "synthesise   ──→  end" in text
+    assert "synthesise      ──→  verify" in text
     assert "REVISE" in text
     mermaid = deepthink("graph", "--format", "mermaid").out
     assert "graph TD" in mermaid
