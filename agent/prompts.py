@@ -388,3 +388,22 @@ def follow(question: str, turns: Sequence[tuple[str, str]]) -> str:
         "else, repeat it. Do not answer it. One line.\n\n"
         f"{_FOLLOWED}\n\nEARLIER:\n{earlier}\nNEW: {question}\nALONE:"
     )
+
+
+def phrase(query: str, most: int) -> str:
+    """Asks for other phrasings of a search (``seed``)."""
+    return (
+        f"Write {most} other ways to search for: {query}\n"
+        "Each looks at it from another side or uses other words, and keeps the names, numbers and dates. One "
+        'short line each, no explanation.\n{"searches":["…"]}'
+    )
+
+
+def reword(query: str, tried: Sequence[str], most: int) -> str:
+    """Asks for other phrasings after searches that did not bring enough (``seed``)."""
+    listed = "\n".join(f"- {search}" for search in tried)
+    return (
+        f"These searches did not find enough about: {query}\n{listed}\n"
+        f"Write {most} others, in words that a passage with the answer would use. One short line each, no "
+        'explanation.\n{"searches":["…"]}'
+    )

@@ -1,0 +1,202 @@
+"""Phrasing: one search in several words, and other words after a search that did not bring enough."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from pydantic import BaseModel, Field
+
+from agent import prompts
+from agent.cognition.rewriting import one_line
+from agent.cognition.surface import has_cjk, pieces
+from agent.retrieval.terms import terms
+from agent.session import Session
+from agent.state import Candidate
+
+MOST_PHRASINGS = 4
+_ASKED_FOR = 3
+_TOKENS = 160
+_LONGEST = 300  # characters of a query
+_FEEDBACK_PASSAGES = 5
+_FEEDBACK_TERMS = 12
+
+_AUXILIARY = "(?:is|are|was|were|do|does|did|has|have|had|will|can|could|would|should)"
+_QUESTION = re.compile(
+    r"(?:(?:in|at|on|to|for|from|of|by) )?"
+    r"(?:who|whom|whose|what|which|when|where|how(?: many| much| long| far| high| old)?)\b "
+    rf"(?P<asked>(?:(?!{_AUXILIARY}\b)[a-z]+ ){{0,3}})(?:{_AUXILIARY}\b )?(?P<rest>.+?)[ ?.]*",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
+_NUMBERING = re.compile(r"\A(?:\d+[.)]|[-*•])\s*")
+
+
+class Phraser(Protocol):
+    """Words a search in several ways."""
+
+    def phrase(self, session: Session, notebook: Sequence[str], query: str, keywords: str) -> list[str]:
+        """One to four different searches of one line each, ``query`` itself first.
+
+        Args:
+            session: The run's way to its model.
+            notebook: What the model reads first.
+            query: The step's query.
+            keywords: What the plan would search for besides, or "".
+        """
+        ...
+
+    def reword(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        query: str,
+        tried: Sequence[str],
+        passages: Sequence[Candidate],
+    ) -> list[str]:
+        """Other searches after those that did not bring enough; none that was ``tried``; there may be none.
+
+        Args:
+            session: The run's way to its model.
+            notebook: What the model reads first.
+            query: The step's query.
+            tried: The searches so far.
+            passages: What they brought, best first.
+        """
+        ...
+
+
+class PlainPhraser:
+    """Model-free: the statement behind the question, and the words of the best passages.
+
+    Measured with MiniLM on 750 questions of the MuSiQue, 2Wiki and HotpotQA train files against their
+    pooled paragraphs, as the mean share of supporting paragraphs in the top 5 and top 10: the question
+    alone 0.783 and 0.840, with its statement 0.788 and 0.841, with its key words 0.782 and 0.842, with its
+    names 0.766 and 0.830. So the statement is all that is added at first.
+
+    Of the 303 questions that miss some paragraph in the top 5, the top 10 holds 0.604; with the feedback of
+    `reword` 0.705.
+    """
+
+    def phrase(self, session: Session, notebook: Sequence[str], query: str, keywords: str) -> list[str]:
+        """The query, and what it asks as a statement where that is mechanical."""
+        return _distinct([query, _statement(query)], [])
+
+    def reword(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        query: str,
+        tried: Sequence[str],
+        passages: Sequence[Candidate],
+    ) -> list[str]:
+        """The query's words with those of the best passages; its words alone where there are none."""
+        texts = [f"{passage['title']} {passage['text']}" for passage in passages]
+        key = _key_words(query)
+        return _distinct([_cut(" ".join([key, *_feedback(query, texts)]))], tried)
+
+
+class _Phrasings(BaseModel):
+    searches: list[str] = Field(max_length=_ASKED_FOR)
+
+
+class ModelPhraser:
+    """Asks the model, as the multi-query system does."""
+
+    def phrase(self, session: Session, notebook: Sequence[str], query: str, keywords: str) -> list[str]:
+        """The query, and up to three phrasings of the model's."""
+        return _distinct([query, *_ask(session, notebook, query, prompts.phrase(query, _ASKED_FOR))], [])
+
+    def reword(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        query: str,
+        tried: Sequence[str],
+        passages: Sequence[Candidate],
+    ) -> list[str]:
+        """The model's other phrasings, without those that were tried."""
+        written = _ask(session, notebook, query, prompts.reword(query, tried, _ASKED_FOR))
+        return _distinct(written, [query, *tried])
+
+
+def _ask(session: Session, notebook: Sequence[str], query: str, instruction: str) -> list[str]:
+    """What the model writes that is a search for the same: one line, with a word or a name in common."""
+    result = session.ask("phrase", notebook, instruction, _Phrasings, _Phrasings(searches=[]), _TOKENS)
+    known = set(terms(query))
+    written = (_NUMBERING.sub("", one_line(line)) for line in result.value.searches)
+    return [line for line in written if not known.isdisjoint(terms(line))]
+
+
+def _distinct(phrasings: Iterable[str], tried: Sequence[str]) -> list[str]:
+    """Each once, in order, without the empty and the tried ones, at most four."""
+    seen = {_folded(phrasing) for phrasing in tried}
+    kept: list[str] = []
+    for phrasing in phrasings:
+        folded = _folded(phrasing)
+        if folded and folded not in seen:
+            seen.add(folded)
+            kept.append(phrasing)
+    return kept[:MOST_PHRASINGS]
+
+
+def _folded(text: str) -> str:
+    return " ".join(re.sub(r"[^\w\s]", " ", text.casefold()).split())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST].rpartition(" ")[0]
+
+
+def _statement(query: str) -> str:
+    """For "Who chairs the audit committee?" "chairs the audit committee"; "" where it is not that simple."""
+    match = _QUESTION.fullmatch(query.strip())
+    if match is None or "?" in match["rest"] or len(terms(match["rest"])) < 2:
+        return ""
+    return " ".join(f"{match['asked']}{match['rest']}".split())
+
+
+def _key_words(query: str) -> str:
+    """The names, numbers and words of ``query`` that say something, in order."""
+    return " ".join(piece.text for piece in pieces(query) if piece.kind != "sign" and _says(piece.text))
+
+
+def _says(word: str) -> bool:
+    # `terms` leaves function words out where something else is left.
+    return terms(f"{word} name") != ["name"]
+
+
+def _feedback(query: str, texts: Sequence[str]) -> list[str]:
+    """The most distinctive words of the best passages that the query does not have, most so first.
+
+    Pseudo-relevance feedback in the manner of RM3 (Abdul-Jaleel et al., TREC 2004): a word weighs by its
+    share of each passage, the passage by its rank, and, as in Rocchio's, the word by its rarity, here among
+    the passages found.
+    """
+    if not texts:
+        return []
+    found = [terms(text) for text in texts]
+    frequency = Counter(term for passage in found for term in set(passage))
+    have = set(terms(query))
+    weight: Counter[str] = Counter()
+    for rank, passage in enumerate(found[:_FEEDBACK_PASSAGES], start=1):
+        counted = Counter(term for term in passage if term not in have)
+        total = sum(counted.values())
+        for term, times in counted.items():
+            weight[term] += times / total / rank * math.log(1 + len(found) / frequency[term])
+    best = sorted(weight, key=lambda term: (-weight[term], term))[:_FEEDBACK_TERMS]
+    spelled = _spelled(texts)
+    return [spelled.get(term, term) for term in best]
+
+
+def _spelled(texts: Sequence[str]) -> dict[str, str]:
+    """How each term of the best passages stands there first: a query is embedded as well, and read."""
+    spelled: dict[str, str] = {}
+    for text in texts[:_FEEDBACK_PASSAGES]:
+        for word in _WORD.findall(text):
+            if not has_cjk(word) and len(term := terms(word)) == 1:
+                spelled.setdefault(term[0], word)
+    return spelled
