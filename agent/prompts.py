@@ -394,8 +394,8 @@ def phrase(query: str, most: int) -> str:
     """Asks for other phrasings of a search (``seed``)."""
     return (
         f"Write {most} other ways to search for: {query}\n"
-        "Each looks at it from another side or uses other words, and keeps the names, numbers and dates. One "
-        'short line each, no explanation.\n{"searches":["…"]}'
+        "Each looks at it from another side or uses other words, and keeps the names, numbers and dates. "
+        'One short line each, no explanation.\n{"searches":["…"]}'
     )
 
 

@@ -152,7 +152,7 @@ def _cut(text: str) -> str:
 
 
 def _statement(query: str) -> str:
-    """For "Who chairs the audit committee?" "chairs the audit committee"; "" where it is not that simple."""
+    """For "Who chairs the audit committee?" "chairs the audit committee"; "" for others."""
     match = _QUESTION.fullmatch(query.strip())
     if match is None or "?" in match["rest"] or len(terms(match["rest"])) < 2:
         return ""
@@ -181,12 +181,13 @@ def _feedback(query: str, texts: Sequence[str]) -> list[str]:
     found = [terms(text) for text in texts]
     frequency = Counter(term for passage in found for term in set(passage))
     have = set(terms(query))
-    weight: Counter[str] = Counter()
+    weight: dict[str, float] = {}
     for rank, passage in enumerate(found[:_FEEDBACK_PASSAGES], start=1):
         counted = Counter(term for term in passage if term not in have)
         total = sum(counted.values())
         for term, times in counted.items():
-            weight[term] += times / total / rank * math.log(1 + len(found) / frequency[term])
+            gained = times / total / rank * math.log(1 + len(found) / frequency[term])
+            weight[term] = weight.get(term, 0.0) + gained
     best = sorted(weight, key=lambda term: (-weight[term], term))[:_FEEDBACK_TERMS]
     spelled = _spelled(texts)
     return [spelled.get(term, term) for term in best]
