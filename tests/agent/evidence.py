@@ -41,4 +41,5 @@ def candidate(passage_id: int, text: str, *, kind: str = "text", title: str = "R
         text=text,
         score=1.0,
         scores={},
+        grade="",
     )

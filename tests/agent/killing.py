@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,10 +103,10 @@ def main(folder: Path) -> None:
         seen.add(moment)
         place = folder / str(number)
         shutil.copytree(template, place)
-        killed = _forked(lambda at=number, home=place: _begin(home, at))
+        killed = _forked(partial(_begin, place, number))
         if killed != signal.SIGKILL:
             raise AssertionError(f"{moment}: the run ended with {killed} before it was killed")
-        if _forked(lambda home=place: _go_on(home)):
+        if _forked(partial(_go_on, place)):
             raise AssertionError(f"{moment}: the run could not be resumed")
         _report(place, number, moment)
         shutil.rmtree(place)
@@ -185,7 +186,7 @@ def _watch_moments(kill_at: int | None) -> list[str]:
 
     recording.Recorder.emit = emitting  # type: ignore[method-assign]
     Journal.keep = keeping  # type: ignore[method-assign]
-    recording.Recorder.checkpointed = checkpointing  # type: ignore[method-assign,assignment]
+    recording.Recorder.checkpointed = checkpointing  # type: ignore[method-assign]
     checkpoints.discard = discarding
     return moments
 

@@ -25,8 +25,8 @@ from traces.store import Store
 E = TypeVar("E", bound=ev.Event)
 QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
 DEEP = Request(QUESTION, route="deep", approve="ask", interactive=True)
-ONE = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}
-FIRST = {"source": 1, "answer": "Tolvang Ceramics"}
+ONE: dict[str, Any] = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}
+FIRST: dict[str, Any] = {"source": 1, "answer": "Tolvang Ceramics"}
 TRUE = "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics [1]."
 INVENTED = "Zanzibar Copper Holdings supplied 4,711 bearings in 1999 [1]."
 
@@ -125,7 +125,14 @@ def test_rewriting_from_the_evidence_gives_what_stands_there(person: Person) -> 
 
 
 def test_it_is_asked_as_often_as_the_answer_is_not_grounded(person: Person) -> None:
-    replies = [ONE, FIRST, INVENTED, {"steps": ["Who sells copper bearings?"]}, FIRST, INVENTED]
+    replies: list[Scripted] = [
+        ONE,
+        FIRST,
+        INVENTED,
+        {"steps": ["Who sells copper bearings?"]},
+        FIRST,
+        INVENTED,
+    ]
     events = person.watch(replies, DEEP, person.replies("what?", "search", "stop"))
     assert len(_only(events, ev.Asked)) == 3
     assert [r.reply for r in _only(events, ev.Replied)] == ["search", "stop"]
@@ -178,7 +185,7 @@ def test_a_waiting_run_can_be_decided_by_a_rule(person: Person) -> None:
 def test_a_vague_question_is_asked_back_and_then_answered(person: Person) -> None:
     request = Request("what about it?", approve="always", interactive=True)
     reply = "Who supplies Orlavane's ceramic bearings?"
-    events = person.watch([FIRST, TRUE], request, person.replies(reply))
+    events = person.watch([ONE, FIRST, TRUE], request, person.replies(reply))
     (asked,) = _only(events, ev.Asked)
     assert asked.about == "clarify"
     assert _only(events, ev.Routed)[0].route == "clarify"
@@ -201,8 +208,9 @@ def test_a_single_fact_is_retrieved_once_without_plan_or_decision(person: Person
 
 
 def test_a_follow_up_leans_on_its_own_session_and_on_no_other(person: Person) -> None:
+    employed = ["Orlavane employed 3,940 people at the end of 2024 [1]."]
     first = person.watch(
-        [FIRST, TRUE],
+        [{"source": 1, "answer": "3,940"}, *employed],
         replace(DEEP, question="How many people did Orlavane employ in 2024?", route="single"),
     )
     session = _only(first, ev.RunStarted)[0].session
@@ -217,11 +225,13 @@ def test_a_follow_up_leans_on_its_own_session_and_on_no_other(person: Person) ->
 
 # --- steering -------------------------------------------------------------------------------------
 
-TWO = {"steps": ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]}
+TWO: dict[str, Any] = {
+    "steps": ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
+}
 
 
 def test_answer_now_ends_the_search_and_answers(person: Person) -> None:
-    script = [TWO, person.when_asked(Steering.finish, FIRST), TRUE]
+    script: list[Scripted] = [TWO, person.when_asked(Steering.finish, FIRST), TRUE]
     events = person.watch(script, replace(DEEP, approve="always"))
     assert _end(events).status == "answered"
     assert _end(events).stopped_because == ANSWER_NOW
@@ -234,9 +244,11 @@ def test_a_skipped_step_ends_without_a_finding_and_the_next_goes_on(person: Pers
         person.steering.skip()
         raise GenerationCancelled("given up")
 
-    nothing = {"steps": []}
-    read = {"source": 1, "answer": "A fire at the Brevnes plant"}
-    plan = {"steps": ["Who supplies Orlavane's ceramic bearings?", "What halted the Brevnes plant?"]}
+    nothing: dict[str, Any] = {"steps": []}
+    read: dict[str, Any] = {"source": 1, "answer": "A fire at the Brevnes plant"}
+    plan: dict[str, Any] = {
+        "steps": ["Who supplies Orlavane's ceramic bearings?", "What halted the Brevnes plant?"]
+    }
     events = person.watch(
         [
             plan,
@@ -260,7 +272,7 @@ def test_a_paused_run_waits(person: Person) -> None:
             waited.set()
             person.steering.resume()
 
-    script = [person.when_asked(Steering.pause, ONE), FIRST, TRUE]
+    script: list[Scripted] = [person.when_asked(Steering.pause, ONE), FIRST, TRUE]
     events = person.watch(script, replace(DEEP, approve="always"), do)
     assert waited.is_set()
     assert [s.what for s in _only(events, ev.Steered)] == ["pause", "resume"]
@@ -269,7 +281,7 @@ def test_a_paused_run_waits(person: Person) -> None:
 
 def test_an_added_step_is_taken(person: Person) -> None:
     more = "What halted the Brevnes plant?"
-    script = [
+    script: list[Scripted] = [
         ONE,
         person.when_asked(lambda wheel: wheel.add(more), FIRST),
         {"source": 1, "answer": "A fire"},
@@ -280,7 +292,7 @@ def test_an_added_step_is_taken(person: Person) -> None:
 
 
 def test_a_decision_can_be_taken_in_the_deciders_place(person: Person) -> None:
-    script = [TWO, person.when_asked(lambda wheel: wheel.override("FINISH"), FIRST), TRUE]
+    script: list[Scripted] = [TWO, person.when_asked(lambda wheel: wheel.override("FINISH"), FIRST), TRUE]
     events = person.watch(script, replace(DEEP, approve="always"))
     (decided,) = _only(events, ev.Decided)
     assert (decided.action, decided.source) == ("FINISH", "human")
@@ -295,7 +307,7 @@ def test_a_cancelled_run_goes_on_where_it_was(person: Person) -> None:
         person.watch([TWO, FIRST, cancel], replace(DEEP, approve="always"))
     (cancelled,) = resumable(person.store)
     assert cancelled.why == "cancelled"
-    read = {"source": 1, "answer": "A fire"}
+    read: dict[str, Any] = {"source": 1, "answer": "A fire"}
     events = person.watch([read, TRUE], replace(DEEP, approve="always"), run_id=cancelled.run.id)
     assert _end(events).status == "answered"
     assert not _only(events, ev.Planned)
@@ -307,6 +319,6 @@ def test_a_failed_run_goes_on_with_a_model_that_works(person: Person) -> None:
         person.watch([TWO, RuntimeError("engine")], DEEP)
     (failed,) = resumable(person.store)
     assert failed.why == "failed"
-    none = {"source": 0, "answer": ""}
+    none: dict[str, Any] = {"source": 0, "answer": ""}
     events = person.watch([none, {"steps": []}], replace(DEEP, approve="always"), run_id=failed.run.id)
     assert _only(events, ev.Answered)[-1].answer == NOT_FOUND

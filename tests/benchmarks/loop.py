@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import agent.events as ev
 from agent import sample_library
@@ -77,7 +77,7 @@ def _cost(profile: str, request: Request, store: Store) -> _Cost:
     model = chat()
     steps = 0
     answer = ""
-    asked = Request(request.question, request.collections, profile)
+    asked = replace(request, profile=profile, route="deep", approve="always")
     try:
         for event in run(asked, chat=model, embedder=embedder(), reranker=None, store=store):
             if isinstance(event, ev.StepStarted):

@@ -27,7 +27,11 @@ def measure() -> Table:
         answered = ev.Answered("", [], [])
         finished = ev.RunFinished("", "", 0, 0, 0, 0, 0)
         for event in run(
-            Request(question.question), chat=model, embedder=vectors, reranker=None, store=store
+            Request(question.question, approve="always"),
+            chat=model,
+            embedder=vectors,
+            reranker=None,
+            store=store,
         ):
             if isinstance(event, ev.Answered):
                 answered = event
@@ -36,7 +40,7 @@ def measure() -> Table:
         ok = is_right(question, answered.answer, finished.status)
         right += ok
         sentences += len(answered.sentences)
-        flagged += sum(sentence["flagged"] for sentence in answered.sentences)
+        flagged += sum(claim["verdict"] != "supported" for claim in answered.sentences)
         rows.append(
             Row(
                 f"{question.id}",
