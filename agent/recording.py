@@ -97,7 +97,8 @@ class Recorder:
         """
         with self._busy:
             waiting, self._unstored = self._unstored, []
-        collected = self._here.collected = list(waiting)
+        # Copies: what is given back if the node is cut off keeps the superstep it arose in.
+        collected = self._here.collected = [Logged({**entry}) for entry in waiting]
         try:
             yield collected
         except BaseException:
@@ -121,8 +122,7 @@ class Recorder:
             return
         if time.monotonic() - self._stored_at < _STORE_SECONDS or not self._store(log):
             with self._busy:
-                # Copies: the graph still holds these under their own superstep.
-                self._unstored = [Logged({**entry}) for entry in log]
+                self._unstored = list(log)
 
     def recovered(self, log: Sequence[Logged], ledger: Ledger) -> None:
         """Store and book what the last checkpoint of a run that was cut off holds."""

@@ -240,7 +240,10 @@ def test_the_callers_event_is_left_alone(library: Library, store: Store, embedde
 def test_the_step_budget_ends_the_loop_with_an_answer(ask: Ask) -> None:
     four = {
         "steps": [
-            f"Who supplies Orlavane's ceramic bearings in {year}?" for year in (2021, 2022, 2023, 2024)
+            "Who supplies Orlavane's ceramic bearings?",
+            "From whom does Orlavane buy its ceramic bearings?",
+            "Which supplier sells ceramic bearings to Orlavane?",
+            "Whose ceramic bearings does Orlavane use?",
         ]
     }
     events = ask([four, FIRST, FIRST, "Tolvang Ceramics [1]."], budget=Budget(steps=2))
@@ -252,9 +255,9 @@ def test_two_steps_without_new_evidence_end_the_loop(ask: Ask) -> None:
     same = {
         "steps": [
             "Who supplies Orlavane's ceramic bearings?",
-            "Who supplies ceramic bearings to Orlavane?",
-            "Ceramic bearings: who supplies Orlavane?",
-            "Orlavane's bearings: who supplies them?",
+            "Orlavane's ceramic bearings: who supplies?",
+            "Who supplies ceramic bearings: Orlavane's?",
+            "Ceramic bearings: who supplies Orlavane's?",
         ]
     }
     events = ask([same, FIRST, FIRST, FIRST, "Tolvang Ceramics [1]."])
@@ -295,14 +298,6 @@ def test_no_run_exceeds_its_tokens_and_every_run_ends_in_order(
 def test_no_time_left_ends_the_run_in_order(ask: Ask) -> None:
     events = ask([], budget=Budget(seconds=0.0))
     assert _end(events).stopped_because == "time budget"
-
-
-def test_the_same_search_is_refused(ask: Ask) -> None:
-    twice = {"steps": ["Who supplies Orlavane's ceramic bearings?", "Who supplies #1?"]}
-    echo = {"source": 1, "answer": "Orlavane's ceramic bearings"}
-    events = ask([twice, echo, {"steps": []}, "Ceramic bearings [1]."])
-    assert len(_only(events, ev.Searched)) == 1
-    assert any("not searched again" in w.message for w in _only(events, ev.Warned))
 
 
 # --- the seed's profile and the judge -------------------------------------------------------------

@@ -95,7 +95,6 @@ def test_a_run_that_waits_goes_on_with_a_reply(library: Path, model: Answer, dee
     assert "nothing to resume" in deepthink("resume").out
 
 
-@pytest.mark.xfail(reason="events that wait when a run is left waiting take the next round's number")
 def test_the_reply_that_let_it_go_on_is_stored(library: Path, model: Answer, deepthink: Run) -> None:
     model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
     deepthink("ask", QUESTION, "--approve", "ask")
