@@ -15,9 +15,9 @@ from importlib.resources import files
 from agent import events as ev
 from agent.state import Claim, Evidence
 from tui import wording
+from tui.blocks import place
 from tui.outcome import Outcome
 from tui.terminal import clean, duration
-from tui.transcript import place
 
 _MARK = re.compile(r"\[(\d+)\]")
 

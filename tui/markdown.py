@@ -9,9 +9,9 @@ from datetime import datetime
 from agent import events as ev
 from agent.state import Claim, Evidence
 from tui import wording
+from tui.blocks import place
 from tui.outcome import Outcome, Step
 from tui.terminal import clean, one_line
-from tui.transcript import place
 
 _SPECIAL = re.compile(r"([\\`*_<>|#~])")
 _LIST = re.compile(r"^(\d*)([-+.)])(?=\s)")  # what would begin one

@@ -10,10 +10,10 @@ from typing import TextIO
 from agent import events as ev
 from agent.state import Claim
 from agent.steering import Steering
+from tui.blocks import REPLIES, Block
 from tui.interrupts import ctrl_c_raises
 from tui.render import LABEL_WIDTH, as_grid
 from tui.terminal import console, one_line
-from tui.transcript import REPLIES, Block
 
 _LETTERS: Mapping[str, str] = {"a": "accept", "r": "rewrite", "s": "search", "t": "stop"}
 _NOT_SUPPORTED: Mapping[str, str] = {"partly": "only partly supported", "not": "not supported"}

@@ -22,9 +22,10 @@ from rich.text import Text
 
 from agent import events as ev
 from tui import failures
+from tui.blocks import Block, Tone
 from tui.keys import KEYS, Wheel
 from tui.terminal import clean, console, duration, is_live, one_line
-from tui.transcript import DOING, RESUMABLE, Block, Tone, Transcript, going_on
+from tui.transcript import DOING, RESUMABLE, Transcript, going_on
 
 LABEL_WIDTH = 10
 """Columns to the left of what is said, the gap included."""

@@ -11,10 +11,10 @@ from agent.run import EmptyLibrary
 from traces.library import Library
 from traces.records import Scope
 from tui.assemble import open_embedder, open_store
+from tui.blocks import located
 from tui.failures import DONE, NOT_FOUND, WrongUsage
 from tui.settings import load
 from tui.terminal import clean, console, one_line
-from tui.transcript import located
 
 _SHOWN = 320  # characters of a passage
 

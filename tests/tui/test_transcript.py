@@ -30,6 +30,25 @@ def test_searches_of_one_round_are_one_block_with_each_passage_once(
     ], "the last one is shown though nothing followed it"
 
 
+def test_a_search_in_the_words_of_the_step_does_not_repeat_them(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = _plain([ev.StepStarted(1, STEP), search(1, LONG, 1), search(1, "x" * 200, 2)], capsys)
+    assert lines[1].startswith("search: as it is asked (hybrid: 2 passages) | also: xxx")
+    assert len(lines[1]) < 200
+
+
+def test_what_was_kept_is_a_line_each_beneath_its_title(capsys: pytest.CaptureFixture[str]) -> None:
+    fresh = [
+        evidence(1),
+        evidence(2, title="The fire", section="The fire", page=None, excerpt="It burnt."),
+        evidence(3, section="Revenue", page=None, excerpt="In millions | 2024\nRevenue | 26,974"),
+    ]
+    assert _plain([ev.EvidenceKept(1, fresh, [7, 8])], capsys) == [
+        "kept: Annual report 2024; [1] A single supplier, p. 12: Orlavane buys all of its ceramic compre…; "
+        "[3] Revenue: In millions | 2024 Revenue | 26,974; The fire; [2] It burnt.; [7][8] again"
+    ]
+    assert _plain([ev.EvidenceKept(1, [], [])], capsys) == ["kept: nothing"]
+
+
 def test_of_several_answers_the_last_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
     first = ev.Answered("A first draft.", [claim("A first draft.", "not")], [])
     asked = ev.Replied("approve", "What shall become of it?", "rewrite", "person")
