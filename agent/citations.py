@@ -126,12 +126,18 @@ def _marked(claim: Claim) -> str:
 
 
 def _lines(draft: str) -> list[_Line]:
-    """The lines of a draft that say something."""
+    """The lines of a draft that say something.
+
+    Where the draft begins with a mark, its marks stand before what they belong to: cited, then claimed.
+    """
     lines: list[_Line] = []
+    cited_first = _MARK.match(draft.lstrip()) is not None
     for line in draft.splitlines():
         match = _LAYOUT.match(line)
         prefix, rest = (match.group(1) or "", match.group(2)) if match else ("", line)
-        said = tuple(s for s in _marked_sentences(rest) if any(c.isalnum() for c in _MARK.sub("", s)))
+        said = tuple(
+            s for s in _marked_sentences(rest, cited_first) if any(c.isalnum() for c in _MARK.sub("", s))
+        )
         if said:
             lines.append(_Line(prefix, said))
         elif lines and _MARK.search(rest):
@@ -141,13 +147,21 @@ def _lines(draft: str) -> list[_Line]:
     return lines
 
 
-def _marked_sentences(line: str) -> list[str]:
-    """Sentences with their marks, whether the model put them before the full stop or after it."""
+def _marked_sentences(line: str, cited_first: bool) -> list[str]:
+    """Sentences with their marks, whether the model put them before the full stop or after it.
+
+    Of a line that cites first, all sentences up to the next mark belong to it.
+    """
     pieces: list[str] = []
+    mark = ""
     for piece in sentences(line):
         rest = piece
         leading = _LEADING_MARKS.match(rest)
-        if leading and pieces:
+        if cited_first:
+            own = leading.group() if leading else ""
+            mark = own or ("" if _MARK.search(rest) else mark)
+            rest = rest if own else f"{mark} {rest}"
+        elif leading and pieces:
             pieces[-1] += leading.group()
             rest = rest[leading.end() :].lstrip(" .")
         if rest:

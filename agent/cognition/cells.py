@@ -104,7 +104,6 @@ def _wrong_year(text: str, cited: Sequence[Evidence]) -> str:
 def _wrong_cell(text: str, cited: Sequence[Evidence]) -> str:
     """Only numbers that stand in no cited prose are looked at, and only rows that the text names."""
     prose = [q for item in cited if item["kind"] != "table" for q in quantities.quantities(content(item))]
-    asked = quantities.years(text)
     for item in cited:
         named = tables.named_rows(item["text"], text) if item["kind"] == "table" else []
         if not named:
@@ -122,11 +121,20 @@ def _wrong_cell(text: str, cited: Sequence[Evidence]) -> str:
             ]
             if not columns:
                 return f"{wanted.shown} does not stand in the row “{named[0].label}” of [{item['number']}]"
+            asked = _years_beside(text, wanted)
             dated = [quantities.years(column) for column in columns]
             if asked and all(dated) and not any(asked.intersection(found) for found in dated):
                 told = ", ".join(sorted(dated[0]))
                 return f"{wanted.shown} is for {told} in [{item['number']}]"
     return ""
+
+
+def _years_beside(text: str, wanted: quantities.Quantity) -> set[str]:
+    """The years of the clause that a number stands in, or of the whole text where that has none."""
+    clause = next(
+        (c for c in _CLAUSE.split(text) if quantities.stands(wanted, quantities.quantities(c))), ""
+    )
+    return quantities.years(clause) or quantities.years(text)
 
 
 def _all_named(question: str, item: Evidence) -> bool:

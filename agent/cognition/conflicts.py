@@ -137,7 +137,7 @@ def follow(note: Note, conflict: Conflict) -> Note:
 def _rivals(question: str, said: _Statement, item: Evidence) -> Iterator[_Statement]:
     """What ``item`` says about the same thing with another value."""
     wanted = _measured(question)
-    asked_years = years(question) or said.years
+    asked_years = said.years or years(question)
     for other in _statements(item, question):
         if other.kind and said.kind and other.kind != said.kind:
             continue
@@ -172,10 +172,10 @@ def _said(note: Note, own: Evidence) -> _Statement | None:
         if values & set(statement.values) and statement.sentence
     ]
     best = max(fitting, key=lambda s: len(wanted & s.about), default=None)
-    held = (best.about if best else frozenset()) | set(terms(place(own)))
-    if best is None or not wanted or len(wanted & held) < _COVERED * len(wanted):
-        return None
-    return best
+    if best is None or not wanted or not values <= set(best.values):
+        return None  # values for several years are several findings, and none of them the whole answer
+    held = best.about | set(terms(place(own)))
+    return best if len(wanted & held) >= _COVERED * len(wanted) else None
 
 
 def _statements(item: Evidence, question: str) -> Iterator[_Statement]:

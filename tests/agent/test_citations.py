@@ -104,3 +104,18 @@ def test_quotes_are_the_sentence_or_row_that_says_it() -> None:
         "2": "Services | 236.4",
     }
     assert quotes([], held) == {}
+
+
+def test_a_draft_that_cites_first() -> None:
+    other = evidence(3, "Nobody was hurt. Sales rose by 9%.")
+    draft = (
+        "[1] A fire halted production. [2] Services earned 236.4.\n[3] Nobody was hurt. Sales rose by 9%."
+    )
+    claims = check(draft, [_FIRE, _SALES, other])
+    assert [(claim["text"], claim["cites"]) for claim in claims] == [
+        ("A fire halted production.", [1]),
+        ("Services earned 236.4.", [2]),
+        ("Nobody was hurt.", [3]),
+        ("Sales rose by 9%.", [3]),
+    ]
+    assert render(claims, draft).startswith("A fire halted production [1]. Services earned 236.4 [2].")
