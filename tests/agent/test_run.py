@@ -320,18 +320,22 @@ def test_the_seed_profile_asks_at_every_step(ask: Ask) -> None:
         [
             plan,
             "ceramic bearings single supplier",
+            {"searches": ["supplier of ceramic bearings"]},
             {"justification": "exact names", "strategy": "keyword"},
+            {"A": "correct"},
             "(A) Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics.",
             finding,
             {"A": 0.1, "B": 0.1, "C": 0.8},
             "All is known.",
             "Tolvang Ceramics supplies them [1].",
+            {"verdicts": ["supported"]},
         ],
         profile="seed",
     )
-    (searched,) = _only(events, ev.Searched)
-    assert (searched.strategy, searched.query) == ("keyword", "ceramic bearings single supplier")
-    assert {hit["collection"] for hit in searched.hits} == {"reports"}
+    searched = _only(events, ev.Searched)
+    phrasings = {"ceramic bearings single supplier", "supplier of ceramic bearings"}
+    assert {(s.strategy, s.query) for s in searched} == {("keyword", query) for query in phrasings}
+    assert {hit["collection"] for s in searched for hit in s.hits} == {"reports"}
     (decided,) = _only(events, ev.Decided)
     assert (decided.source, decided.justification) == ("llm", "All is known.")
     assert decided.probabilities["CONTINUE"] == 0  # no open step: not valid, whatever the model says
