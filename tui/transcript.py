@@ -158,7 +158,8 @@ class Transcript:
             items[-1] = going_on(self._run_id, event.status)
         if self._claims and event.status not in {"not_found", "cancelled", "failed"}:
             items.insert(0, blocks.supported(self._claims))
-        because = f" ({one_line(event.stopped_because)})" if event.stopped_because != event.status else ""
+        because = event.stopped_because if event.stopped_because != event.status else ""
+        because = f" ({one_line(because)})" if because else ""
         return Block("done", f"{ended} in {duration(event.seconds)}{because}", tuple(items), "closing")
 
 

@@ -62,6 +62,11 @@ def test_of_several_answers_the_last_is_shown_once(capsys: pytest.CaptureFixture
     ]
 
 
+@pytest.mark.parametrize("because", ["", "answered"])
+def test_an_end_that_needs_no_reason_has_none(because: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "done: answered in 1 min 01 s | " in _plain([finished(because=because)], capsys)[0]
+
+
 def test_a_run_that_was_cut_off_shows_the_answer_it_had(capsys: pytest.CaptureFixture[str]) -> None:
     assert _plain([ev.Answered("An answer.", [], [])], capsys) == ["answer: An answer."]
 
