@@ -18,6 +18,7 @@ from agent.cognition.grading import CalibratedGrader, Grader, ModelGrader
 from agent.cognition.phrasing import ModelPhraser, Phraser, PlainPhraser
 from agent.cognition.planning import ModelPlanner, Planner, RulesFirstPlanner
 from agent.cognition.reflecting import ModelReflector, QuotingReflector, Reflector
+from agent.cognition.reporting import ReportingReflector
 from agent.cognition.rewriting import ModelRewriter, PlainRewriter, Rewriter
 from agent.cognition.routing import ModelRouter, Router, RulesFirstRouter
 from agent.cognition.strategy import ModelStrategist, PlainStrategist, Strategist
@@ -72,7 +73,7 @@ def _lean(embedder: Embedder) -> Cognition:
         strategist=PlainStrategist(),
         grader=CalibratedGrader(),
         distiller=ExtractiveDistiller(embedder),
-        reflector=QuotingReflector(),
+        reflector=ReportingReflector(QuotingReflector(embedder)),
         writer=ModelWriter(max_tokens=220),
         verifier=PlainVerifier(),
         decider=lambda _session: Rules(),
