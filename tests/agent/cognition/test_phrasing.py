@@ -1,4 +1,4 @@
-"""One search in several words: the query first, each once, none that was tried or is about something else."""
+"""One search in several words: the query first, each once, none tried before, none about something else."""
 
 from __future__ import annotations
 
