@@ -45,21 +45,25 @@ class Calibration:
         return 1 / (1 + math.exp(-odds)) if odds >= 0 else math.exp(odds) / (1 + math.exp(odds))
 
 
-# Cosines of two embedders are not on one scale, so each needs coefficients of its own.
+# Cosines of two embedders are not on one scale, so each needs coefficients of its own. Held out, 80 % of
+# the passages graded correct are marked as supporting, and 3 % of the supporting ones are graded incorrect.
+# Isotonic regression on top did not lower the log loss (0.121 with and without), nor did the further
+# features that were tried, squares and products of these among them, by more than a fiftieth. How a passage
+# compares with the best one would: but that makes the best of a bad lot look good.
 BY_EMBEDDER: dict[str, Calibration] = {
     "all-minilm-l6-v2": Calibration(
-        intercept=-9.1,
-        weights={"vector": 8.5, "coverage": 2.6, "names": 1.9},
-        thresholds=Thresholds(correct=0.61, incorrect=0.008),
+        intercept=-8.52,
+        weights={"vector": 8.84, "coverage": 2.73, "names": 1.18},
+        thresholds=Thresholds(correct=0.62, incorrect=0.0076),
     ),
 }
 
-# For an embedder that was not measured. Words alone reach no precision of 0.8 (about 0.55 at best with any
-# recall worth having), so "correct" means no more than "more likely than not" here.
+# For an embedder that was not measured. Words alone reach no precision of 0.8, so "correct" is right only
+# every second time here.
 WORDS_ALONE = Calibration(
-    intercept=-6.2,
-    weights={"coverage": 2.2, "names": 2.6, "sentence": 1.9},
-    thresholds=Thresholds(correct=0.5, incorrect=0.011),
+    intercept=-5.7,
+    weights={"coverage": 2.74, "names": 1.97, "sentence": 1.72},
+    thresholds=Thresholds(correct=0.41, incorrect=0.0141),
 )
 
 UNCALIBRATED_RERANKER = Thresholds(correct=0.5, incorrect=0.05)

@@ -91,6 +91,10 @@ class CalibratedGrader:
         self, session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
     ) -> list[Graded]:
         """By the reranker where it scored, else by the calibration."""
+        return self.graded(question, candidates)
+
+    def graded(self, question: str, candidates: Sequence[Candidate]) -> list[Graded]:
+        """The same without a session, for whoever has none."""
         return [self._graded(question, candidate) for candidate in candidates]
 
     def _graded(self, question: str, candidate: Candidate) -> Graded:
