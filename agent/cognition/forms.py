@@ -48,7 +48,12 @@ _ONE_FACT = re.compile(
             rf"(?:who|what|which) {_BE} N's (?:N )?(?:{_W} ){{0,3}}{_W}{_WHEN}",
             # "In which country is Avelin?", "how many people did orlavane employ in 2024"
             rf"(?:(?:of|{_PREPOSITION}) )?(?:who|what|which|when|where|how)(?: {_W}){{0,4}} {_DO} {_THING}"
-            rf"{_TAIL}{{0,5}}{_WHEN}",
+            rf"{_TAIL}{{0,5}}(?: {_PREPOSITION} (?:the )?N)?{_WHEN}",
+            # "who has held the intercontinental championship the most times"
+            rf"(?:(?:of|{_PREPOSITION}) )?(?:who|what|which|when|where|how)(?: {_W}){{0,4}} {_DO} "
+            rf"(?:they|{_WHAT})(?: {_W}| {_PREPOSITION}| the| a){{0,9}}{_WHEN}",
+            # "Which supplier was named in the Orlavane report?"
+            rf"(?:who|(?:what|which)(?: {_W}){{1,3}}) {_BE} {_W}(?: {_W})? {_PREPOSITION} {_THING}{_WHEN}",
             # "Who chairs the audit committee of Orlavane?", "which company made jaws"
             rf"(?:who|(?:what|which|how)(?: {_W}){{1,3}}) {_W}(?: the| a| an)?(?: {_W}){{0,3}}"
             rf"(?: of| {_PREPOSITION})? {_THING}{_WHEN}",

@@ -77,7 +77,7 @@ class PlainRouter:
         may_clarify: bool,
     ) -> Routed:
         """By the forms of questions; ``deep`` where they leave it open, since that loses nothing."""
-        return _clear(question, turns, may_clarify=may_clarify) or _UNCLEAR
+        return by_rules(question, turns, may_clarify=may_clarify) or _UNCLEAR
 
 
 class _Chosen(BaseModel):
@@ -122,7 +122,7 @@ class RulesFirstRouter:
         may_clarify: bool,
     ) -> Routed:
         """By the rules; short messages without a name that they leave open, by the model."""
-        clear = _clear(question, turns, may_clarify=may_clarify)
+        clear = by_rules(question, turns, may_clarify=may_clarify)
         if clear or not _is_short(question):
             return clear or _UNCLEAR
         chosen = _ask(session, question)
@@ -173,7 +173,7 @@ def _ask(session: Session, question: str) -> Route | None:
     return None if result.origin == "default" else result.value.route
 
 
-def _clear(question: str, turns: Sequence[Turn], *, may_clarify: bool) -> Routed | None:
+def by_rules(question: str, turns: Sequence[Turn], *, may_clarify: bool) -> Routed | None:
     """The route of a question that the rules are sure of."""
     talk = is_talk(question)
     if talk:
