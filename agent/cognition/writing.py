@@ -27,6 +27,7 @@ _ABSTENTION = re.compile(
     re.IGNORECASE,
 )
 _PARTIAL = re.compile(r"\b(?:but|while|although|however)\b", re.IGNORECASE)
+_MARKS = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
 _MENTIONED = 0.5  # share of a missing step's question that a sentence about a gap must hold to be about it
 _BRIEF_TOKENS = 96
 _SHORT_ANSWER, _MISSING = "Short answer", "What was not found"
@@ -88,7 +89,11 @@ class ModelWriter:
         instruction = prompts.synthesise(question, unanswered(notes), length)
         most = _BRIEF_TOKENS if length == "brief" else self._max_tokens
         reply = session.write("synthesise", notebook, instruction, most, on_text)
-        return reply.text.strip() or from_findings(notes)
+        written = reply.text.strip()
+        if not written:
+            return from_findings(notes)
+        left_out = [] if length == "brief" else _left_out(written, notes)
+        return " ".join([written, *([from_findings(left_out)] if left_out else [])])
 
     def _report(
         self,
@@ -124,6 +129,19 @@ class ModelWriter:
 def abstains(sentence: str) -> bool:
     """True if a sentence says, in whatever words, that the evidence holds no answer and nothing else."""
     return _ABSTENTION.search(sentence) is not None and not _PARTIAL.search(sentence)
+
+
+def _left_out(written: str, notes: Sequence[Note]) -> list[Note]:
+    """The findings that an answer neither cites nor tells: a small model drops one for its conclusion."""
+    cited = {int(number) for marks in _MARKS.findall(written) for number in marks.split(",")}
+    told = set(terms(written))
+    return [
+        note
+        for note in notes
+        if note["found"]
+        and cited.isdisjoint(note["cites"])
+        and len(told.intersection(terms(note["answer"]))) < _MENTIONED * len(terms(note["answer"]))
+    ]
 
 
 def from_findings(notes: Sequence[Note], length: Length = "normal") -> str:

@@ -33,9 +33,15 @@ _NOTES = [_note(1, "Tolvang supplies them.", 1), _note(2, "It burned in Brevnes.
 
 def test_the_model_writes(make: Make, events: list[ev.Event]) -> None:
     deps = make([("one to four", "Tolvang does [1].")])
-    update = synthesise(state(evidence=_HELD, notes=_NOTES), deps)
+    update = synthesise(state(evidence=_HELD, notes=_NOTES[:1]), deps)
     assert update == {"draft": "Tolvang does [1].", "status": ""}
     assert "".join(e.text for e in events if isinstance(e, ev.AnswerText)) == "Tolvang does [1]."
+
+
+def test_a_finding_that_the_model_leaves_out_is_added(make: Make) -> None:
+    deps = make([("one to four", "Tolvang does [1].")])
+    update = synthesise(state(evidence=_HELD, notes=_NOTES), deps)
+    assert update["draft"] == "Tolvang does [1]. It burned in Brevnes [2]."
 
 
 def test_a_brief_answer_is_asked_for_briefly(make: Make) -> None:
