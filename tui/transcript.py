@@ -115,6 +115,8 @@ class Transcript:
                 self._claims = event.sentences or self._claims
                 return []
             case ev.RunFinished():
+                if event.status == "cancelled":  # it was not wanted as it is, and may yet become another
+                    self._answered = None
                 return [*self.rest(), self._closing(event)]
             case _:
                 return []

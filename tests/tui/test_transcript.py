@@ -113,6 +113,11 @@ def test_a_resumed_run_shows_its_question_and_the_answer_it_came_to_before(
     assert replayed[1] == "resumed: at: picking out what matters"
 
 
+def test_a_run_that_was_cancelled_has_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    first = ev.Answered("The chairman resigned.", [claim("The chairman resigned.", "not")], [])
+    assert "chairman" not in "".join(_plain([started(), first, finished("cancelled")], capsys))
+
+
 PAGES = [
     {"url": "https://example.org/fire", "title": "The fire", "date": "2025-07-22", "cached": False},
     {"url": "https://example.org/x", "title": "", "date": "", "cached": True},
