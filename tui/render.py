@@ -25,7 +25,7 @@ from tui import failures
 from tui.blocks import Block, Tone
 from tui.keys import KEYS, Wheel
 from tui.terminal import clean, console, duration, is_live, one_line
-from tui.transcript import DOING, RESUMABLE, Transcript, going_on
+from tui.transcript import DOING, IN_STEP, RESUMABLE, Transcript, going_on
 
 LABEL_WIDTH = 10
 """Columns to the left of what is said, the gap included."""
@@ -219,10 +219,10 @@ class LiveRun:
     def _move(self, event: ev.Event) -> None:
         match event:
             case ev.NodeStarted():
-                self._doing = _at_step(event.step, DOING.get(event.node, event.node))
+                self._doing = _at_step(event, DOING.get(event.node, event.node))
                 self._paused = False
             case ev.NodeProgress() if " " in event.message:  # else the name of a model call
-                self._doing = _at_step(event.step, one_line(event.message))
+                self._doing = _at_step(event, one_line(event.message))
             case ev.ModelCalled():
                 self._written += event.generated
             case ev.Heartbeat():
@@ -295,8 +295,8 @@ class LiveRun:
         return self._spinner
 
 
-def _at_step(step: int, doing: str) -> str:
-    return f"step {step}: {doing}" if step else doing
+def _at_step(event: ev.NodeStarted | ev.NodeProgress, doing: str) -> str:
+    return f"step {event.step}: {doing}" if event.step and event.node in IN_STEP else doing
 
 
 def _as_line(block: Block) -> str:

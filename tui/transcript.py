@@ -36,6 +36,9 @@ DOING: Mapping[str, str] = {
 }
 """What each node of the graph does, in words."""
 
+IN_STEP = frozenset({"retrieve", "rerank", "grade", "correct", "distil", "reflect"})
+"""The nodes that work on one research step."""
+
 RESUMABLE = frozenset({"waiting", "cancelled", "failed"})
 """Statuses of a run that `deepthink resume` takes up again."""
 
@@ -155,7 +158,8 @@ class Transcript:
         tokens = (
             f"{event.evaluated:,} tokens read, {event.reused:,} reused{share}, {event.generated:,} written"
         )
-        items = [f"{calls} · {tokens}", f"run {self._run_id}"]
+        cost = f"{calls} · {tokens}" if event.model_calls else "no model call"
+        items = [cost, f"run {self._run_id}"]
         if event.status in RESUMABLE:
             items[-1] = going_on(self._run_id, event.status)
         if self._claims and event.status not in {"not_found", "cancelled", "failed"}:

@@ -120,6 +120,7 @@ def test_the_line_at_the_bottom_says_what_is_done_and_which_keys_there_are() -> 
     wide = _bottom([ev.NodeStarted("distil", 2)], wheel, 100)[-1]
     assert wide.endswith("p pause · f answer now · ? keys")
     assert "keys" not in _bottom([ev.NodeStarted("distil", 2)])[-1]
+    assert "step" not in _bottom([ev.NodeStarted("synthesise", 2)], wheel)[-1]
     page = ev.NodeProgress("correct", 2, f"reading https://example.org/{'x' * 90}")
     assert "step 2: reading https://" in _bottom([page], wheel)[-1]
     assert len(_bottom([page], wheel)) == 1
