@@ -96,7 +96,7 @@ class AnswerCheck:
             or _missing(question, item, amount=amount)
             or _no_number(question, answer)
             or misread(f"{question} {answer}", [item])
-            or self._names(question, item, sentence)
+            or self._names(question, item, sentence, amount=amount)
         )
         if refused or latin(question) != latin(item["text"]):
             return refused  # words cannot be compared across scripts
@@ -104,13 +104,14 @@ class AnswerCheck:
             return self._amount(question, answer, item, sentence, window)
         return self._meaning(question, item, sentence, window)
 
-    def _names(self, question: str, item: Evidence, sentence: str) -> str:
+    def _names(self, question: str, item: Evidence, sentence: str, *, amount: bool) -> str:
         named = proper_names.names(question)
         held = set(terms(content(item)))
         absent = [name for name in named if not proper_names.stands(name, held)]
         if not absent or len(absent) < _NAMES * len(named):
             return ""
-        if self._near(question, item, sentence) >= _ALIKE:
+        # The figure of another region stands in a sentence as near to the question as its own would.
+        if not amount and self._near(question, item, sentence) >= _ALIKE:
             return ""
         return f"[{item['number']}] does not mention {' '.join(absent)}"
 

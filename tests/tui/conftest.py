@@ -18,7 +18,7 @@ FACTS = {
     "supplier.md": "# Supply\n\nOrlavane buys all of its ceramic bearings from Tolvang Ceramics.\n",
     "fire.md": "# Fire\n\nA fire at the Brevnes plant of Tolvang Ceramics halted production in May.\n",
 }
-QUESTION = "Who supplies Orlavane's ceramic bearings, and what halted that supplier's plant?"
+QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
 _NUMBERED = re.compile(r"^\[(\d+)\].*", re.MULTILINE)
 
 
