@@ -71,7 +71,7 @@ def _lean(embedder: Embedder) -> Cognition:
         rewriter=PlainRewriter(),
         phraser=PlainPhraser(),
         strategist=PlainStrategist(),
-        grader=CalibratedGrader(),
+        grader=CalibratedGrader(embedder.name),
         distiller=ExtractiveDistiller(embedder),
         reflector=ReportingReflector(QuotingReflector(embedder)),
         writer=ModelWriter(max_tokens=220),

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from agent import prompts
 from agent.budget import BudgetExhausted
-from agent.cognition import proper_names, quantities
+from agent.cognition import proper_names, quantities, tables
 from agent.cognition.cells import misread
 from agent.cognition.support import content, joint_support, latin, missing_numbers, place, share_held, units
 from agent.retrieval.terms import terms
@@ -163,8 +163,9 @@ def _misplaced(text: str, cited: Sequence[Evidence]) -> str:
 def _stray_name(text: str, named: Sequence[str], cited: Sequence[Evidence]) -> str:
     """The name of ``text`` that stands only where its passages speak of something else; "" if none does."""
     around = _place_terms(cited)
+    others = around | {term for name in named for term in terms(name)}
     for name in named:
-        beside = _beside(text, name, around, _NAME_CONTEXT)
+        beside = _beside(text, name, others, _NAME_CONTEXT)
         if len(beside) < _NAME_CONTEXT or proper_names.stands(name, around):
             continue
         held = [
@@ -202,7 +203,9 @@ def _placed(beside: set[str], held: Sequence[Sequence[tuple[list[str], bool]]]) 
 
 
 def _place_terms(cited: Sequence[Evidence]) -> set[str]:
-    return {term for item in cited for term in terms(place(item))}
+    """What a whole passage is about: where it stands, and a table's caption and header line."""
+    heads = [" ".join(tables.parts(item["text"])[0]) for item in cited if item["kind"] == "table"]
+    return {term for text in (*map(place, cited), *heads) for term in terms(text)}
 
 
 def _negated(text: str) -> set[str]:

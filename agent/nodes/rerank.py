@@ -15,14 +15,20 @@ def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads plan, position, step, recalled. Writes candidates: each passage once, best first.
 
     A passage that several phrasings, or the rounds of a correction, brought rises. Without a
-    cross-encoder the fused order stands.
+    cross-encoder the fused order stands. What grading goes by is measured against the step's question:
+    a short phrasing is covered easily.
     """
     candidates = _fused(state["recalled"], deps.recalled)
     if not candidates:
         return {"candidates": []}
+    question = state["plan"][state["position"]]["question"]
+    relevance = deps.recall.relevance(question, [c["passage_id"] for c in candidates])
+    candidates = [
+        Candidate({**c, "scores": {**c["scores"], **relevance.get(c["passage_id"], {})}})
+        for c in candidates
+    ]
     name = ""
     if deps.reranker is not None:
-        question = state["plan"][state["position"]]["question"]
         scores = deps.reranker.score(question, [f"{c['title']}. {c['text']}" for c in candidates])
         name = deps.reranker.name
         candidates = [

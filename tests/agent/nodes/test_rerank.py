@@ -7,9 +7,11 @@ from agent.nodes.rerank import rerank
 from agent.state import Recalled
 from models.scripted import OverlapReranker
 from tests.agent.nodes.conftest import Make, candidate, state, step
+from traces.library import Library
+from traces.records import Scope
 
-BEARINGS = candidate(1, "ceramic bearings of Orlavane", scores={"vector": 0.4})
-PLANT = candidate(2, "a plant", scores={"vector": 0.6})
+BEARINGS = candidate(101, "ceramic bearings of Orlavane", scores={"vector": 0.4})
+PLANT = candidate(102, "a plant", scores={"vector": 0.6})
 BEFORE = {"plan": [step("Who supplies ceramic bearings of Orlavane?")], "position": 0, "step": 1}
 
 
@@ -18,11 +20,11 @@ def _recalled(*lists: list[object]) -> list[Recalled]:
 
 
 def test_a_passage_that_two_phrasings_brought_rises_and_is_there_once(make: Make) -> None:
-    other = candidate(3, "else")
-    better = candidate(1, "ceramic bearings of Orlavane", scores={"vector": 0.7, "keyword": 2.0})
+    other = candidate(103, "else")
+    better = candidate(101, "ceramic bearings of Orlavane", scores={"vector": 0.7, "keyword": 2.0})
     recalled = _recalled([PLANT, BEARINGS], [other, better])
     found = rerank(state(**BEFORE, recalled=recalled), make())["candidates"]
-    assert [c["passage_id"] for c in found] == [1, 2, 3]
+    assert [c["passage_id"] for c in found] == [101, 102, 103]
     assert found[0]["scores"] == {"vector": 0.7, "keyword": 2.0}
 
 
@@ -31,13 +33,23 @@ def test_one_list_keeps_its_scores(make: Make, events: list[ev.Event]) -> None:
     assert found == [PLANT, BEARINGS]
     (event,) = events
     assert isinstance(event, ev.Reranked)
-    assert (event.reranker, event.order) == ("", [2, 1])
+    assert (event.reranker, event.order) == ("", [102, 101])
+
+
+def test_what_grading_goes_by_is_measured_against_the_steps_question(make: Make, library: Library) -> None:
+    deps = make()
+    (held, *_) = library.chunk_ids(Scope())
+    recalled = _recalled([candidate(held, "bearings", scores={"vector": 9.0, "keyword": 2.0})])
+    (found,) = rerank(state(**BEFORE, recalled=recalled), deps)["candidates"]
+    assert found["scores"]["keyword"] == 2.0
+    assert found["scores"]["vector"] <= 1.0
+    assert 0 <= found["scores"]["coverage"] <= 1
 
 
 def test_a_reranker_has_the_last_word(make: Make) -> None:
     deps = make(reranker=OverlapReranker())
     found = rerank(state(**BEFORE, recalled=_recalled([PLANT, BEARINGS])), deps)["candidates"]
-    assert [c["passage_id"] for c in found] == [1, 2]
+    assert [c["passage_id"] for c in found] == [101, 102]
     assert found[0]["score"] == found[0]["scores"]["rerank"]
 
 
