@@ -163,17 +163,19 @@ def _misplaced(text: str, cited: Sequence[Evidence]) -> str:
 def _stray_name(text: str, named: Sequence[str], cited: Sequence[Evidence]) -> str:
     """The name of ``text`` that stands only where its passages speak of something else; "" if none does."""
     around = _place_terms(cited)
-    others = around | {term for name in named for term in terms(name)}
+    all_names = around | {term for name in named for term in terms(name)}
     for name in named:
-        beside = _beside(text, name, others, _NAME_CONTEXT)
-        if len(beside) < _NAME_CONTEXT or proper_names.stands(name, around):
+        if proper_names.stands(name, around):
             continue
         held = [
             [(found, proper_names.stands(name, set(found))) for found in map(terms, units(item))]
             for item in cited
         ]
-        if not _placed(beside, held):
-            return name
+        # Once with the names beside it, once without: "Ann Lee" stands beside "Lee" wherever she stands.
+        for left_out in (around, all_names):
+            beside = _beside(text, name, left_out, _NAME_CONTEXT)
+            if len(beside) >= _NAME_CONTEXT and not _placed(beside, held):
+                return name
     return ""
 
 
