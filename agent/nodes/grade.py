@@ -9,9 +9,15 @@ from agent.deps import Deps
 from agent.events import Graded
 from agent.state import Candidate, RunState
 
+_FAR_BEHIND = 0.05  # share of the best passage's probability
+
 
 def grade(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads plan, position, step, candidates, notebook. Writes candidates (their grades) and grade."""
+    """Reads plan, position, step, candidates, notebook. Writes candidates (graded, best first) and grade.
+
+    The order of before stands among equals. A passage far behind the best is not kept: a small reader
+    is led astray by what merely sounds alike.
+    """
     question = state["plan"][state["position"]]["question"]
     candidates = state["candidates"]
     graded = deps.cognition.grader.grade(deps.session, state["notebook"], question, candidates)
@@ -27,5 +33,10 @@ def grade(state: RunState, deps: Deps) -> dict[str, Any]:
             probabilities=[round(one.probability, 4) for one in graded],
         )
     )
-    marked = [Candidate({**c, "grade": g}) for c, g in zip(candidates, grades, strict=True)]
-    return {"candidates": marked, "grade": together}
+    best = max((one.probability for one in graded), default=0.0)
+    marked = [
+        Candidate({**c, "grade": one.grade if one.probability >= _FAR_BEHIND * best else "incorrect"})
+        for c, one in zip(candidates, graded, strict=True)
+    ]
+    order = sorted(range(len(marked)), key=lambda i: -graded[i].probability)
+    return {"candidates": [marked[i] for i in order], "grade": together}

@@ -30,5 +30,9 @@ def test_the_seed_asks_the_model(make: Make) -> None:
     reply = {"A": "incorrect", "B": "ambiguous"}
     deps = make([(QUESTION, reply)], profile_name="seed")
     update = grade(state(**BEFORE, candidates=[RIGHT, WRONG], notebook=["QUESTION"]), deps)
-    assert [c["grade"] for c in update["candidates"]] == ["incorrect", "ambiguous"]
+    # The better graded comes first, and one far behind the best is not kept.
+    assert [(c["passage_id"], c["grade"]) for c in update["candidates"]] == [
+        (2, "ambiguous"),
+        (1, "incorrect"),
+    ]
     assert update["grade"] == "ambiguous"
