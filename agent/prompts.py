@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from string import ascii_uppercase
 
-from agent.state import Evidence, Note, PlanStep
+from agent.state import Evidence
 
 SYSTEM = (
     "You are a careful research assistant who works in a notebook, one small step at a time. "
@@ -21,65 +21,6 @@ SYSTEM = (
 NOT_FOUND = "Not found in your documents."
 WITHHELD = "The answer is withheld: your documents do not support it."
 
-
-# --- notebook entries: what every later prompt begins with ------------------------------------
-
-
-def opening(question: str, tools: Sequence[tuple[str, str]]) -> str:
-    """The notebook's first entry: the question and where one may look."""
-    lines = [f"- {name}: {description}" for name, description in tools]
-    return f"QUESTION: {question}\n\nCOLLECTIONS:\n" + "\n".join(lines)
-
-
-def plan_entry(steps: Sequence[PlanStep], first: int, revision: int) -> str:
-    """The plan, or what is left of it after a revision."""
-    lines = [f"{number}. {step['question']}" for number, step in enumerate(steps, start=first)]
-    return ("PLAN:\n" if revision == 0 else "NEW PLAN FOR WHAT IS MISSING:\n") + "\n".join(lines)
-
-
-def evidence_entry(step: int, question: str, shown: Sequence[tuple[Evidence, bool]]) -> str:
-    """The evidence of a step; a passage shown before with the same excerpt is only named.
-
-    Args:
-        step: Number of the step.
-        question: Its question with references resolved.
-        shown: The step's evidence in order, each with True if its excerpt is already in the notebook.
-    """
-    lines = [f"STEP {step}: {question}"]
-    for item, known in shown:
-        place = dict.fromkeys((item["title"], last_heading(item["section"]), item["date"]))
-        where = ", ".join(part for part in place if part)
-        if known:
-            lines.append(f"[{item['number']}] (as above)")
-        elif item["kind"] == "table":
-            # What a table is about stands above it, and its rows on lines of their own.
-            lines.append(f"[{item['number']}] {where}:\n{item['excerpt']}")
-        else:
-            # Text first: a small reader takes what stands first, and dates of documents for answers.
-            lines.append(f"[{item['number']}] {item['excerpt']} ({where})")
-    return "\n".join(lines)
-
-
-def nothing_entry(step: int, question: str) -> str:
-    """A step whose search brought nothing that could be read."""
-    return f"STEP {step}: {question}\n(no evidence)"
-
-
-def note_entry(note: Note) -> str:
-    """A step's finding."""
-    if not note["found"]:
-        return f"FINDING {note['step']}: not found."
-    cites = "".join(f"[{number}]" for number in note["cites"])
-    # The short answer where there is one: the sentence it stands in is in the evidence already.
-    return f"FINDING {note['step']}: {note['answer'] or note['sentence']} {cites}".rstrip()
-
-
-def last_heading(section: str) -> str:
-    """The innermost heading of a stored section path."""
-    return section.rsplit(" › ", 1)[-1]
-
-
-# --- instructions: the last part of a prompt --------------------------------------------------
 
 _EXAMPLES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
@@ -279,14 +220,6 @@ def section(question: str, cites: Sequence[int]) -> str:
         f"Write the section of the report that answers: {question}\n"
         f"Use only passage {marks} and the finding of that step. Two to four full sentences, no heading. "
         "Put the number of the passage it comes from at the end of every sentence, like [1]."
-    )
-
-
-def conflict_entry(step: int, value: str, number: int, date: str, earlier: int, earlier_date: str) -> str:
-    """Two passages that disagree, and which of them counts."""
-    return (
-        f"NOTE ON STEP {step}: [{number}] of {date} says {value}. It replaces [{earlier}] of "
-        f"{earlier_date}, whose figure must not be used."
     )
 
 

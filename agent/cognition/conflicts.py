@@ -14,7 +14,7 @@ from decimal import Decimal
 from agent.cognition import proper_names, tables
 from agent.cognition.quantities import quantities, years
 from agent.cognition.support import in_words, place
-from agent.prompts import last_heading
+from agent.notebook import last_heading
 from agent.retrieval.terms import terms
 from agent.sentences import sentences
 from agent.state import Evidence, Note

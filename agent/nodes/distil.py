@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent import prompts
+from agent import notebook
 from agent.cognition.distilling import Distilled
 from agent.deps import Deps
 from agent.events import EvidenceKept, NotebookGrew
@@ -24,7 +24,7 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     question = state["plan"][state["position"]]["question"]
     candidates = [c for c in state["candidates"] if c["grade"] != "incorrect"]
     if not candidates:
-        entry = prompts.nothing_entry(state["step"], question)
+        entry = notebook.nothing_entry(state["step"], question)
         deps.session.emit(EvidenceKept(state["step"], [], []))
         deps.session.emit(NotebookGrew(entry))
         return {
@@ -66,7 +66,7 @@ def _keep(state: RunState, deps: Deps, question: str, kept: list[Distilled]) -> 
             table = held["kind"] == "table"
             excerpt = held["text"] if table else f"{held['excerpt']} … {item.excerpt}"
             evidence[held["number"] - 1] = Evidence({**held, "excerpt": excerpt})
-    entry = prompts.evidence_entry(state["step"], question, shown)
+    entry = notebook.evidence_entry(state["step"], question, shown)
     deps.session.emit(EvidenceKept(state["step"], fresh, again))
     deps.session.emit(NotebookGrew(entry))
     return {

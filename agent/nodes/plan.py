@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent import prompts
+from agent import notebook
 from agent.deps import Deps
 from agent.events import NotebookGrew, Planned, Warned
 from agent.state import RunState, still_missing
@@ -22,18 +22,18 @@ def plan(state: RunState, deps: Deps) -> dict[str, Any]:
 
 
 def _first(state: RunState, deps: Deps) -> dict[str, Any]:
-    notebook = [prompts.opening(state["question"], deps.described)]
-    made = deps.cognition.planner.plan(deps.session, notebook, state["question"], deps.tools)
+    entries = [notebook.opening(state["question"], deps.described)]
+    made = deps.cognition.planner.plan(deps.session, entries, state["question"], deps.tools)
     steps = made.steps[: deps.session.ledger.budget.steps]
     deps.session.emit(Planned(steps, 0, made.origin))
     if made.origin == "default":
         deps.session.emit(
             Warned("The model gave no usable plan; the whole question is searched as one step.")
         )
-    notebook.append(prompts.plan_entry(steps, 1, 0))
-    for entry in notebook:
+    entries.append(notebook.plan_entry(steps, 1, 0))
+    for entry in entries:
         deps.session.emit(NotebookGrew(entry))
-    return {"plan": steps, "notebook": notebook}
+    return {"plan": steps, "notebook": entries}
 
 
 def _revise(state: RunState, deps: Deps) -> dict[str, Any]:
@@ -56,6 +56,6 @@ def _revise(state: RunState, deps: Deps) -> dict[str, Any]:
     deps.session.emit(Planned(steps, revision, made.origin))
     if not made.steps:
         return {"plan": done, "revisions": revision}
-    entry = prompts.plan_entry(made.steps, len(done) + 1, revision)
+    entry = notebook.plan_entry(made.steps, len(done) + 1, revision)
     deps.session.emit(NotebookGrew(entry))
     return {"plan": steps, "revisions": revision, "notebook": [*state["notebook"], entry]}

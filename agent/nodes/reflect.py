@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent import prompts
+from agent import notebook
 from agent.cognition import conflicts
 from agent.cognition.reflecting import NOTHING
 from agent.deps import Deps
@@ -39,7 +39,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     conflict = conflicts.find(note, state["evidence"], state["question"])
     if conflict is not None:
         note = conflicts.follow(note, conflict)
-    entries = [prompts.note_entry(note)]
+    entries = [notebook.note_entry(note)]
     deps.session.emit(Noted(note, finding.origin))
     if conflict is not None:
         deps.session.emit(
@@ -54,7 +54,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
             )
         )
         entries.append(
-            prompts.conflict_entry(
+            notebook.conflict_entry(
                 state["step"],
                 conflict.value,
                 conflict.number,

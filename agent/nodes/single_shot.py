@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent import prompts
+from agent import notebook
 from agent.deps import Deps
 from agent.events import NotebookGrew, Planned
 from agent.state import PlanStep, RunState
@@ -13,7 +13,7 @@ from agent.state import PlanStep, RunState
 def single_shot(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads question. Writes plan, notebook, stopped_because."""
     step = PlanStep(question=state["question"], reason="", tool="", keywords="", section="")
-    entry = prompts.opening(state["question"], deps.described)
+    entry = notebook.opening(state["question"], deps.described)
     deps.session.emit(Planned([step], 0, "rule"))
     deps.session.emit(NotebookGrew(entry))
     return {"plan": [step], "notebook": [entry]}
