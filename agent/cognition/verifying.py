@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from agent import prompts
 from agent.budget import BudgetExhausted
-from agent.cognition import proper_names, quantities, tables
+from agent.cognition import comparing, proper_names, quantities, tables
 from agent.cognition.cells import misread
 from agent.cognition.support import content, joint_support, latin, missing_numbers, place, share_held, units
 from agent.retrieval.terms import terms
@@ -94,7 +94,7 @@ class PlainVerifier:
             cited = [by_number[n] for n in claim["cites"] if n in by_number]
             verdict, reason = self.judge(claim["text"], cited, known)
             judged.append(Claim({**claim, "verdict": verdict, "reason": reason}))
-        return judged
+        return [_with_comparison(claim, judged) for claim in judged]
 
     def judge(self, text: str, cited: Sequence[Evidence], known: set[str]) -> tuple[Verdict, str]:
         """Verdict and reason for one sentence.
@@ -138,6 +138,23 @@ class PlainVerifier:
         if overlap < _SUPPORTED:
             return "partly", f"{where} says only part of this"
         return "supported", ""
+
+
+def _with_comparison(claim: Claim, claims: Sequence[Claim]) -> Claim:
+    """A sentence that compares what others state is judged by their values, and rests on their passages."""
+    others = [other for other in claims if other is not claim and other["verdict"] == "supported"]
+    told = comparing.judge(claim["text"], others)
+    if told is None:
+        return claim
+    right, why, cites = told
+    return Claim(
+        {
+            **claim,
+            "cites": cites,
+            "verdict": "supported" if right else "not",
+            "reason": "" if right else why,
+        }
+    )
 
 
 def _misplaced(text: str, cited: Sequence[Evidence]) -> str:

@@ -163,3 +163,19 @@ def test_where_the_model_may_not_be_asked_code_judges() -> None:
 def test_without_citations_the_model_is_not_asked() -> None:
     (judged,) = _asked([_claim("A fire halted production for seven weeks.")])
     assert (judged["verdict"], judged["reason"]) == ("not", "nothing is cited")
+
+
+@pytest.mark.parametrize(("word", "verdict"), [("shorter", "supported"), ("longer", "not")])
+def test_a_comparison_is_judged_by_what_is_compared(
+    idle_session: Session, word: str, verdict: Verdict
+) -> None:
+    stock = evidence(5, "The register lists 5 weeks of safety stock.")
+    claims = [
+        _claim("The register lists 5 weeks of safety stock.", 5),
+        _claim("A fire halted all production for seven weeks.", 1),
+        _claim(f"The safety stock was {word} than production was halted."),
+    ]
+    judged = PlainVerifier().verify(idle_session, "Which was longer?", claims, [_FIRE, stock])
+    assert [claim["verdict"] for claim in judged] == ["supported", "supported", verdict]
+    assert judged[2]["cites"] == [5, 1]
+    assert judged[2]["reason"] == ("" if word == "shorter" else "5 weeks is not longer than seven weeks")

@@ -1,0 +1,192 @@
+"""Comparing: what two findings say held against each other. A small model gets even 5 and 7 wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from agent.cognition import proper_names
+from agent.cognition.quantities import quantities, years
+from agent.retrieval.terms import terms
+from agent.state import Claim, Note
+
+_MORE = (
+    "longer|more|higher|larger|bigger|greater|taller|heavier|above|exceeds?|exceeded|later|after|younger"
+)
+_LESS = "shorter|less|fewer|lower|smaller|lighter|below|earlier|before|older"
+_COMPARES = re.compile(
+    rf"\b(?:{_MORE}|{_LESS}|first|last|most|least|compar\w+|differ\w*|than)\b|\b[a-z]+er or [a-z]+er\b",
+    re.IGNORECASE,
+)
+_CLAIMS = re.compile(
+    rf"^(?P<left>.+?)\b(?:(?P<more>{_MORE})|(?P<less>{_LESS}))\b(?:\s\w+){{0,2}}?\s?than\b(?P<right>.+)$",
+    re.IGNORECASE,
+)
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_DATE = re.compile(
+    r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?: of)? (?P<month>[A-Z][a-z]{2,8})\.?,? (?P<year>\d{4})"
+    r"|(?P<month2>[A-Z][a-z]{2,8})\.? (?P<day2>\d{1,2})(?:st|nd|rd|th)?,? (?P<year2>\d{4})"
+    r"|(?P<year3>\d{4})-(?P<month3>\d\d)-(?P<day3>\d\d)"
+)
+_UNIT = re.compile(r"\s?(%|°\s?[CF]|[a-zA-Z]+)")
+_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}  # time is compared across its units
+_NO_UNIT = frozenset("in and or of at to for from on with than as per by the".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One amount or date.
+
+    Attributes:
+        shown: As it stands, with its unit.
+        size: What is compared: an amount, days where the unit is one of time, the year with month and
+            day as a fraction for a date.
+        unit: ``date``, ``day`` for any time, a word or a sign; "" if none is told.
+    """
+
+    shown: str
+    size: Decimal
+    unit: str
+
+
+def value(text: str) -> Value | None:
+    """The only amount or date of ``text``; None if there is none or more than one.
+
+    Years beside one amount say when, and are left out; where there is no amount, the only date or year
+    is the value.
+    """
+    dates = [_dated(match) for match in _DATE.finditer(text)]
+    bare = _DATE.sub(" ", text)
+    told = years(bare)
+    amounts = [(m, q) for m, q in _numbers(bare) if q not in told]
+    if len(amounts) == 1 and not dates:
+        return _amount(bare, *amounts[0])
+    if not amounts and len(dates) == 1:
+        return dates[0]
+    if not amounts and not dates and len(told) == 1:
+        (year,) = told
+        return Value(year, Decimal(year), "date")
+    return None
+
+
+def conclusion(question: str, notes: Sequence[Note]) -> str:
+    """One sentence that compares the findings, if the question asks for it and two can be; else ""."""
+    if not _COMPARES.search(question):
+        return ""
+    valued = [(note, found) for note in notes if note["found"] and (found := _of_note(note)) is not None]
+    if len(valued) != 2:
+        return ""
+    (first, one), (second, other) = valued
+    relation = _relation(one, other)
+    if not relation:
+        return ""
+    return f"{one.shown}{_whose(first, second)} is {relation} {other.shown}{_whose(second, first)}."
+
+
+def judge(text: str, others: Sequence[Claim]) -> tuple[bool, str, list[int]] | None:
+    """Whether a sentence that compares two things is right by the values that ``others`` give for them.
+
+    Args:
+        text: "The stock was shorter than the halt."
+        others: The supported sentences of the answer.
+
+    Returns:
+        Whether it is right, why not, and the passages of both values; None if the sentence compares
+        nothing, or if its two sides cannot be told.
+    """
+    match = _CLAIMS.match(text)
+    if match is None:
+        return None
+    left, right = match["left"], match["right"]
+    first, second = _side(left, right, others), _side(right, left, others)
+    if first is None or second is None or first == second:
+        return None
+    (one, cites), (other, more) = first, second
+    if not _relation(one, other):
+        return None
+    word = (match["more"] or match["less"]).casefold()
+    sign = (one.size > other.size) - (one.size < other.size)
+    claimed = 1 if match["more"] else -1
+    if word in {"older", "younger"} and one.unit != "date":
+        claimed = -claimed  # an age, not a date of birth
+    both = list(dict.fromkeys([*cites, *more]))
+    return sign == claimed, f"{one.shown} is not {word} than {other.shown}", both
+
+
+def _side(own: str, opposite: str, others: Sequence[Claim]) -> tuple[Value, list[int]] | None:
+    """The value of one side: its own if it has one, else that of the sentence that speaks of it."""
+    mine = set(terms(own)) - set(terms(opposite))
+    stated = value(own)
+    if stated is not None and stated.shown.isdigit() and stated.unit == "date":
+        stated = None  # "the halt in 2025" is no year that is compared
+    found: tuple[int, Value, list[int]] | None = None
+    for claim in others:
+        told = value(claim["text"])
+        shared = len(mine.intersection(terms(claim["text"])))
+        if told is not None and shared and (found is None or shared > found[0]):
+            found = (shared, stated or told, claim["cites"])
+    return found[1:] if found else None
+
+
+def _of_note(note: Note) -> Value | None:
+    found = value(note["answer"])
+    if found is None or found.unit:
+        return found
+    # A cell has its unit in its column ("safety_stock_weeks") or in the question ("how many weeks").
+    around = set(re.findall(r"[a-z]+", f"{note['sentence']} {note['question']}".casefold()))
+    unit = next((u for u in _DAYS if u in around or f"{u}s" in around), "")
+    if not unit:
+        return found
+    return Value(f"{found.shown} {unit}s", found.size * _DAYS[unit], "day")
+
+
+def _relation(one: Value, other: Value) -> str:
+    if one.unit != other.unit and one.unit and other.unit:
+        return ""
+    if one.size == other.size:
+        return "the same as"
+    more = one.size > other.size
+    words = {"date": ("later than", "earlier than"), "day": ("longer than", "shorter than")}
+    return words.get(one.unit or other.unit, ("more than", "less than"))[0 if more else 1]
+
+
+def _whose(note: Note, other: Note) -> str:
+    """Whose value it is: the names in the note's question that are not in the other's."""
+    theirs = set(proper_names.names(other["question"]))
+    mine = [name for name in proper_names.names(note["question"]) if name not in theirs]
+    return f" ({' '.join(mine)})" if mine else ""
+
+
+def _numbers(text: str) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    start = 0
+    for quantity in quantities(text):
+        start = text.index(quantity.shown, start)
+        found.append((start, quantity.shown))
+        start += len(quantity.shown)
+    return found
+
+
+def _amount(text: str, start: int, shown: str) -> Value:
+    (quantity,) = quantities(shown)
+    end = start + len(shown)
+    scaled = next(iter(quantities(text[start:])), quantity)
+    match = _UNIT.match(text, end)
+    word = match.group(1).casefold() if match else ""
+    unit = "" if word in _NO_UNIT else word.rstrip("s") if len(word) > 3 else word
+    size = scaled.value.scaleb(scaled.scale)
+    tail = "" if match is None or not unit else "%" if unit == "%" else f" {match.group(1)}"
+    sign = text[start - 1] if start and text[start - 1] in "$€£¥" else ""
+    if unit in _DAYS:
+        return Value(f"{shown}{tail}", size * _DAYS[unit], "day")
+    return Value(f"{sign}{shown}{tail}", size, sign or ("" if scaled.scale else unit))
+
+
+def _dated(match: re.Match[str]) -> Value:
+    year = match["year"] or match["year2"] or match["year3"]
+    day = match["day"] or match["day2"] or match["day3"]
+    name = (match["month"] or match["month2"] or "")[:3].casefold()
+    month = _MONTHS.index(name) + 1 if name in _MONTHS else int(match["month3"] or 0)
+    return Value(match.group(), Decimal(year) + Decimal(month * 100 + int(day)) / 10000, "date")

@@ -1,0 +1,126 @@
+"""What two findings say, held against each other."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from agent.cognition.comparing import conclusion, judge, value
+from agent.state import Claim, Note
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "unit"),
+    [
+        ("seven weeks", "49", "day"),
+        ("It lasted 2 years, until 2024.", "730", "day"),
+        ("3,940 people", "3940", "people"),
+        ("$1.2 million", "1200000", "$"),
+        ("82% in 2024", "82", "%"),
+        ("12 May 1950", "1950.0512", "date"),
+        ("born October 5, 1987 in Rome", "1987.1005", "date"),
+        ("2025-04-09", "2025.0409", "date"),
+        ("in 1950", "1950", "date"),
+    ],
+)
+def test_value(text: str, size: str, unit: str) -> None:
+    found = value(text)
+    assert found is not None
+    assert (found.size, found.unit) == (Decimal(size), unit)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a fire", "between 5 and 7 weeks", "1950 and 1951", "7 weeks in May 9, 2025"]
+)
+def test_no_single_value(text: str) -> None:
+    assert value(text) is None
+
+
+def _note(question: str, answer: str, sentence: str = "") -> Note:
+    return Note(
+        step=1,
+        question=question,
+        sentence=sentence or answer,
+        answer=answer,
+        cites=[1],
+        found=True,
+        revision=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "notes", "expected"),
+    [
+        (
+            "Was the stock longer or shorter than the halt at Brevnes?",
+            [
+                _note("How large was the stock of Tolvang?", "5", "Tolvang: 5 (safety_stock_weeks)"),
+                _note("How long was the halt at Brevnes?", "seven weeks"),
+            ],
+            "5 weeks (Tolvang) is shorter than seven weeks (Brevnes).",
+        ),
+        (
+            "Who was born first, Ann Lee or Bob Ray?",
+            [_note("When was Ann Lee born?", "12 May 1950"), _note("When was Bob Ray born?", "1949")],
+            "12 May 1950 (Ann Lee) is later than 1949 (Bob Ray).",
+        ),
+        (
+            "Is the margin of Services higher than that of Heat?",
+            [_note("What is it for Services?", "24%"), _note("What is it for Heat?", "17%")],
+            "24% (Services) is more than 17% (Heat).",
+        ),
+        ("Is A higher than B?", [_note("A?", "5%"), _note("B?", "5%")], "5% is the same as 5%."),
+        ("What are A and B?", [_note("A?", "5%"), _note("B?", "4%")], ""),  # nothing is compared
+        ("Is A higher than B?", [_note("A?", "5%"), _note("B?", "4 tons")], ""),  # cannot be
+        ("Is A higher than B?", [_note("A?", "5%")], ""),
+        ("Is A higher than B?", [_note("A?", "5%"), _note("B?", "a fire")], ""),
+    ],
+)
+def test_conclusion(question: str, notes: list[Note], expected: str) -> None:
+    assert conclusion(question, notes) == expected
+
+
+_CLAIMS = [
+    Claim(
+        text="The register lists 5 weeks of safety stock.",
+        cites=[4],
+        support=1,
+        verdict="supported",
+        reason="",
+    ),
+    Claim(
+        text="Production was halted for seven weeks in 2025.",
+        cites=[6],
+        support=1,
+        verdict="supported",
+        reason="",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("The safety stock was shorter than the halt of production in 2025.", True),
+        ("Therefore, the safety stock was longer than the halt of production.", False),
+        ("The safety stock of 5 weeks is less than production was halted, seven weeks.", True),
+    ],
+)
+def test_a_comparison_is_judged_by_the_values_of_its_sides(text: str, right: bool) -> None:
+    told = judge(text, _CLAIMS)
+    assert told is not None
+    assert (told[0], told[2]) == (right, [4, 6])
+    assert "5 weeks is not" in told[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The safety stock was five weeks.",
+        "The safety stock was shorter than expected.",
+        "It was longer than that.",
+    ],
+)
+def test_what_compares_nothing_that_is_known(text: str) -> None:
+    assert judge(text, _CLAIMS) is None
