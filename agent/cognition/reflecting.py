@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -42,6 +43,7 @@ class Finding:
     origin: Origin | Literal["rule"]
 
 
+_PERSON_OR_PLACE = re.compile(r"(?:\w+ )?(?:who|whom|whose|where|when|why)\b", re.IGNORECASE)
 NOTHING = Finding(found=False, sentence="", answer="", cites=[], origin="default")
 
 
@@ -128,10 +130,13 @@ class QuotingReflector:
             cell = cells.read(asking, asked(question), evidence)
             if cell is not None:
                 return Finding(True, cell.sentence, cell.answer, [cell.item["number"]], "rule")
+        if _PERSON_OR_PLACE.match(question):
+            return None  # rows of figures name no one
         for item in evidence:
             rows = named_rows(item["excerpt"], query) if item["kind"] == "table" else []
             spelled = "; ".join(row.spelled() for row in rows)
-            if len(rows) >= 2 and not self._check.refusal(question, spelled, item):
+            # Two rows of one label, a segment's revenue and its income, are not two things asked for.
+            if len({row.label for row in rows}) >= 2 and not self._check.refusal(question, spelled, item):
                 return Finding(True, spelled, spelled, [item["number"]], "rule")
         return None
 

@@ -14,6 +14,7 @@ from agent.events import Warned
 from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import Note, still_missing
+from models.protocols import Reply
 
 Length = Literal["brief", "normal", "report"]
 
@@ -28,6 +29,7 @@ _ABSTENTION = re.compile(
 )
 _PARTIAL = re.compile(r"\b(?:but|while|although|however)\b", re.IGNORECASE)
 _MARKS = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
+_SENTENCE_END = re.compile(r"[.!?。！？](?:\s*\[[\d\s,]+\])*(?=\s|$)|(?:\[\d+\])+\.(?=\s|$)")
 _MENTIONED = 0.5  # share of a missing step's question that a sentence about a gap must hold to be about it
 _BRIEF_TOKENS = 96
 _SHORT_ANSWER, _MISSING = "Short answer", "What was not found"
@@ -89,7 +91,7 @@ class ModelWriter:
         instruction = prompts.synthesise(question, unanswered(notes), length)
         most = _BRIEF_TOKENS if length == "brief" else self._max_tokens
         reply = session.write("synthesise", notebook, instruction, most, on_text)
-        written = reply.text.strip()
+        written = _whole_sentences(reply)
         if not written:
             return from_findings(notes)
         left_out = [] if length == "brief" else _left_out(written, notes)
@@ -129,6 +131,15 @@ class ModelWriter:
 def abstains(sentence: str) -> bool:
     """True if a sentence says, in whatever words, that the evidence holds no answer and nothing else."""
     return _ABSTENTION.search(sentence) is not None and not _PARTIAL.search(sentence)
+
+
+def _whole_sentences(reply: Reply) -> str:
+    """What was written, without the beginning of a sentence that the limit cut off."""
+    text = reply.text.strip()
+    if reply.finish_reason != "length":
+        return text
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    return text[: ends[-1]] if ends else text
 
 
 def _left_out(written: str, notes: Sequence[Note]) -> list[Note]:

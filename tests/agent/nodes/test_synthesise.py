@@ -8,6 +8,7 @@ import agent.events as ev
 from agent.budget import BudgetExhausted
 from agent.nodes.synthesise import synthesise
 from agent.state import Note
+from models.protocols import Reply, Usage
 from tests.agent.nodes.conftest import Make, evidence, state
 
 _HELD = [
@@ -42,6 +43,12 @@ def test_a_finding_that_the_model_leaves_out_is_added(make: Make) -> None:
     deps = make([("one to four", "Tolvang does [1].")])
     update = synthesise(state(evidence=_HELD, notes=_NOTES), deps)
     assert update["draft"] == "Tolvang does [1]. It burned in Brevnes [2]."
+
+
+def test_a_sentence_that_the_limit_cuts_off_is_not_kept(make: Make) -> None:
+    reply = Reply("Tolvang does, e.g. in 3.5 ways [1]. It also makes", Usage(), "length")
+    update = synthesise(state(evidence=_HELD, notes=_NOTES[:1]), make([reply]))
+    assert update["draft"] == "Tolvang does, e.g. in 3.5 ways [1]."
 
 
 def test_a_brief_answer_is_asked_for_briefly(make: Make) -> None:
