@@ -293,11 +293,15 @@ def route(question: str) -> str:
 
 def clarify(question: str, tools: Sequence[tuple[str, str]]) -> str:
     """Asks for the one question that would make ``question`` clear."""
-    listed = "; ".join(f"{name}: {description}" for name, description in tools)
+    listed = ", ".join(name for name, _ in tools)
     return (
-        f"A person asked: {question}\n"
-        f"It is not clear what is meant. The person's documents: {listed or 'none'}\n"
-        "Write the one short question that you would ask back, in the person's language. One line."
+        "A message does not say what it is about. Ask the person which thing is meant.\n"
+        "Message: how much did they pay?\nYou: Which company do you mean, and what did it pay for?\n"
+        "Message: the other one please\n"
+        "You: Which one do you mean, and what would you like to know about it?\n"
+        "Message: 为什么呢？\nYou: 您指的是哪件事的原因？\n"
+        f"Ask in the language of the message. There are documents on: {listed or 'nothing yet'}.\n"
+        f"Message: {question}\nYou:"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -14,6 +15,7 @@ from agent.cognition.forms import asks_one_fact, needs_several
 from agent.cognition.rewriting import one_line
 from agent.cognition.surface import has_cjk, names, pieces
 from agent.cognition.talk import goes_on, is_talk, names_nothing, pointers, without_courtesy
+from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import Route, Turn
 
@@ -21,6 +23,7 @@ _SHORT = 6  # words; a longer message is hardly talk that no rule knows
 _SHORT_CJK = 12  # characters
 _ROUTE_TOKENS = 24
 _ASKING_TOKENS = 48
+_ASKS_WHAT_IS_MEANT = re.compile(r"\b(?:you mean|meinen|meinst|voulez-vous dire|quieres decir)\b|指|意思")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,9 @@ def clarifying_question(
         except BudgetExhausted:
             return _plain_clarifying_question(question, tools)
         asked = one_line(reply.text)
-        if asked.endswith(("?", "？")):
+        # A small model often asks something else ("What did the person ask for?").
+        about = _ASKS_WHAT_IS_MEANT.search(asked) or not set(terms(question)).isdisjoint(terms(asked))
+        if asked.endswith(("?", "？")) and about:
             return asked
     return _plain_clarifying_question(question, tools)
 

@@ -206,6 +206,10 @@ def test_the_rules_ask_without_the_model(question: str, asked: str, idle_session
         ("Which plant do you mean?\nI need to know.", "Which plant do you mean?"),
         ("你指的是哪个工厂？", "你指的是哪个工厂？"),
         (
+            "What did the person ask for?",  # not about the message
+            "Which company, document or figure do you mean? I can look in: reports, news.",
+        ),
+        (
             "The plant is in Ohio.",
             "Which company, document or figure do you mean? I can look in: reports, news.",
         ),
