@@ -205,9 +205,9 @@ def synthesise(question: str, missing: Sequence[str], length: str = "normal") ->
         gaps = f" This was not found, so say plainly that it is missing: {listed}"
     return (
         f"Now answer the QUESTION: {question}\n"
-        f"Use only the findings and the evidence. Say what each finding says before you conclude anything "
-        f"from it. {_LENGTHS[length]} with all names, "
-        "numbers and dates that were asked for; do not repeat the question. Put the number of the passage "
+        f"Use only the findings and the evidence. {_LENGTHS[length]} with all names, "
+        "numbers and dates that were asked for, the facts first and then what follows from them; do not "
+        "repeat the question. Put the number of the passage "
         "it comes from at the end of every sentence, like [1]. If two passages disagree, use the one with "
         f"the later date.{gaps}"
     )

@@ -22,6 +22,7 @@ _OPEN = re.compile(
 )
 _PASSAGES = 2
 _SENTENCES = 2  # of each
+_LEAST = 4  # terms of a sentence that tells something; a date line has fewer
 
 
 class ReportingReflector:
@@ -46,7 +47,7 @@ class ReportingReflector:
         if not _OPEN.match(question):
             return self._closed.reflect(session, notebook, question, query, evidence)
         about = [item for item in evidence if item["kind"] != "table" and _mentions(item, question)]
-        best = sorted(about, key=lambda item: -item["score"])[:_PASSAGES]
+        best = about[:_PASSAGES]  # numbered in the order of their grades
         told = [sentence for item in best for sentence in _told(item)]
         if not told:
             return self._closed.reflect(session, notebook, question, query, evidence)
@@ -61,4 +62,5 @@ def _mentions(item: Evidence, question: str) -> bool:
 
 
 def _told(item: Evidence) -> list[str]:
-    return sentences(item["excerpt"].replace(" … ", "\n"))[:_SENTENCES]
+    told = sentences(item["excerpt"].replace(" … ", "\n"))
+    return [sentence for sentence in told if len(terms(sentence)) >= _LEAST][:_SENTENCES]

@@ -29,6 +29,7 @@ _ABSTENTION = re.compile(
 )
 _PARTIAL = re.compile(r"\b(?:but|while|although|however)\b", re.IGNORECASE)
 _MARKS = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
+_LABEL = re.compile(r"\bfindings? \d+: ", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?。！？](?:\s*\[[\d\s,]+\])*(?=\s|$)|(?:\[\d+\])+\.(?=\s|$)")
 _MENTIONED = 0.5  # share of a missing step's question that a sentence about a gap must hold to be about it
 _BRIEF_TOKENS = 96
@@ -134,8 +135,8 @@ def abstains(sentence: str) -> bool:
 
 
 def _whole_sentences(reply: Reply) -> str:
-    """What was written, without the beginning of a sentence that the limit cut off."""
-    text = reply.text.strip()
+    """What was written, without the notebook's labels and a sentence that the limit cut off."""
+    text = _LABEL.sub("", reply.text).strip()
     if reply.finish_reason != "length":
         return text
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]

@@ -9,9 +9,13 @@ from agent.cognition.reporting import ReportingReflector
 from agent.session import Session
 from tests.agent.nodes.conftest import evidence
 
-LAUNCH = evidence(1, "AMD launched the MI300X. It carries 192 GB. Oracle uses it.", score=0.9)
+LAUNCH = evidence(
+    1,
+    "AMD launched the MI300X accelerator in December. Date: May. It carries 192 GB of fast memory.",
+    score=0.9,
+)
 RISKS = evidence(2, "Competition could cause us to lose market share.", score=0.95)
-CLOUD = evidence(3, "Microsoft offers the MI300X.", score=0.5)
+CLOUD = evidence(3, "Microsoft offers the MI300X on Azure.", score=0.5)
 
 
 class _Closed:
@@ -32,8 +36,11 @@ def _reflect(session: Session, question: str) -> Finding:
 def test_the_best_passages_that_mention_it_are_the_finding(idle_session: Session, question: str) -> None:
     finding = _reflect(idle_session, question)
     assert finding.found
-    assert finding.sentence == "AMD launched the MI300X. It carries 192 GB. Microsoft offers the MI300X."
-    assert finding.answer == "AMD launched the MI300X."
+    assert finding.sentence == (
+        "AMD launched the MI300X accelerator in December. It carries 192 GB of fast memory. "
+        "Microsoft offers the MI300X on Azure."
+    )
+    assert finding.answer == "AMD launched the MI300X accelerator in December."
     assert (finding.cites, finding.origin) == ([1, 3], "rule")
 
 
