@@ -239,5 +239,6 @@ def _wait_while_paused(deps: Deps) -> None:
     began = time.monotonic()
     stop = deps.session.stop
     if deps.steering.wait_while_paused(lambda: deps.session.emit(Steered("pause")), lambda: stop.cancelled):
-        deps.session.stop.extend(time.monotonic() - began)
-        deps.session.emit(Steered("resume"))
+        stop.extend(time.monotonic() - began)
+        if not stop.cancelled:
+            deps.session.emit(Steered("resume"))

@@ -33,7 +33,8 @@ class Rules:
         if blocked and "REVISE" in valid:
             return "REVISE", "an open step needs what an earlier one did not find"
         if state.open_questions:
-            return "CONTINUE", f"{len(state.open_questions)} of the plan's steps are open"
+            left = len(state.open_questions)
+            return "CONTINUE", f"{left} of the plan's steps {'is' if left == 1 else 'are'} open"
         missing = len(state.missing)
         if missing and "REVISE" in valid and state.last_action != "REVISE":
             return "REVISE", f"{missing} of {len(state.findings)} steps found nothing"
