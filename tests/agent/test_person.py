@@ -218,7 +218,7 @@ def test_a_follow_up_leans_on_its_own_session_and_on_no_other(person: Person) ->
     follow_up = Request("and in 2023?", route="single", approve="always", session=session)
     events = person.watch([{"source": 0, "answer": ""}], follow_up)
     assert _only(events, ev.Routed)[0].question == "How many people did Orlavane employ in 2023?"
-    elsewhere = person.watch([{"source": 0, "answer": ""}], replace(follow_up, session=""))
+    elsewhere = person.watch([], replace(follow_up, session=""))
     assert _only(elsewhere, ev.Routed)[0].question == "and in 2023?"
     assert sorted(s.runs for s in Sessions(person.store).recent()) == [1, 2]
 

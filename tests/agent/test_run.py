@@ -120,7 +120,7 @@ def test_nothing_found_is_said_and_nothing_is_written(ask: Ask, store: Store) ->
 
 def test_revise_keeps_what_is_known_and_asks_anew_for_the_rest(ask: Ask) -> None:
     none = {"source": 0, "answer": ""}
-    again = {"steps": ["Which event stopped the Brevnes plant?"]}
+    again = {"steps": ["What halted production at the Brevnes plant?"]}
     events = ask([TWO_STEPS, FIRST, none, again, _number_of("fire", "A fire"), WRITTEN])
     first, second = _only(events, ev.Planned)
     assert (first.revision, second.revision) == (0, 1)
@@ -165,7 +165,7 @@ def test_what_a_revision_found_is_no_longer_missing(
     library: Library, store: Store, embedder: HashEmbedder
 ) -> None:
     none = {"source": 0, "answer": ""}
-    again = {"steps": ["Which event stopped the Brevnes plant?"]}
+    again = {"steps": ["What halted production at the Brevnes plant?"]}
     replies: list[Scripted] = [TWO_STEPS, FIRST, none, again, _number_of("fire", "A fire"), WRITTEN]
     with ScriptedChat(replies) as chat:
         list(run(DEEP, chat=chat, embedder=embedder, reranker=None, store=store))
