@@ -11,6 +11,12 @@ from agent.sentences import sentences
 from agent.state import Claim, Evidence
 
 _MARK = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
+_SOURCE = re.compile(
+    r"(?:According to|As (?:stated|reported) in) (?:the )?(?:(?:passage|finding|source|number)\s)?"
+    r"\[?(\d+)\]?,\s+(\S)",
+    re.IGNORECASE,
+)
+_NUMBERING = re.compile(r"(?:^|[\s,(])\d{1,2}\.$")  # "Review 2024, 2. Reliability of machines"
 _LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
 _ENOUGH = 0.5  # share of a sentence's content its passages must hold
 _MUCH_BETTER = 0.2  # by how much more another passage must hold to replace one that holds enough
@@ -154,10 +160,14 @@ def _marked_sentences(line: str, cited_first: bool) -> list[str]:
     """
     pieces: list[str] = []
     mark = ""
-    for piece in sentences(line):
+    for piece in _unbroken(sentences(line)):
         rest = piece
         leading = _LEADING_MARKS.match(rest)
-        if cited_first:
+        if named := _SOURCE.match(rest):
+            # "According to passage 4, it burned" is "[4] It burned".
+            mark = f"[{named.group(1)}]"
+            rest = f"{mark} {named.group(2).upper()}{rest[named.end() :]}"
+        elif cited_first:
             own = leading.group() if leading else ""
             mark = own or ("" if _MARK.search(rest) else mark)
             rest = rest if own else f"{mark} {rest}"
@@ -167,6 +177,17 @@ def _marked_sentences(line: str, cited_first: bool) -> list[str]:
         if rest:
             pieces.append(rest)
     return pieces
+
+
+def _unbroken(pieces: Sequence[str]) -> list[str]:
+    """Sentences that the number of a heading broke, put together again."""
+    whole: list[str] = []
+    for piece in pieces:
+        if whole and _NUMBERING.search(whole[-1]):
+            whole[-1] = f"{whole[-1]} {piece}"
+        else:
+            whole.append(piece)
+    return whole
 
 
 def _best(text: str, cited: list[Evidence], evidence: Sequence[Evidence]) -> list[Evidence]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from string import ascii_uppercase
 
-from agent.state import Evidence
+from agent.state import Evidence, Note
 
 SYSTEM = (
     "You are a careful research assistant who works in a notebook, one small step at a time. "
@@ -191,25 +191,47 @@ def justify(action: str) -> str:
     return f"You chose {action}. Say why in one short sentence."
 
 
+_LONGEST_FINDING = 400  # characters shown of a finding; the evidence has all of it
 _LENGTHS = {
     "brief": "Write one or two short sentences",
     "normal": "Write one to four short sentences",
 }
 
 
-def synthesise(question: str, missing: Sequence[str], length: str = "normal") -> str:
-    """Asks for the cited answer; ``length`` is ``brief`` or ``normal``."""
-    gaps = ""
-    if missing:
-        listed = "; ".join(missing)
-        gaps = f" This was not found, so say plainly that it is missing: {listed}"
+def synthesise(
+    question: str,
+    notes: Sequence[Note],
+    missing: Sequence[str],
+    length: str = "normal",
+    compared: str = "",
+) -> str:
+    """Asks for the answer, each sentence with its source before what it says.
+
+    Asked to put a number at the end, a small model forgets it in every second sentence; asked to begin
+    with one, it copies the evidence, whose lines begin so. A source named in words it gives nearly always,
+    and code finds the passage.
+
+    Args:
+        question: The run's.
+        notes: What the steps found.
+        missing: What they did not.
+        length: ``brief`` or ``normal``.
+        compared: What the findings say held against each other; "" if nothing is to be compared.
+    """
+    found = "\n".join(
+        f"{''.join(f'[{number}]' for number in note['cites'])} {note['sentence'][:_LONGEST_FINDING]}"
+        for note in notes
+        if note["found"]
+    )
+    follows = f"\nIt follows: {compared}" if compared else ""
+    listed = "; ".join(missing)
+    gaps = f" This was not found, so say plainly that it is missing: {listed}" if missing else ""
     return (
-        f"Now answer the QUESTION: {question}\n"
-        f"Use only the findings and the evidence. {_LENGTHS[length]} with all names, "
-        "numbers and dates that were asked for, the facts first and then what follows from them; do not "
-        "repeat the question. Put the number of the passage "
-        "it comes from at the end of every sentence, like [1]. If two passages disagree, use the one with "
-        f"the later date.{gaps}"
+        f"What was found:\n{found}{follows}\nNow answer the QUESTION: {question}\n"
+        f"Use only what was found. {_LENGTHS[length]} with all names, numbers and dates that were asked "
+        "for, the facts first and then what follows from them. Cite before you claim: begin every sentence "
+        "with “According to [number],” with the number of its passage. If two passages disagree, use the "
+        f"one with the later date.{gaps}"
     )
 
 
@@ -219,7 +241,8 @@ def section(question: str, cites: Sequence[int]) -> str:
     return (
         f"Write the section of the report that answers: {question}\n"
         f"Use only passage {marks} and the finding of that step. Two to four full sentences, no heading. "
-        "Put the number of the passage it comes from at the end of every sentence, like [1]."
+        "Cite before you claim: begin every sentence with “According to [number],” with the number of its "
+        "passage."
     )
 
 

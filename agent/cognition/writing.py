@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from agent import prompts
 from agent.budget import BudgetExhausted
+from agent.cognition import comparing
 from agent.cognition.answering import asked
 from agent.cognition.quantities import quantities, years
 from agent.events import Warned
@@ -89,7 +90,8 @@ class ModelWriter:
         """The model's answer; the findings if it says nothing."""
         if length == "report":
             return self._report(session, notebook, question, notes, on_text)
-        instruction = prompts.synthesise(question, unanswered(notes), length)
+        compared = comparing.conclusion(question, notes)
+        instruction = prompts.synthesise(question, notes, unanswered(notes), length, compared)
         most = _BRIEF_TOKENS if length == "brief" else self._max_tokens
         reply = session.write("synthesise", notebook, instruction, most, on_text)
         written = _whole_sentences(reply)

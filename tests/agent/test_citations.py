@@ -119,3 +119,15 @@ def test_a_draft_that_cites_first() -> None:
         ("Sales rose by 9%.", [3]),
     ]
     assert render(claims, draft).startswith("A fire halted production [1]. Services earned 236.4 [2].")
+
+
+def test_a_source_named_by_its_number_is_a_mark() -> None:
+    draft = "According to [1], a fire halted production. According to passage 2, services earned 236.4."
+    claims = check(draft, [_FIRE, _SALES])
+    assert render(claims, draft) == "A fire halted production [1]. Services earned 236.4 [2]."
+
+
+def test_a_source_named_in_words_stays() -> None:
+    held = evidence(1, "It burned.", title="Plant report 2024, 2. Reliability of plants")
+    (claim,) = check("According to Plant report 2024, 2. Reliability of plants, it burned.", [held])
+    assert (claim["cites"], claim["verdict"]) == ([1], "supported")
