@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from agent.cognition import proper_names, quantities, tables
 from agent.cognition.cells import misread
-from agent.cognition.support import content, latin, place, units
+from agent.cognition.support import content, latin, place, understood, units
 from agent.retrieval.terms import terms
 from agent.state import Evidence
 from models.protocols import Embedder
@@ -81,13 +81,19 @@ class AnswerCheck:
     def __init__(self, embedder: Embedder | None = None) -> None:
         self._embedder = embedder
 
-    def refusal(self, question: str, answer: str, item: Evidence) -> str:
+    def refusal(self, question: str, answer: str, item: Evidence, evidence: Sequence[Evidence] = ()) -> str:
         """Why ``item`` does not say that ``answer`` answers ``question``; "" if it may.
 
         What the question names must stand in the passage, its title, section or date: a year, every
         number, most names. An amount must be the amount that is asked for: of the right row and column
         of a table, and with the words of the question beside it. And the sentence must be near to the
         question, in words or in meaning.
+
+        Args:
+            question: The step's.
+            answer: As short as the model gave it.
+            item: The passage that holds it.
+            evidence: The step's passages, which tell what their library is about.
         """
         amount = _is_amount(question, answer)
         sentence, window = _beside(answer, item)
@@ -96,7 +102,7 @@ class AnswerCheck:
             or _missing(question, item, amount=amount)
             or _no_number(question, answer)
             or misread(f"{question} {answer}", [item])
-            or self._names(question, item, sentence, amount=amount)
+            or self._names(question, item, sentence, evidence, amount=amount)
         )
         if refused or latin(question) != latin(item["text"]):
             return refused  # words cannot be compared across scripts
@@ -104,10 +110,14 @@ class AnswerCheck:
             return self._amount(question, answer, item, sentence, window)
         return self._meaning(question, item, sentence, window)
 
-    def _names(self, question: str, item: Evidence, sentence: str, *, amount: bool) -> str:
+    def _names(
+        self, question: str, item: Evidence, sentence: str, evidence: Sequence[Evidence], *, amount: bool
+    ) -> str:
         named = proper_names.names(question)
         held = set(terms(content(item)))
-        absent = [name for name in named if not proper_names.stands(name, held)]
+        missing = [name for name in named if not proper_names.stands(name, held)]
+        meant = understood(missing, item, evidence) if missing and amount else set()
+        absent = [name for name in missing if name not in meant]
         if not absent or len(absent) < _NAMES * len(named):
             return ""
         # The figure of another region stands in a sentence as near to the question as its own would.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.cognition import proper_names, quantities, tables
-from agent.cognition.support import content, place
+from agent.cognition.support import content, place, understood
 from agent.retrieval.terms import terms
 from agent.state import Evidence
 
@@ -57,9 +57,9 @@ def read(question: str, measured: set[str], evidence: Sequence[Evidence]) -> Rea
     """
     best: tuple[float, Reading] | None = None
     for item in evidence:
-        if item["kind"] != "table" or not _all_named(question, item):
+        if item["kind"] != "table" or not _all_named(question, item, evidence):
             continue
-        for row in tables.named_rows(item["text"], question):
+        for row in _named_rows(question, item):
             cells = tables.asked_cells(row, question)
             covered = _covered(measured - set(terms(row.label)), row, item)
             # One cell for each year that is asked for, else one.
@@ -137,9 +137,24 @@ def _years_beside(text: str, wanted: quantities.Quantity) -> set[str]:
     return quantities.years(clause) or quantities.years(text)
 
 
-def _all_named(question: str, item: Evidence) -> bool:
+def _all_named(question: str, item: Evidence, evidence: Sequence[Evidence]) -> bool:
     held = set(terms(content(item)))
-    return all(proper_names.stands(name, held) for name in proper_names.names(question))
+    absent = [name for name in proper_names.names(question) if not proper_names.stands(name, held)]
+    return not absent or understood(absent, item, evidence).issuperset(absent)
+
+
+def _named_rows(question: str, item: Evidence) -> list[tables.Row]:
+    """The rows named by their labels; else the one row that another cell of several words names."""
+    named = tables.named_rows(item["text"], question)
+    if named:
+        return named
+    wanted = set(terms(question))
+    others = [
+        row
+        for row in tables.rows(item["text"])
+        if any(len(set(terms(cell))) > 1 and wanted.issuperset(terms(cell)) for _, cell in row.cells)
+    ]
+    return others if len(others) == 1 else []
 
 
 def _covered(measured: set[str], row: tables.Row, item: Evidence) -> float:

@@ -120,7 +120,7 @@ class QuotingReflector:
         )
         answer = _plain(result.value.answer)
         for source in _sources(answer, result.value.source, evidence):
-            if not self._check.refusal(question, answer, source):
+            if not self._check.refusal(question, answer, source, evidence):
                 sentence = quote(answer, source)
                 return Finding(True, sentence, answer, [source["number"]], result.origin)
         return Finding(False, "", "", [], result.origin)
@@ -136,7 +136,9 @@ class QuotingReflector:
             rows = named_rows(item["excerpt"], query) if item["kind"] == "table" else []
             spelled = "; ".join(row.spelled() for row in rows)
             # Two rows of one label, a segment's revenue and its income, are not two things asked for.
-            if len({row.label for row in rows}) >= 2 and not self._check.refusal(question, spelled, item):
+            if len({row.label for row in rows}) >= 2 and not self._check.refusal(
+                question, spelled, item, evidence
+            ):
                 return Finding(True, spelled, spelled, [item["number"]], "rule")
         return None
 

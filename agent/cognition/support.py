@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from agent.cognition import quantities, tables
+from agent.cognition import proper_names, quantities, tables
 from agent.retrieval.terms import terms
 from agent.sentences import sentences
 from agent.state import Evidence
@@ -88,6 +88,30 @@ def units(item: Evidence) -> list[str]:
         rows = tables.rows(item["text"])
         return [f"{row.heading} {row.spelled()}".strip() for row in rows]
     return sentences(item["text"])
+
+
+def understood(names: Sequence[str], item: Evidence, evidence: Sequence[Evidence]) -> set[str]:
+    """Those of ``names`` that a table need not mention, because its whole library is about them.
+
+    A company's register of suppliers does not repeat whose register it is. So a name that half of the
+    other documents mention is understood, unless the table's own title names somebody else. Prose has
+    a subject of its own, and what it does not mention it does not speak of.
+    """
+    if item["kind"] != "table":
+        return set()
+    known = proper_names.known_names(other["text"] for other in evidence) - set(names)
+    if known.intersection(proper_names.names(f"on {item['title']}")):
+        return set()
+    documents: dict[str, set[str]] = {}
+    for other in evidence:
+        if other["document"] != item["document"]:
+            documents.setdefault(other["document"], set()).update(terms(content(other)))
+    return {
+        name
+        for name in names
+        if documents
+        and 2 * sum(proper_names.stands(name, held) for held in documents.values()) >= len(documents)
+    }
 
 
 def latin(text: str) -> bool:

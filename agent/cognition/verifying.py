@@ -13,7 +13,16 @@ from agent import prompts
 from agent.budget import BudgetExhausted
 from agent.cognition import comparing, proper_names, quantities, tables
 from agent.cognition.cells import misread
-from agent.cognition.support import content, joint_support, latin, missing_numbers, place, share_held, units
+from agent.cognition.support import (
+    content,
+    joint_support,
+    latin,
+    missing_numbers,
+    place,
+    share_held,
+    understood,
+    units,
+)
 from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import Claim, Evidence, Verdict
@@ -92,17 +101,24 @@ class PlainVerifier:
         judged: list[Claim] = []
         for claim in claims:
             cited = [by_number[n] for n in claim["cites"] if n in by_number]
-            verdict, reason = self.judge(claim["text"], cited, known)
+            verdict, reason = self.judge(claim["text"], cited, known, evidence)
             judged.append(Claim({**claim, "verdict": verdict, "reason": reason}))
         return [_with_comparison(claim, judged) for claim in judged]
 
-    def judge(self, text: str, cited: Sequence[Evidence], known: set[str]) -> tuple[Verdict, str]:
+    def judge(
+        self,
+        text: str,
+        cited: Sequence[Evidence],
+        known: set[str],
+        evidence: Sequence[Evidence] = (),
+    ) -> tuple[Verdict, str]:
         """Verdict and reason for one sentence.
 
         Args:
             text: Without marks.
             cited: Its passages.
             known: Words that are names wherever they stand (`agent.cognition.proper_names.known_names`).
+            evidence: All the run's, which tells what the library is about.
         """
         if not cited:
             return "not", "nothing is cited"
@@ -112,7 +128,9 @@ class PlainVerifier:
             return ("partly" if some else "not"), f"{missing[0]} does not stand in {where}"
         held = {term for item in cited for term in terms(content(item))}
         named = proper_names.names(text, known)
-        if absent := [name for name in named if not proper_names.stands(name, held)]:
+        missed = [name for name in named if not proper_names.stands(name, held)]
+        meant = set().union(*(understood(missed, item, evidence) for item in cited)) if missed else set()
+        if absent := [name for name in missed if name not in meant]:
             some = 2 * len(absent) < len(named)
             return ("partly" if some else "not"), f"{where} does not mention {' '.join(absent)}"
         if wrong := misread(text, cited) or _misplaced(text, cited):

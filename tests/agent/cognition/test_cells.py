@@ -6,6 +6,7 @@ import pytest
 
 from agent.cognition.answering import asked
 from agent.cognition.cells import misread, read
+from agent.state import Evidence
 from tests.agent.evidence import evidence
 
 _PLANTS = evidence(
@@ -91,3 +92,31 @@ def test_a_number_of_another_year_is_misread() -> None:
     assert misread("In 2026 they will build 80 machines in 9 plants.", [prose]) == ""
     assert misread("They will build 200 machines.", [prose]) == ""
     assert misread("Services had 236.4 in 2023.", [_SEGMENTS]) == "236.4 is for 2024 in [2]"
+
+
+def test_a_table_need_not_say_whose_it_is() -> None:
+    question = "How many weeks of safety stock of Lindrow does Orlavane hold?"
+    others = [
+        Evidence({**evidence(4, "Orlavane buys from Lindrow."), "document": "report"}),
+        Evidence({**evidence(5, "A fire broke out."), "document": "news"}),
+    ]
+    found = read(question, asked(question), [_REGISTER, *others])
+    assert found is not None
+    assert found.answer == "3"
+    assert read(question, asked(question), [_REGISTER]) is None
+    theirs = Evidence({**_REGISTER, "title": "Suppliers of Haldrecht"})
+    rival = Evidence({**others[1], "text": "A machine of Haldrecht ran."})
+    assert read(question, asked(question), [theirs, others[0], rival]) is None
+
+
+def test_a_row_is_named_by_another_cell_where_one_alone_says_it() -> None:
+    table = evidence(
+        1,
+        "supplier | component | safety_stock_weeks\nTolvang | ceramic bearings | 5\n"
+        "Kisaragi | inverter modules | 6\nSundrell | inverter modules | 7",
+        kind="table",
+    )
+    for component, answer in (("ceramic bearings", "5"), ("inverter modules", "")):
+        question = f"How many weeks of safety stock of {component} are held?"
+        found = read(question, asked(question), [table])
+        assert (found.answer if found else "") == answer
