@@ -7,6 +7,7 @@ evaluated anew at every call, and plain because the model is small.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from string import ascii_uppercase
 
@@ -191,6 +192,9 @@ def justify(action: str) -> str:
     return f"You chose {action}. Say why in one short sentence."
 
 
+_BEARING = re.compile(
+    r"\b(?:bears? on|means? for|affects?|impacts?|relates?|address(?:es)?|exacerbates?)\b", re.IGNORECASE
+)
 _LONGEST_FINDING = 400  # characters shown of a finding; the evidence has all of it
 _LENGTHS = {
     "brief": "Write one or two short sentences",
@@ -226,6 +230,14 @@ def synthesise(
     follows = f"\nIt follows: {compared}" if compared else ""
     listed = "; ".join(missing)
     gaps = f" This was not found, so say plainly that it is missing: {listed}" if missing else ""
+    if _BEARING.search(question):
+        # Asked to cite first it recites the findings; asked for a conclusion it draws one.
+        return (
+            f"Now answer the QUESTION: {question}\n"
+            f"Use only the findings and the evidence. {_LENGTHS[length]} with names, numbers and dates: first "
+            "what each finding says, at last how the one bears on the other. Put the number of the passage it "
+            f"comes from at the end of every sentence, like [1].{gaps}"
+        )
     return (
         f"What was found:\n{found}{follows}\nNow answer the QUESTION: {question}\n"
         f"Use only what was found. {_LENGTHS[length]} with all names, numbers and dates that were asked "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from agent.cognition.proper_names import names
 from agent.retrieval.terms import terms
 
 _WH = (
@@ -46,6 +47,7 @@ _THAT = re.compile(r"\b(?:that|this|the same) (?P<noun>[a-z]+)(?P<of>['’]s)?",
 _PERSON = ("person", "man", "woman", "executive", "director", "author")
 _IT = re.compile(r"\b(?P<it>it)\b|\b(?P<its>its)\b", re.IGNORECASE)
 _YEAR = re.compile(r"^(?:fiscal |financial )?(?:19|20)\d\d$", re.IGNORECASE)
+_LEANS = re.compile(r"\b(?:each|they|them|their|these|those|it|its|both)\b", re.IGNORECASE)
 _MOST = 4
 
 
@@ -64,7 +66,10 @@ def decompose(question: str) -> list[str]:
     if basis and not (_IT.search(clauses[0]) or len(clauses) > 1):
         steps.append(f"What does {basis} say?")
     for clause in clauses:
-        steps += _lookups(_with_basis(clause, basis), steps)
+        found = _lookups(_with_basis(clause, basis), steps)
+        if steps and any(_LEANS.search(look_up) and not names(look_up) for look_up in found):
+            return []  # "how did each change": one look-up, which the model words
+        steps += found
     steps = list(dict.fromkeys(steps))
     if not all(_ASKS.match(clause) for clause in clauses):
         return []

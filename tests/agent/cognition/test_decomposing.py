@@ -69,6 +69,7 @@ def test_forms(question: str, steps: list[str]) -> None:
         "In which year was the firm that built the bridge founded?",
         "Which city, in which Orlavane has a plant, is the largest?",
         "What are research and development costs?",
+        "What were the revenues of Graphics in 2023, and how did each change from 2022?",
         "What part of the state, in which the actor is stuck, is Rochester in?",
         "Brett Dier, who starred in Jane the Virgin, appears on what shows?",
         "",
