@@ -234,9 +234,9 @@ def synthesise(
         # Asked to cite first it recites the findings; asked for a conclusion it draws one.
         return (
             f"Now answer the QUESTION: {question}\n"
-            f"Use only the findings and the evidence. {_LENGTHS[length]} with names, numbers and dates: first "
-            "what each finding says, at last how the one bears on the other. Put the number of the passage it "
-            f"comes from at the end of every sentence, like [1].{gaps}"
+            f"Use only the findings and the evidence. {_LENGTHS[length]} with names, numbers and dates: "
+            "first what each finding says, at last how the one bears on the other. Put the number of the "
+            f"passage it comes from at the end of every sentence, like [1].{gaps}"
         )
     return (
         f"What was found:\n{found}{follows}\nNow answer the QUESTION: {question}\n"

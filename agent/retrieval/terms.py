@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
@@ -20,11 +21,13 @@ _STOP = frozenset(
     "where which while who whom whose why will with would you your yours".split()
 )
 _stemmer = snowballstemmer.stemmer("english")
+_stemming = threading.Lock()  # it keeps the word in itself, and phrasings are searched side by side
 
 
 @lru_cache(maxsize=200_000)
 def _stem(word: str) -> str:
-    return str(_stemmer.stemWord(word))
+    with _stemming:
+        return str(_stemmer.stemWord(word))
 
 
 def terms(text: str) -> list[str]:
