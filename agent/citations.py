@@ -12,7 +12,8 @@ from agent.state import Claim, Evidence
 
 _MARK = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
 _SOURCE = re.compile(
-    r"(?:According to|As (?:stated|reported) in) (?:the )?(?:(?:passage|finding|source|number)\s)?"
+    r"(?:According to|As (?:stated|reported) in) (?:the )?"
+    r"(?:(?:passage|finding|source|number|report|document|evidence|text|fact|reference)\s)?"
     r"\[?(\d+)\]?,\s+(\S)",
     re.IGNORECASE,
 )

@@ -122,7 +122,7 @@ def test_a_draft_that_cites_first() -> None:
 
 
 def test_a_source_named_by_its_number_is_a_mark() -> None:
-    draft = "According to [1], a fire halted production. According to passage 2, services earned 236.4."
+    draft = "According to [1], a fire halted production. According to Report 2, services earned 236.4."
     claims = check(draft, [_FIRE, _SALES])
     assert render(claims, draft) == "A fire halted production [1]. Services earned 236.4 [2]."
 
