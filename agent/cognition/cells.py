@@ -12,6 +12,7 @@ from agent.retrieval.terms import terms
 from agent.state import Evidence
 
 _CLAUSE = re.compile(r"(?<=[.!?;])\s|,\s|\s(?:and|but|while|from|after|before|compared)\s")
+_CHANGE = re.compile(r"\b(?:chang|increas|decreas|grow|grew|rose|fell|declin)", re.IGNORECASE)
 _UNIT = re.compile(r"\bin (?:thousands|millions|billions)\b", re.IGNORECASE)
 _COVERED = 0.6  # share of what a question measures that a row's surroundings must name
 
@@ -55,6 +56,8 @@ def read(question: str, measured: set[str], evidence: Sequence[Evidence]) -> Rea
         The best-named cells; None if no row is named, if its surroundings do not speak of what is
         measured, if the columns leave a choice, or if a name of the question stands nowhere.
     """
+    if _CHANGE.search(question):
+        return None  # what changed stands in further columns of the row, and all of it is wanted
     best: tuple[float, Reading] | None = None
     for item in evidence:
         if item["kind"] != "table" or not _all_named(question, item, evidence):
