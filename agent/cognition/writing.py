@@ -152,10 +152,17 @@ def _left_out(written: str, notes: Sequence[Note]) -> list[Note]:
     return [
         note
         for note in notes
-        if note["found"]
-        and cited.isdisjoint(note["cites"])
-        and len(told.intersection(terms(note["answer"]))) < _MENTIONED * len(terms(note["answer"]))
+        if note["found"] and cited.isdisjoint(note["cites"]) and not _tells(told, note["answer"])
     ]
+
+
+def _tells(told: set[str], answer: str) -> bool:
+    """Whether an answer of these terms tells a finding: one of its figures, or half of its words."""
+    wanted = terms(answer)
+    figures = {term for term in wanted if term[0].isdigit()} - years(answer)
+    if figures:
+        return not told.isdisjoint(figures)
+    return len(told.intersection(wanted)) >= _MENTIONED * len(wanted)
 
 
 def from_findings(notes: Sequence[Note], length: Length = "normal") -> str:
