@@ -29,6 +29,13 @@ class GoingOn(DeepthinkError):
     title = "The run is still going on"
     kind = "usage"
 
+    @classmethod
+    def of(cls, run_id: str) -> GoingOn:
+        """The error for a run."""
+        return cls(
+            f"Run {run_id} is being worked on by another process.", "Wait for it, or stop that process."
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
@@ -115,9 +122,7 @@ def opened(
     try:
         lock.acquire(timeout=0)
     except Timeout as busy:
-        raise GoingOn(
-            f"Run {run_id} is being worked on by another process.", "Wait for it, or stop that process."
-        ) from busy
+        raise GoingOn.of(run_id) from busy
     try:
         connection = sqlite3.connect(_file(store, run_id), check_same_thread=False, timeout=10)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from agent.cognition.writing import Length
 from agent.decisions import Decider
 from agent.profiles import Cognition
 from agent.retrieval.recall import Recall
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 Approve = Literal["ask", "always", "never"]
 """What becomes of an answer that is not grounded: a person is asked, it is accepted, it is not."""
-
-Length = Literal["brief", "normal", "report"]
 
 
 @dataclass(frozen=True, slots=True)

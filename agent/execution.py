@@ -114,13 +114,12 @@ class Execution:
                 if final is None:
                     recorder.end(ledger, "waiting", "a person has to answer", "", "")
                 else:
-                    state = final
                     recorder.end(
                         ledger,
-                        state["status"],
-                        state["stopped_because"],
-                        state["answer"],
-                        state["question"],
+                        final["status"],
+                        final["stopped_because"],
+                        final["answer"],
+                        final["question"],
                     )
                     checkpoints.discard(self._store, run_id)
         except BaseException as failure:  # noqa: BLE001 - carried to the caller's thread, raised there

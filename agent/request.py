@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from agent.budget import Budget
-from agent.deps import Approve, Length
+from agent.cognition.writing import Length
+from agent.deps import Approve
 from models.protocols import Chat
 from traces.errors import DeepthinkError
 from traces.library import Library

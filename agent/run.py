@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from agent import checkpoints
 from agent import events as ev
-from agent.deps import Approve, Length
+from agent.cognition.writing import Length
+from agent.deps import Approve
 from agent.execution import Execution
 from agent.request import EmptyLibrary, Request, UnusableQuestion, checked_question
 from agent.state import Turn, new_state
@@ -160,9 +161,7 @@ def resume(
     if not checkpoints.exists(store, stored.id):
         raise NotResumable(f"Run {stored.id} left no checkpoint to go on from.", "Ask its question again.")
     if checkpoints.held(store, stored.id):
-        raise checkpoints.GoingOn(
-            f"Run {stored.id} is being worked on by another process.", "Wait for it, or stop that process."
-        )
+        raise checkpoints.GoingOn.of(stored.id)
     request = replace(Request.from_stored(stored.request), interactive=interactive)
     request = replace(request, approve=approve or request.approve)
     execution = Execution(request, chat, embedder, reranker, store, steering or Steering(), web)

@@ -125,12 +125,6 @@ def asked_cells(row: Row, question: str) -> list[tuple[str, str]]:
     return [pair for share, pair in scored if share == best]
 
 
-def column_years(text: str) -> set[str]:
-    """The years that a table's columns are labelled with."""
-    head, _ = parts(text)
-    return years(head[-1]) if head and SEPARATOR in head[-1] else set()
-
-
 def _label(cells: Sequence[str]) -> str:
     # Only what stands before the label may be without letters: "2024 | 17.5 | n/a" has no label.
     return next((cell for cell in cells[:-1] if any(c.isalpha() for c in cell)), "")
