@@ -123,13 +123,13 @@ class Keyboard:
             os.close(end)
 
     def _read(self) -> None:
+        # Handlers run in the main thread only: a signal that this one took would not wake it from a wait.
+        signal.pthread_sigmask(signal.SIG_BLOCK, self._handlers)
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         woken, ours = self._wake[0], True
         while True:
-            before, ours = (
-                ours,
-                self._in_front(),
-            )  # a program in the background that reads is stopped for it
+            # A program in the background that reads is stopped for it.
+            before, ours = ours, self._in_front()
             if ours and not before:
                 self._take_terminal()  # shells do not tell a program that was going on in the background
             ready, _, _ = select.select(
