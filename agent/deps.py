@@ -39,6 +39,7 @@ class Deps:
         length: Of the answer.
         approve: What becomes of an answer that is not grounded.
         interactive: Whether somebody is there to be asked.
+        shadow: Who is asked as well, and not followed; None if nobody is.
         recalled: Passages a search brings.
         kept: Passages a step keeps as evidence.
     """
@@ -55,6 +56,7 @@ class Deps:
     length: Length = "normal"
     approve: Approve = "ask"
     interactive: bool = False
+    shadow: Decider | None = None
     recalled: int = 10
     kept: int = 5
 

@@ -87,10 +87,12 @@ class Asked(Event):
     """The run waits for a person: `agent.steering.Steering.reply` lets it go on.
 
     Attributes:
-        about: ``clarify`` or ``approve``.
+        about: ``clarify``, ``approve`` or, in teach mode, ``decide``.
         question: What is asked, in one sentence.
         options: What may be replied; anything if empty.
         claims: The answer's sentences with their verdicts, where it is about an answer.
+        suggested: The action the decider would take, where it is about a decision.
+        probabilities: What the decider thinks of each action, likewise.
     """
 
     stored: ClassVar[bool] = False
@@ -98,6 +100,8 @@ class Asked(Event):
     question: str
     options: list[str]
     claims: list[Claim] = field(default_factory=list)
+    suggested: str = ""
+    probabilities: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +242,13 @@ class Noted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Decided(Event):
-    """CONTINUE, REVISE or FINISH, with the state as the decider saw it."""
+    """CONTINUE, REVISE or FINISH, with the state as the decider saw it.
+
+    Attributes:
+        shadow: What a second source would have done, recorded and not used: action, probabilities,
+            source, latency_ms, justification, behaviour_probability. None if there was none to ask.
+        label: ``override`` or ``teach`` where a person took the decision and it is kept as their label.
+    """
 
     step: int
     state_version: int
@@ -250,6 +260,8 @@ class Decided(Event):
     latency_ms: float
     justification: str
     behaviour_probability: float
+    shadow: dict[str, Any] | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

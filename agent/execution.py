@@ -50,15 +50,18 @@ class Execution:
         library = Library(store)
         cognition = profile(request.profile, embedder)
         make_decider = decider(request.decider) if request.decider else cognition.decider
+        make_shadow = decider(request.shadow) if request.shadow else None
         self._store = store
         self._steering = steering
         self._stream: Stream = queue.SimpleQueue()
         self.recorder = Recorder(Runs(store), self._stream)
         session = Session(chat, request.budget, self.recorder.emit, steering)
+        acting = make_decider(session)
+        shadow = make_shadow(session) if make_shadow else None
         self.deps = Deps(
             session=session,
             cognition=cognition,
-            decider=make_decider(session),
+            decider=acting,
             library=library,
             recall=Recall(library, embedder),
             reranker=reranker,
@@ -68,6 +71,7 @@ class Execution:
             length=request.length,
             approve=request.approve,
             interactive=request.interactive,
+            shadow=shadow if shadow and shadow.name != acting.name else None,
         )
 
     def events(

@@ -14,11 +14,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import cast
 
 from agent import events as ev
-from agent.budget import Ledger
+from agent.session import SHADOW, RunLedger
 from agent.state import Logged
 from models.protocols import Usage
+from traces.labels import Label, Origin
 from traces.runs import DecisionRow, NewRun, RunEnd, Runs, StoredEvent
 from traces.store import StoreBusy
 
@@ -63,13 +65,13 @@ class Recorder:
         self._stream.put(replace(started, run_id=self._run_id))
         return self._run_id
 
-    def resume(self, run_id: str, ledger: Ledger) -> None:
+    def resume(self, run_id: str, ledger: RunLedger) -> None:
         """Go on recording a run; books what it has spent so far."""
         self._run_id = run_id
         self._runs.reopen(run_id)
         stored = self._runs.events(run_id)
         self._events = stored[-1].seq + 1 if stored else 0
-        self._decisions = len(self._runs.decisions(run_id))
+        self._decisions = sum(not d.shadow for d in self._runs.decisions(run_id))
         self._stored = self._runs.find(run_id).superstep
         self._began = time.monotonic() - (stored[-1].elapsed if stored else 0.0)
         for event in stored:
@@ -124,7 +126,7 @@ class Recorder:
             with self._busy:
                 self._unstored = list(log)
 
-    def recovered(self, log: Sequence[Logged], ledger: Ledger) -> None:
+    def recovered(self, log: Sequence[Logged], ledger: RunLedger) -> None:
         """Store and book what the last checkpoint of a run that was cut off holds."""
         if log and log[0]["superstep"] > self._stored:
             for entry in log:
@@ -134,24 +136,29 @@ class Recorder:
     def _store(self, log: Sequence[Logged]) -> bool:
         superstep = log[0]["superstep"]
         events: list[StoredEvent] = []
-        decisions: list[DecisionRow] = []
+        decided: list[ev.Decided] = []
         for offset, entry in enumerate(log):
             events.append(
                 StoredEvent(self._events + offset, entry["elapsed"], entry["kind"], entry["payload"])
             )
             if entry["kind"] == ev.Decided.kind:
-                decisions.append(_row(entry, self._decisions + len(decisions)))
+                event = ev.from_stored(entry["kind"], entry["payload"])
+                assert isinstance(event, ev.Decided)
+                decided.append(event)
+        numbered = list(enumerate(decided, start=self._decisions))
+        rows = [row for seq, event in numbered for row in _rows(event, seq)]
+        labels = [Label(seq, d.action, cast(Origin, d.label)) for seq, d in numbered if d.label]
         try:
-            self._runs.record(self._run_id, events, decisions, superstep=superstep)
+            self._runs.record(self._run_id, events, rows, superstep=superstep, labels=labels)
         except StoreBusy:
             _log.info("the store is busy; %d events wait for the next node", len(events))
             return False
         self._stored, self._stored_at = superstep, time.monotonic()
         self._events += len(events)
-        self._decisions += len(decisions)
+        self._decisions += len(decided)
         return True
 
-    def end(self, ledger: Ledger, status: str, stopped_because: str, answer: str, question: str) -> None:
+    def end(self, ledger: RunLedger, status: str, stopped_because: str, answer: str, question: str) -> None:
         """Close the run in the store and emit the last event."""
         usage, calls = ledger.usage, ledger.calls
         finished = ev.RunFinished(
@@ -181,17 +188,17 @@ class Recorder:
         return StoredEvent(self._events - 1, elapsed, event.kind, event.payload())
 
 
-def _book(ledger: Ledger, kind: str, payload: dict[str, object]) -> None:
+def _book(ledger: RunLedger, kind: str, payload: dict[str, object]) -> None:
     if kind == ev.ModelCalled.kind:
         event = ev.from_stored(kind, payload)
         assert isinstance(event, ev.ModelCalled)
-        ledger.add(Usage(event.evaluated, event.reused, event.generated, event.seconds))
+        book = ledger.add_beside if event.purpose == SHADOW else ledger.add
+        book(Usage(event.evaluated, event.reused, event.generated, event.seconds))
 
 
-def _row(entry: Logged, seq: int) -> DecisionRow:
-    event = ev.from_stored(entry["kind"], entry["payload"])
-    assert isinstance(event, ev.Decided)
-    return DecisionRow(
+def _rows(event: ev.Decided, seq: int) -> list[DecisionRow]:
+    """The decision, and the shadow decision with it if there is one."""
+    acted = DecisionRow(
         seq=seq,
         step=event.step,
         state_version=event.state_version,
@@ -204,3 +211,4 @@ def _row(entry: Logged, seq: int) -> DecisionRow:
         latency_ms=event.latency_ms,
         justification=event.justification,
     )
+    return [acted, replace(acted, **event.shadow, shadow=True)] if event.shadow else [acted]

@@ -45,6 +45,7 @@ class Request:
             rewritten from the evidence once and withholds it if that does not help.
         interactive: Whether somebody is there to answer: if not, nothing is clarified either.
         session: Id of the session whose earlier exchanges the question may lean on; "" begins one.
+        shadow: The decision source that is asked as well and not followed, ``rules`` or ``llm``; "" none.
     """
 
     question: str
@@ -57,6 +58,7 @@ class Request:
     approve: Approve = "ask"
     interactive: bool = False
     session: str = ""
+    shadow: str = ""
 
     @classmethod
     def from_stored(cls, stored: Any) -> Request:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
 from pydantic import BaseModel
 
 from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, Ledger, StepSkipped, Stop
-from agent.events import Event, ModelCalled
+from agent.events import Event, ModelCalled, Warned
 from agent.prompts import SYSTEM
 from agent.steering import Steering
 from models.protocols import (
@@ -29,6 +30,28 @@ T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
 
 _TEMPLATE_TOKENS = 48  # what a chat template and a repair instruction add to the text, generously
+
+SHADOW = "shadow"
+"""The purpose under which the model calls of a second opinion are told."""
+
+
+class RunLedger(Ledger):
+    """A run's ledger: a second opinion's tokens are in its totals and do not count against its budget."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(budget)
+        self._beside = Usage()
+
+    def add_beside(self, usage: Usage) -> None:
+        """Book one finished call of a second opinion."""
+        self.add(usage)
+        self._beside += usage
+
+    @property
+    def tokens_left(self) -> int:
+        """Tokens that may still be computed."""
+        beside = self._beside.evaluated + self._beside.generated
+        return max(0, self.budget.tokens + beside - self.usage.evaluated - self.usage.generated)
 
 
 class Session:
@@ -56,8 +79,27 @@ class Session:
         self.emit = emit
         self.steering = steering or Steering()
         self.stop = Stop(budget.seconds, self.steering)
-        self.ledger = Ledger(budget)
+        self.ledger = RunLedger(budget)
+        self._beside = False
+        self._warned: set[str] = set()
         self.on_call: Callable[[str], None] = lambda _purpose: None  # the graph names the node to watchers
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """For a second opinion: neither the time nor the tokens of the calls made inside are the run's."""
+        began = time.monotonic()
+        self._beside = True
+        try:
+            yield
+        finally:
+            self._beside = False
+            self.stop.extend(time.monotonic() - began)
+
+    def warn_once(self, message: str) -> None:
+        """Tell something that would be a nuisance the second time."""
+        if message not in self._warned:
+            self._warned.add(message)
+            self.emit(Warned(message))
 
     def messages(self, notebook: Sequence[str], instruction: str) -> list[Message]:
         """The prompt for ``instruction`` after ``notebook``."""
@@ -138,13 +180,15 @@ class Session:
             raise BudgetExhausted("token budget")
         if self.stop.out_of_time:
             raise BudgetExhausted("time budget")
+        purpose = SHADOW if self._beside else purpose
+        book = self.ledger.add_beside if self._beside else self.ledger.add
         self.on_call(purpose)
         began = time.monotonic()
         try:
             result, usage = call()
         except GenerationCancelled as stopped:
             # What it had computed is not told: the whole prompt is the most it can have been.
-            self.ledger.add(Usage(evaluated=prompt))
+            book(Usage(evaluated=prompt))
             if self.stop.cancelled:
                 raise
             if self.stop.skipping:
@@ -153,7 +197,7 @@ class Session:
         except ContextOverflow as full:
             raise BudgetExhausted("context") from full
         usage = replace(usage, seconds=time.monotonic() - began)
-        self.ledger.add(usage)
+        book(usage)
         self.emit(ModelCalled(purpose, usage.evaluated, usage.reused, usage.generated, usage.seconds))
         return result
 

@@ -30,6 +30,7 @@ class Steering:
         self._added: list[str] = []
         self._override: Action | None = None
         self._replies: list[str] = []
+        self._teaching = False
 
     # --- what a person does -------------------------------------------------------------------
 
@@ -80,12 +81,24 @@ class Steering:
             raise ValueError(f"{action!r} is none of {', '.join(ACTIONS)}")
         with self._lock:
             self._override = action
+            self._lock.notify_all()
 
     def reply(self, text: str) -> None:
         """Answer what the run asked (`agent.events.Asked`)."""
         with self._lock:
             self._replies.append(text)
             self._lock.notify_all()
+
+    def teach(self, on: bool) -> None:
+        """Be asked at each decision from now on, or no more; one that waits is then the decider's."""
+        with self._lock:
+            self._teaching = on
+            self._lock.notify_all()
+
+    @property
+    def teaching(self) -> bool:
+        """Whether a person takes the decisions, with the decider's as a suggestion."""
+        return self._teaching
 
     @property
     def paused(self) -> bool:
@@ -108,6 +121,11 @@ class Steering:
     def skipping(self) -> bool:
         """Whether the step under way is to be given up."""
         return self._skip
+
+    @property
+    def overriding(self) -> bool:
+        """Whether `take_override` has one to give."""
+        return self._override is not None
 
     def wait_while_paused(self, on_pause: Callable[[], None], stopped: Callable[[], bool]) -> bool:
         """Block until the run may go on; True if it had to wait.
@@ -132,6 +150,11 @@ class Steering:
                     return None
                 self._lock.wait(CHECK_SECONDS)
             return self._replies.pop(0)
+
+    def forget_replies(self) -> None:
+        """Drop replies that nobody waited for: they came too late for what they were about."""
+        with self._lock:
+            self._replies = []
 
     def take_skip(self) -> bool:
         """Whether the step was given up; asked once."""

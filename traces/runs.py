@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from traces import run_search
 from traces.errors import DeepthinkError
+from traces.labels import Label, write_labels
+from traces.run_records import DecisionRow, NewRun, Run, RunEnd, StoredEvent
+from traces.run_search import RunSummary
 from traces.store import Store, now
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+__all__ = [
+    "DecisionRow",
+    "NewRun",
+    "Run",
+    "RunEnd",
+    "RunSummary",
+    "Runs",
+    "StoredEvent",
+    "UnknownRun",
+    "delete_runs",
+]
 
 
 class UnknownRun(DeepthinkError):
@@ -21,110 +35,6 @@ class UnknownRun(DeepthinkError):
 
     title = "Unknown run"
     kind = "usage"
-
-
-@dataclass(frozen=True, slots=True)
-class NewRun:
-    """A run about to begin; ``request`` is what it was asked to do, JSON-like, so that it can resume."""
-
-    question: str
-    profile: str
-    chat_model: str
-    embedder: str
-    reranker: str
-    decider: str
-    collections: tuple[str, ...]
-    session: str = ""
-    request: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class RunEnd:
-    """How a run ended, and what it cost in tokens; ``standalone`` is its question without its session."""
-
-    status: str
-    stopped_because: str
-    answer: str
-    model_calls: int
-    evaluated: int
-    reused: int
-    generated: int
-    standalone: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A stored run; ``finished`` is None while it runs, or if it was killed."""
-
-    id: str
-    question: str
-    profile: str
-    chat_model: str
-    embedder: str
-    reranker: str
-    decider: str
-    collections: tuple[str, ...]
-    status: str
-    stopped_because: str
-    answer: str
-    started: datetime
-    finished: datetime | None
-    model_calls: int
-    evaluated: int
-    reused: int
-    generated: int
-    session: str
-    standalone: str
-    request: Mapping[str, Any]
-    superstep: int
-
-    @property
-    def seconds(self) -> float | None:
-        """Wall-clock seconds of the run, None unless it finished."""
-        return (self.finished - self.started).total_seconds() if self.finished else None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredEvent:
-    """One event of a run; ``elapsed`` is in seconds since the run began."""
-
-    seq: int
-    elapsed: float
-    kind: str
-    payload: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionRow:
-    """One decision: a step of the Markov decision process.
-
-    Attributes:
-        seq: 0-based order within the run.
-        step: Research steps finished when it was taken.
-        state_version: Version of the state's encoding.
-        state: The state exactly as the decider saw it (JSON-like).
-        valid_actions: What could have been chosen.
-        action: What was chosen.
-        probabilities: One per action, summing to one.
-        behaviour_probability: Probability with which the acting source takes ``action`` here.
-        source: ``rules``, ``llm``, ``learned``, ``human`` or ``budget``.
-        latency_ms: Milliseconds the decision took.
-        justification: The source's reason in words, where it has one.
-        shadow: True for a second opinion that was recorded but not acted on.
-    """
-
-    seq: int
-    step: int
-    state_version: int
-    state: Mapping[str, Any]
-    valid_actions: tuple[str, ...]
-    action: str
-    probabilities: Mapping[str, float]
-    behaviour_probability: float
-    source: str
-    latency_ms: float
-    justification: str = ""
-    shadow: bool = False
 
 
 class Runs:
@@ -183,6 +93,7 @@ class Runs:
         decisions: Sequence[DecisionRow] = (),
         end: RunEnd | None = None,
         superstep: int | None = None,
+        labels: Sequence[Label] = (),
     ) -> None:
         """Append events and decisions, and close the run if it ended, in one transaction.
 
@@ -193,6 +104,7 @@ class Runs:
             end: How it ended.
             superstep: The round of the graph these events belong to; `Run.superstep` is then at least
                 this, which tells a resumed run that it need not store them again.
+            labels: Of those decisions that a person took.
         """
         if not events and not decisions and end is None and superstep is None:
             return
@@ -206,6 +118,8 @@ class Runs:
                     "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     [[run_id, *_decision_values(d)] for d in decisions],
                 )
+            if labels:
+                write_labels(db, run_id, labels)
             if end is not None:
                 db.execute(
                     """
@@ -270,6 +184,39 @@ class Runs:
             raise UnknownRun(f"{how} with “{prefix}”.", "`deepthink runs list` shows the ids.")
         return _run(rows[0])
 
+    def search(
+        self,
+        text: str = "",
+        statuses: Sequence[str] = (),
+        session: str = "",
+        limit: int = 200,
+        offset: int = 0,
+    ) -> list[RunSummary]:
+        """A page of the runs that fit, newest first.
+
+        Args:
+            text: Each of its words must stand in the question or the answer, in whatever case.
+            statuses: One of these; any if empty.
+            session: Id of the session they belong to; any if empty.
+            limit: Runs on a page.
+            offset: Runs before it.
+        """
+        with self._store.connect() as db:
+            return run_search.search(db, text, statuses, session, limit, offset)
+
+    def count(self, text: str = "", statuses: Sequence[str] = (), session: str = "") -> int:
+        """How many runs `search` would find without a limit."""
+        with self._store.connect() as db:
+            return run_search.count(db, text, statuses, session)
+
+    def delete(self, run_id: str) -> None:
+        """Remove a run with all that is stored of it; it is no error if there is none.
+
+        Its checkpoints are the caller's to discard, and no process may be working on it.
+        """
+        with self._store.transaction() as db:
+            delete_runs(db, "id = ?", [run_id])
+
     def events(self, run_id: str) -> list[StoredEvent]:
         """The events of a run, in order."""
         with self._store.connect() as db:
@@ -311,6 +258,16 @@ _RUN = """
            session, standalone, request, superstep
     FROM runs
 """
+
+
+def delete_runs(db: DuckDBPyConnection, condition: str, values: Sequence[Any]) -> int:
+    """Remove the runs that fit with all that is stored of them, within a transaction; how many."""
+    for table in ("events", "decisions", "labels", "ratings"):
+        db.execute(
+            f"DELETE FROM {table} WHERE run_id IN (SELECT id FROM runs WHERE {condition})", list(values)
+        )
+    gone = db.execute(f"DELETE FROM runs WHERE {condition}", list(values)).fetchone()
+    return int(gone[0]) if gone else 0
 
 
 def _append(db: DuckDBPyConnection, run_id: str, events: Sequence[StoredEvent]) -> None:

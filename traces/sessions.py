@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from traces.errors import DeepthinkError
+from traces.runs import delete_runs
 from traces.store import Store, now
 
 
@@ -109,14 +110,11 @@ class Sessions:
             db.execute("UPDATE sessions SET name = ? WHERE id = ?", [name, session_id])
 
     def delete(self, session_id: str) -> int:
-        """Remove a session with its runs, their events and decisions; returns the number of runs."""
+        """Remove a session with its runs and all that is stored of them; returns the number of runs."""
         with self._store.transaction() as db:
-            mine = "(SELECT id FROM runs WHERE session = ?)"
-            db.execute(f"DELETE FROM events WHERE run_id IN {mine}", [session_id])
-            db.execute(f"DELETE FROM decisions WHERE run_id IN {mine}", [session_id])
-            runs = db.execute("DELETE FROM runs WHERE session = ?", [session_id]).fetchone()
+            runs = delete_runs(db, "session = ?", [session_id])
             db.execute("DELETE FROM sessions WHERE id = ?", [session_id])
-        return int(runs[0]) if runs else 0
+        return runs
 
     def exchanges(self, session_id: str, limit: int = 6) -> list[Exchange]:
         """The session's last answered questions, oldest first."""

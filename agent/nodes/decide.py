@@ -1,61 +1,183 @@
-"""Node ``decide``: CONTINUE, REVISE or FINISH; the budget's word is final."""
+"""Node ``decide``: CONTINUE, REVISE or FINISH; a person goes before the decider, the budget before both."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agent.budget import ANSWER_NOW, BudgetExhausted
-from agent.decisions import STATE_VERSION, Decision, PolicyState, certain, policy_state, valid_actions
+from agent.decisions import (
+    STATE_VERSION,
+    Decider,
+    Decision,
+    PolicyState,
+    certain,
+    policy_state,
+    valid_actions,
+)
 from agent.deps import Deps
-from agent.events import Decided, Planned, Steered, Warned
-from agent.state import PlanStep, RunState
+from agent.events import Asked, Decided, Planned, Replied, Steered, Warned
+from agent.state import Action, PlanStep, RunState
+from models.protocols import GenerationCancelled
+
+_QUESTION = "What shall the run do next?"
+_CHEAP = "rules"  # the source that may be asked for comparison though nobody wished for it
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A decision with what is recorded beside it.
+
+    Attributes:
+        decision: What is done.
+        shadow: What another source would have done.
+        label: ``override`` or ``teach`` where a person judged the state.
+        spent: What ended the research, where nobody judged it.
+    """
+
+    decision: Decision
+    shadow: Decision | None = None
+    label: str = ""
+    spent: str = ""
 
 
 def decide(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads everything the policy state is made of. Writes action, stopped_because, plan.
 
     Steps that a person added are appended to the plan first. A person's decision goes before the
-    decider's, and both end where the budget does.
+    decider's, and both end where the budget does. In teach mode the person is asked in here, without
+    an interrupt: a run that is killed while it waits decides again when it is resumed.
     """
     ledger = deps.session.ledger
     state, update = _with_added(state, deps)
     seen = policy_state(state, ledger.budget, ledger.tokens_left)
-    valid = valid_actions(seen)
-    spent = state["stopped_because"] or _used_up(seen, deps)
-    wished = deps.steering.take_override()
-    if spent == ANSWER_NOW:
-        decision = Decision("FINISH", certain("FINISH"), "human", 0.0, spent)
-    elif spent:
-        decision = Decision("FINISH", certain("FINISH"), "budget", 0.0, spent)
-    elif wished in valid:
-        deps.session.emit(Steered("override", wished))
-        decision = Decision(wished, certain(wished), "human", 0.0, "as you decided")
-    else:
-        if wished:
-            deps.session.emit(Warned(f"{wished} is not possible here; the {deps.decider.name} decide."))
-        try:
-            decision = deps.decider.decide(seen, valid)
-        except BudgetExhausted as used_up:
-            spent = str(used_up)
-            decision = Decision("FINISH", certain("FINISH"), "budget", 0.0, spent)
+    taken = _take(seen, valid_actions(seen), state["stopped_because"] or _used_up(seen, deps), deps)
+    decision = taken.decision
     deps.session.emit(
         Decided(
             step=state["step"],
             state_version=STATE_VERSION,
             state=seen.to_json(),
-            valid=["FINISH"] if decision.source == "budget" else list(valid),
+            valid=["FINISH"] if decision.source == "budget" else list(valid_actions(seen)),
             action=decision.action,
-            probabilities={str(a): p for a, p in decision.probabilities.items()},
+            probabilities=_named(decision),
             source=decision.source,
             latency_ms=round(decision.latency_ms, 3),
             justification=decision.justification,
             behaviour_probability=decision.behaviour_probability,
+            shadow=_recorded(taken.shadow) if taken.shadow else None,
+            label=taken.label,
         )
     )
     update["action"] = decision.action
     if decision.action == "FINISH":
-        update["stopped_because"] = spent or f"{decision.source}: {decision.justification or 'done'}"
+        update["stopped_because"] = taken.spent or f"{decision.source}: {decision.justification or 'done'}"
     return update
+
+
+def _take(seen: PolicyState, valid: Sequence[Action], spent: str, deps: Deps) -> _Taken:
+    wished = deps.steering.take_override()
+    if spent:
+        return _ended(spent)
+    if wished and wished in valid:
+        known = deps.shadow or (deps.decider if deps.decider.name == _CHEAP else None)
+        return _overridden(wished, _second(known, seen, valid, deps), deps)
+    if wished:
+        deps.session.emit(Warned(f"{wished} is not possible here; the {deps.decider.name} decide."))
+    try:
+        decision = deps.decider.decide(seen, valid)
+    except BudgetExhausted as used_up:
+        return _ended(str(used_up))
+    taught = _taught(decision, valid, deps)
+    return taught or _Taken(decision, _second(deps.shadow, seen, valid, deps))
+
+
+def _ended(spent: str) -> _Taken:
+    source = "human" if spent == ANSWER_NOW else "budget"
+    return _Taken(Decision("FINISH", certain("FINISH"), source, 0.0, spent), spent=spent)
+
+
+def _overridden(action: Action, shadow: Decision | None, deps: Deps) -> _Taken:
+    deps.session.emit(Steered("override", action))
+    return _Taken(_persons(action, 0.0), shadow, "override")
+
+
+def _persons(action: Action, latency_ms: float) -> Decision:
+    return Decision(action, certain(action), "human", latency_ms, "as you decided")
+
+
+def _second(
+    source: Decider | None, seen: PolicyState, valid: Sequence[Action], deps: Deps
+) -> Decision | None:
+    """What ``source`` would have done; None if it fails, or where there is only one thing to do."""
+    if source is None or len(valid) == 1:
+        return None
+    try:
+        with deps.session.beside():
+            return source.decide(seen, valid)
+    except GenerationCancelled:
+        raise
+    except BudgetExhausted as used_up:
+        deps.session.warn_once(f"There was no room to ask {source.name} for comparison: {used_up}.")
+    except Exception as failure:  # noqa: BLE001 - told, and no run fails for what it does not use
+        deps.session.warn_once(f"{source.name} could not be asked for comparison: {failure}")
+    return None
+
+
+def _taught(suggestion: Decision, valid: Sequence[Action], deps: Deps) -> _Taken | None:
+    """The person's decision with the decider's as its shadow; None where the suggestion stands."""
+    steering, stop = deps.steering, deps.session.stop
+    if not deps.interactive or len(valid) == 1:
+        return None
+    steering.forget_replies()
+    while steering.teaching:
+        began = time.monotonic()
+        deps.session.emit(
+            Asked(
+                "decide",
+                _QUESTION,
+                list(valid),
+                suggested=suggestion.action,
+                probabilities=_named(suggestion),
+            )
+        )
+        reply = steering.wait_for_reply(
+            lambda: stop.cancelled or steering.finishing or steering.overriding or not steering.teaching
+        )
+        waited = time.monotonic() - began
+        stop.extend(waited)
+        if stop.cancelled:
+            raise GenerationCancelled("The run was cancelled.")
+        if steering.finishing:
+            return _ended(ANSWER_NOW)
+        wished = steering.take_override()
+        if wished and wished in valid:
+            return _overridden(wished, suggestion, deps)
+        if wished:
+            deps.session.emit(Warned(f"{wished} is not possible here."))
+        named = (reply or "").strip().upper()
+        for action in valid:
+            if action == named:
+                deps.session.emit(Replied("decide", _QUESTION, action, "person"))
+                return _Taken(_persons(action, waited * 1000), suggestion, "teach")
+    return None
+
+
+def _named(decision: Decision) -> dict[str, float]:
+    return {str(action): p for action, p in decision.probabilities.items()}
+
+
+def _recorded(shadow: Decision) -> dict[str, Any]:
+    return {
+        "action": shadow.action,
+        "probabilities": _named(shadow),
+        "source": shadow.source,
+        "latency_ms": round(shadow.latency_ms, 3),
+        "justification": shadow.justification,
+        "behaviour_probability": shadow.behaviour_probability,
+    }
 
 
 def _used_up(seen: PolicyState, deps: Deps) -> str:

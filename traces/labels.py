@@ -1,0 +1,106 @@
+"""Labels: what a person says that a decision should have been. One per decision; the last one counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from traces.errors import DeepthinkError
+from traces.store import Store, now
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Origin = Literal["override", "teach", "said"]
+"""How a label came to be: a person stepped in, was asked in teach mode, or said so afterwards."""
+
+
+class UnknownDecision(DeepthinkError):
+    """Raised when a label is given to a decision that the store does not hold, or not yet."""
+
+    title = "Unknown decision"
+    kind = "usage"
+
+
+class ImpossibleLabel(DeepthinkError):
+    """Raised when a label names an action that could not have been taken."""
+
+    title = "That was not possible"
+    kind = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The action that a decision should have been.
+
+    Attributes:
+        seq: The decision's order within its run.
+        action: What should have been done.
+        origin: How the label came to be.
+        note: The person's reason, where they gave one.
+        labelled: When.
+    """
+
+    seq: int
+    action: str
+    origin: Origin = "said"
+    note: str = ""
+    labelled: datetime = field(default_factory=now)
+
+
+class Labels:
+    """Queries on labels. Every method opens the store, works and closes it again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def put(self, run_id: str, seq: int, action: str, origin: Origin = "said", note: str = "") -> None:
+        """Label a decision; an earlier label of it is replaced.
+
+        Raises:
+            UnknownDecision: there is no such decision. Those of a run that is going on are stored up to
+                a node after they were taken.
+            ImpossibleLabel: the action could not have been taken then.
+        """
+        with self._store.transaction() as db:
+            row = db.execute(
+                "SELECT valid_actions FROM decisions WHERE run_id = ? AND seq = ? AND NOT shadow",
+                [run_id, seq],
+            ).fetchone()
+            if row is None:
+                raise UnknownDecision(
+                    f"Run {run_id} has no stored decision {seq + 1}.",
+                    "If the run is going on, wait for its next step.",
+                )
+            valid = json.loads(row[0])
+            if action not in valid:
+                raise ImpossibleLabel(
+                    f"{action} was not possible at decision {seq + 1} of run {run_id}.",
+                    f"Possible: {', '.join(valid)}.",
+                )
+            write_labels(db, run_id, [Label(seq, action, origin, note)])
+
+    def drop(self, run_id: str, seq: int) -> None:
+        """Take a decision's label back; it is no error if it has none."""
+        with self._store.transaction() as db:
+            db.execute("DELETE FROM labels WHERE run_id = ? AND seq = ?", [run_id, seq])
+
+    def of_run(self, run_id: str) -> dict[int, Label]:
+        """The labels of a run's decisions, by their order within the run."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                "SELECT seq, action, origin, note, labelled FROM labels WHERE run_id = ? ORDER BY seq",
+                [run_id],
+            ).fetchall()
+        return {row[0]: Label(*row) for row in rows}
+
+
+def write_labels(db: DuckDBPyConnection, run_id: str, labels: Sequence[Label]) -> None:
+    """Store labels within a transaction that is under way, in place of earlier ones."""
+    db.executemany(
+        "INSERT OR REPLACE INTO labels VALUES (?, ?, ?, ?, ?, ?)",
+        [[run_id, x.seq, x.action, x.origin, x.note, x.labelled] for x in labels],
+    )

@@ -1,0 +1,65 @@
+"""Ratings: how good a person finds a run's answer. One per run; the last one counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, get_args
+
+from traces.errors import DeepthinkError
+from traces.runs import UnknownRun
+from traces.store import Store, now
+
+Rating = Literal["good", "partly", "wrong"]
+RATINGS: tuple[Rating, ...] = get_args(Rating)
+
+
+class UnknownRating(DeepthinkError):
+    """Raised when a rating is none of `RATINGS`."""
+
+    title = "Unknown rating"
+    kind = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class RatingRow:
+    """A run's rating, the person's reason where they gave one, and when."""
+
+    run_id: str
+    rating: Rating
+    note: str
+    rated: datetime
+
+
+class Ratings:
+    """Queries on ratings. Every method opens the store, works and closes it again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def rate(self, run_id: str, rating: Rating, note: str = "") -> None:
+        """Rate a run; an earlier rating of it is replaced.
+
+        Raises:
+            UnknownRun: there is no such run.
+            UnknownRating: it is none of `RATINGS`.
+        """
+        if rating not in RATINGS:
+            raise UnknownRating(f"“{rating}” is no rating.", f"Choose one of: {', '.join(RATINGS)}.")
+        with self._store.transaction() as db:
+            if db.execute("SELECT 1 FROM runs WHERE id = ?", [run_id]).fetchone() is None:
+                raise UnknownRun(f"There is no run {run_id}.", "`deepthink runs list` shows the ids.")
+            db.execute("INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?)", [run_id, rating, note, now()])
+
+    def withdraw(self, run_id: str) -> None:
+        """Take a run's rating back; it is no error if it has none."""
+        with self._store.transaction() as db:
+            db.execute("DELETE FROM ratings WHERE run_id = ?", [run_id])
+
+    def of(self, run_id: str) -> RatingRow | None:
+        """The run's rating, None if it has none."""
+        with self._store.connect() as db:
+            row = db.execute(
+                "SELECT run_id, rating, note, rated FROM ratings WHERE run_id = ?", [run_id]
+            ).fetchone()
+        return RatingRow(*row) if row else None
