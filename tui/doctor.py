@@ -32,7 +32,8 @@ _STYLES: Final[dict[State, str]] = {"ok": "green", "warn": "yellow", "fail": "bo
 _NEEDED: Final = (
     "charset_normalizer ddgs docx duckdb filelock httpx jinja2 langchain_ollama langgraph llama_cpp lxml "
     "markdown_it numpy ollama opentelemetry platformdirs pyarrow pydantic pydantic_settings pypdfium2 "
-    "rank_bm25 rich sentence_transformers snowballstemmer tomlkit torch trafilatura typer"
+    "rank_bm25 rich sentence_transformers snowballstemmer textual textual_plotext textual_serve tomlkit "
+    "torch trafilatura typer"
 ).split()
 _LITTLE_DISK: Final = 2_000_000_000
 _LITTLE_MEMORY: Final = 4_000_000_000

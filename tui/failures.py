@@ -155,20 +155,22 @@ def _log_everything() -> None:
         logging.getLogger().addHandler(handler)
 
 
-def _told(error: BaseException) -> int:
-    if isinstance(error, DeepthinkError):
-        known: DeepthinkError | None = error
-    else:
-        known = _usage(error) or _foreseen(error)
-    if os.environ.get(_DEBUG):
-        sys.stderr.write("".join(traceback.format_exception(error)))
+def explained(error: BaseException) -> DeepthinkError:
+    """What went wrong as a person is told it; what nobody foresaw goes to the log as well."""
+    known = error if isinstance(error, DeepthinkError) else _foreseen(error)
     if known is not None:
-        report(known)
-        return EXIT_CODES[known.kind]
+        return known
     logged = _logged(error)
     where = f"The details are in {log_file()}." if logged else "Run it again with --debug for details."
-    report(Unexpected(f"{type(error).__name__}: {_first_line(error)}", where))
-    return EXIT_CODES["internal"]
+    return Unexpected(f"{type(error).__name__}: {_first_line(error)}", where)
+
+
+def _told(error: BaseException) -> int:
+    if os.environ.get(_DEBUG):
+        sys.stderr.write("".join(traceback.format_exception(error)))
+    known = explained(_usage(error) or error)
+    report(known)
+    return EXIT_CODES[known.kind]
 
 
 def _usage(error: BaseException) -> DeepthinkError | None:

@@ -8,9 +8,7 @@ from typing import Any, cast
 
 from agent import events as ev
 from agent.state import Candidate, Claim, Evidence, Note, PlanStep
-from traces.library import Library
 from traces.runs import Run, StoredEvent
-from tui.assemble import open_store
 from tui.failures import DONE, NOT_FOUND, REJECTED, WAITING
 
 _EXIT_CODES = {"answered": DONE, "not_found": NOT_FOUND, "waiting": WAITING, "rejected": REJECTED}
@@ -222,6 +220,9 @@ def outcome_of(run: Run, stored: Sequence[StoredEvent]) -> Outcome:
     outcome = Outcome(unfinished="waiting" if run.status == "waiting" else "running")
     for event in events_of(stored):
         outcome.take(event)
+    from traces.library import Library  # the fold alone, which the app's first frame needs, does without
+    from tui.assemble import open_store
+
     if any("/" in item["document"] for item in outcome.evidence):  # a page is called by its URL
         pages = (d for d in Library(open_store()).documents() if "://" in d.source)
         outcome.addresses = {(page.collection, page.name): page.source for page in pages}

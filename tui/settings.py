@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -30,6 +30,7 @@ from agent.budget import Budget
 from models.catalogue import ALL_MINILM_L6_V2, QWEN_CODER_1_5B
 from traces.errors import DeepthinkError
 from traces.paths import config_file
+from tui.setting_groups import DESCRIBED, AppSettings, BudgetSettings
 
 Layer = Literal["flag", "environment", "file", "default"]
 
@@ -37,8 +38,6 @@ DDGS = "ddgs"
 
 _PREFIX = "DEEPTHINK_"
 _EMAIL = re.compile(r"[!-?A-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
-_DEFAULT_BUDGET = Budget()
-_DESCRIBED = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
 class BadSetting(DeepthinkError):
@@ -48,28 +47,10 @@ class BadSetting(DeepthinkError):
     kind = "usage"
 
 
-class BudgetSettings(BaseModel):
-    """What one run may spend."""
-
-    model_config = _DESCRIBED
-
-    steps: int = Field(default=_DEFAULT_BUDGET.steps, ge=1, le=100)
-    """Research steps, over all revisions of the plan."""
-
-    revisions: int = Field(default=_DEFAULT_BUDGET.revisions, ge=0, le=100)
-    """Times the plan may be revised."""
-
-    tokens: int = Field(default=_DEFAULT_BUDGET.tokens, ge=1)
-    """Tokens the model computes: prompt tokens evaluated and tokens generated."""
-
-    seconds: float = Field(default=_DEFAULT_BUDGET.seconds, gt=0, allow_inf_nan=False)
-    """Seconds until the last model call has to end."""
-
-
 class Settings(BaseModel):
     """Everything that can be set."""
 
-    model_config = _DESCRIBED
+    model_config = DESCRIBED
 
     model: str = Field(default=QWEN_CODER_1_5B.name, min_length=1)
     """The language model: a catalogue name, the path of a .gguf file, or ollama:NAME."""
@@ -104,6 +85,9 @@ class Settings(BaseModel):
     approve: Literal["", "ask", "always", "never"] = ""
     """Is an answer shown that its sources do not bear out: ask, always, never; empty: ask on a terminal."""
 
+    shadow: str = ""
+    """Whose second opinion on each decision is recorded, unused: rules or llm; empty: nobody's."""
+
     telemetry: str = ""
     """The file that traces of runs are appended to, for OpenTelemetry; empty: none, and nothing is sent."""
 
@@ -118,6 +102,9 @@ class Settings(BaseModel):
 
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
     """What one run may spend."""
+
+    app: AppSettings = Field(default_factory=AppSettings)
+    """How the full-screen app looks, and its keys."""
 
     @field_validator("ollama_url")
     @classmethod
@@ -153,7 +140,7 @@ class Settings(BaseModel):
             raise ValueError(f"it has to be one of {', '.join(PROFILES)}")
         return value
 
-    @field_validator("decider")
+    @field_validator("decider", "shadow")
     @classmethod
     def _known_decider(cls, value: str) -> str:
         from agent.profiles import UnknownProfile, decider

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 
-def app() -> None:
-    """Open the full-screen app (not in this version)."""
-    from tui.failures import WrongUsage
+def app() -> int:
+    """Open the full-screen app, as `deepthink-tui` does."""
+    from tui.app.main import run
 
-    raise WrongUsage(
-        "The full-screen app is not part of this version yet.",
-        'Ask on the command line: deepthink ask "…".',
-    )
+    return run([])

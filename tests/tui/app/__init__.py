@@ -1,0 +1,1 @@
+"""The full-screen app, driven by Textual's pilot and compared as pictures."""

@@ -1,0 +1,5 @@
+"""``python -m tui.app``."""
+
+from tui.app.main import main
+
+main()

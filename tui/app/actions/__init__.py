@@ -1,0 +1,79 @@
+"""The one registry of what can be done: keys, footer, palette and help all read it.
+
+An action belongs to a place: the app, a screen, or a widget. Its id stays the same for ever, since people
+remap keys by it: ``deepthink config set app.keys "run.pause=f12, app.runs=ctrl+g"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from textual.binding import Binding, BindingType
+
+from tui.app.actions import ask, decisions, frame, library, machine, runs
+from tui.app.actions.action import Action
+
+__all__ = ["ACTIONS", "Action", "bindings", "every", "keymap"]
+
+ACTIONS: Mapping[str, Sequence[Action]] = {
+    "app": frame.APP,
+    "failure": frame.FAILURE,
+    "ask": ask.ASK,
+    "run": ask.RUN,
+    "prompt": ask.PROMPT,
+    "answer": ask.ANSWER,
+    "library": library.LIBRARY,
+    "passage": library.PASSAGE,
+    "files": library.FILES,
+    "runs": runs.RUNS,
+    "replay": runs.REPLAY,
+    "compare": runs.COMPARE,
+    "decisions": decisions.DECISIONS,
+    "policy": decisions.POLICY,
+    "models": machine.MODELS,
+    "settings": machine.SETTINGS,
+    "doctor": machine.DOCTOR,
+}
+"""Place to its actions, in the order in which help and footer have them."""
+
+
+def bindings(place: str) -> list[BindingType]:
+    """The key bindings of a place, for its ``BINDINGS``."""
+    return [
+        Binding(
+            action.key,
+            action.does,
+            action.label,
+            show=action.shown,
+            priority=action.priority,
+            tooltip=action.help,
+            id=action.id,
+        )
+        for action in ACTIONS[place]
+        if action.key
+    ]
+
+
+def every() -> Iterator[tuple[str, Action]]:
+    """Each action with its place."""
+    for place, actions in ACTIONS.items():
+        for action in actions:
+            yield place, action
+
+
+def keymap(text: str) -> dict[str, str]:
+    """Remapped keys by action id, from ``"run.pause=f12, app.runs=ctrl+g"``.
+
+    Raises:
+        ValueError: an action is unknown, or a pair has no key; in words.
+    """
+    known = {action.id for _, action in every()}
+    mapped: dict[str, str] = {}
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        name, _, key = (part.strip() for part in pair.partition("="))
+        if name not in known:
+            raise ValueError(f"there is no action “{name}”; the help (F1) lists them")
+        if not key:
+            raise ValueError(f"“{pair}” names no key; write for example {name}=ctrl+g")
+        mapped[name] = f"{mapped[name]},{key}" if name in mapped else key
+    return mapped

@@ -1,0 +1,189 @@
+"""The app: its screens as modes, its looks and keys, and what becomes of failures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.command import Provider
+from textual.reactive import reactive
+from textual.screen import Screen
+
+from tui.app.actions import bindings, keymap
+from tui.app.appearance import Appearance, appearance
+from tui.app.engine import Engine, EngineChanged, EngineState
+from tui.app.themes import OURS
+from tui.app.work import Failed, failed, in_background
+
+
+def _palette() -> type[Provider]:
+    from tui.app.palette import Actions
+
+    return Actions
+
+
+def _ask() -> Screen[Any]:
+    from tui.app.screens.ask import AskScreen
+
+    return AskScreen()
+
+
+def _library() -> Screen[Any]:
+    from tui.app.screens.library import LibraryScreen
+
+    return LibraryScreen()
+
+
+def _runs() -> Screen[Any]:
+    from tui.app.screens.runs import RunsScreen
+
+    return RunsScreen()
+
+
+def _decisions() -> Screen[Any]:
+    from tui.app.screens.decisions import DecisionsScreen
+
+    return DecisionsScreen()
+
+
+def _policy() -> Screen[Any]:
+    from tui.app.screens.policy import PolicyScreen
+
+    return PolicyScreen()
+
+
+def _models() -> Screen[Any]:
+    from tui.app.screens.models import ModelsScreen
+
+    return ModelsScreen()
+
+
+def _settings() -> Screen[Any]:
+    from tui.app.screens.settings import SettingsScreen
+
+    return SettingsScreen()
+
+
+def _doctor() -> Screen[Any]:
+    from tui.app.screens.doctor import DoctorScreen
+
+    return DoctorScreen()
+
+
+class DeepthinkApp(App[int]):
+    """Everything, one screen at a time.
+
+    Args:
+        engine: Models and store; those of the settings if not given.
+        look: Theme, motion and keys; as set if not given.
+        prepare: Whether the models are loaded as soon as the first frame stands.
+    """
+
+    TITLE = "deepthink"
+    CSS_PATH = "app.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+    COMMANDS: ClassVar[set[Any]] = {_palette}
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Textual declares it
+    DEFAULT_MODE = "ask"
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
+        "ask": _ask,
+        "library": _library,
+        "runs": _runs,
+        "decisions": _decisions,
+        "policy": _policy,
+        "models": _models,
+        "settings": _settings,
+        "doctor": _doctor,
+    }
+
+    engine_states: reactive[dict[str, tuple[EngineState, str]]] = reactive(dict)
+    """Part of the engine to its state and a word about it; whoever shows it watches it."""
+
+    def __init__(
+        self, engine: Engine | None = None, look: Appearance | None = None, *, prepare: bool = True
+    ) -> None:
+        super().__init__()
+        self.engine = engine or Engine()
+        self.engine.tell = self.post_message
+        self.failures: list[Failed] = []
+        self._look = look or appearance()
+        self._prepare = prepare
+        for theme in OURS:
+            self.register_theme(theme)
+        self.theme = self._look.theme
+        if self._look.reduced_motion:
+            self.animation_level = "none"
+
+    def on_mount(self) -> None:
+        """Take the keys as remapped; what is heavy begins once the first frame is drawn."""
+        try:
+            self.set_keymap(keymap(self._look.keys))
+        except ValueError as wrong:
+            self.notify(f"app.keys: {wrong}", title="Settings", severity="warning", markup=False)
+        if self._prepare:
+            self.call_after_refresh(in_background, self, self.engine.prepare, group="prepare")
+
+    def on_unmount(self) -> None:
+        """Free the model; a run still going on was cancelled before, and can be resumed."""
+        self.engine.close()
+
+    @on(EngineChanged)
+    def _engine_changed(self, message: EngineChanged) -> None:
+        self.engine_states = {**self.engine_states, message.part: (message.state, message.detail)}
+
+    @on(Failed)
+    def tell_failure(self, message: Failed) -> None:
+        """A toast at once; the whole of it by `action_failure`."""
+        self.failures.append(message)
+        self.notify(
+            f"{message.error.message}\n{self.key_of('app.failure')} shows it in full.",
+            title=message.error.title,
+            severity="error",
+            timeout=8,
+            markup=False,
+        )
+
+    def key_of(self, action_id: str) -> str:
+        """How a person calls the key of an action, as it is mapped now; "" if it has none."""
+        for _, binding, enabled, _ in self.screen.active_bindings.values():
+            if binding.id == action_id and enabled:
+                return self.get_key_display(binding)
+        return ""
+
+    def action_mode(self, name: str) -> None:
+        """Go to a screen."""
+        while len(self.screen_stack) > 1:  # what lies over the screen that is left would wait under the key
+            self.pop_screen()
+        self.switch_mode(name)
+
+    def action_failure(self) -> None:
+        """Show the failures in full."""
+        if not self.failures:
+            self.notify("Nothing has failed.")
+            return
+        from tui.app.screens.failure import FailureScreen
+
+        self.push_screen(FailureScreen(self.failures))
+
+    def action_help(self) -> None:
+        """Show help for what has the focus."""
+        from tui.app.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen.of(self.screen))
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """None of Textual's own: the registry has everything, themes included."""
+        return ()
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A fault in a handler ends the app with a sentence and a log entry, not with a traceback."""
+        if self.is_headless or os.environ.get("DEEPTHINK_DEBUG"):
+            super()._handle_exception(error)
+            return
+        self.failures.append(failed(error))
+        self._return_code = 70
+        self.exit(70)

@@ -1,0 +1,157 @@
+"""The models and the store, opened once for the whole app and only when something needs them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from textual.message import Message
+
+from traces.errors import DeepthinkError
+from traces.paths import store_file
+from traces.store import Store
+from tui.app.work import failed
+
+if TYPE_CHECKING:
+    from models.protocols import Chat, Embedder, Reranker
+    from tui.settings import Settings
+
+EngineState = Literal["cold", "loading", "ready", "missing"]
+
+
+class EngineChanged(Message):
+    """A part of the engine is in another state.
+
+    Attributes:
+        part: ``settings``, ``model`` or ``embedder``.
+        state: Its state.
+        detail: The model's name, or what is wrong, in a few words.
+    """
+
+    def __init__(self, part: str, state: EngineState, detail: str) -> None:
+        super().__init__()
+        self.part = part
+        self.state = state
+        self.detail = detail
+
+
+class Engine:
+    """What runs need. Every method may be called from any thread.
+
+    Args:
+        tell: Takes messages about what is loaded; `textual.app.App.post_message` is safe for it.
+    """
+
+    def __init__(self, tell: Callable[[Message], object] | None = None) -> None:
+        self.tell: Callable[[Message], object] = tell or (lambda _message: None)
+        self.store = Store(store_file())
+        self._lock = threading.RLock()
+        self._settings: Settings | None = None
+        self._chat: Chat | None = None
+        self._chat_made_of: tuple[object, ...] = ()
+        self._embedder: Embedder | None = None
+        self._embedder_made_of: tuple[object, ...] = ()
+
+    def settings(self) -> Settings:
+        """The settings in force. Raises `BadSetting`."""
+        with self._lock:
+            if self._settings is None:
+                from tui.settings import load
+
+                self._settings = load()
+            return self._settings
+
+    def reload(self) -> Settings:
+        """Read the settings again; models that they no longer name are closed at their next use."""
+        with self._lock:
+            self._settings = None
+            return self.settings()
+
+    def chat(self, model: str = "") -> Chat:
+        """The language model, not necessarily loaded; one of another name closes the one before.
+
+        Args:
+            model: As the setting ``model`` names it; that setting if empty.
+
+        Raises:
+            ModelMissing: it is not on this machine.
+        """
+        from tui import assemble
+
+        settings = self.settings()
+        if model:
+            settings = settings.model_copy(update={"model": model})
+        made_of = (settings.model, settings.context_tokens, settings.threads, settings.ollama_url)
+        with self._lock:
+            if self._chat is None or made_of != self._chat_made_of:
+                fresh = assemble.open_chat(settings)
+                if self._chat is not None:
+                    self._chat.close()
+                self._chat, self._chat_made_of = fresh, made_of
+            return self._chat
+
+    def embedder(self) -> Embedder:
+        """The embedder, not necessarily loaded. Raises `ModelMissing`."""
+        from tui import assemble
+
+        settings = self.settings()
+        made_of = (settings.embedder, settings.ollama_url)
+        with self._lock:
+            if self._embedder is None or made_of != self._embedder_made_of:
+                self._embedder, self._embedder_made_of = assemble.open_embedder(settings), made_of
+            return self._embedder
+
+    def reranker(self) -> Reranker | None:
+        """The reranker, if there is one. Raises `ModelMissing` where one is named that is not there."""
+        from tui import assemble
+
+        return assemble.open_reranker(self.settings())
+
+    def prepare(self) -> None:
+        """Load everything that the first question needs, telling each state; meant for a worker.
+
+        What cannot be loaded is told as missing, not raised: the app can be used without it.
+        """
+        self._load("settings", lambda: self.settings().profile)
+        import langgraph.graph  # noqa: F401 - seconds of imports, before somebody waits for them
+
+        import agent.graph  # noqa: F401
+
+        self._load("model", self._warm_chat)
+        self._load("embedder", self._warm_embedder)
+
+    def close(self) -> None:
+        """Free the language model, once a call under way has ended."""
+        with self._lock:
+            if self._chat is not None:
+                self._chat.close()
+                self._chat = None
+
+    def _warm_chat(self) -> str:
+        from models.llama_cpp_chat import LlamaCppChat
+
+        chat = self.chat()
+        if isinstance(chat, LlamaCppChat):
+            chat.load()
+        return chat.name
+
+    def _warm_embedder(self) -> str:
+        from models.local_embedder import LocalEmbedder
+
+        embedder = self.embedder()
+        if isinstance(embedder, LocalEmbedder):
+            embedder.warm_up()
+        return embedder.name
+
+    def _load(self, part: str, load: Callable[[], str]) -> None:
+        self.tell(EngineChanged(part, "loading", ""))
+        try:
+            detail = load()
+        except DeepthinkError as missing:
+            self.tell(EngineChanged(part, "missing", missing.title))
+        except Exception as error:  # noqa: BLE001 - told, as every failure of a worker
+            self.tell(EngineChanged(part, "missing", type(error).__name__))
+            self.tell(failed(error))
+        else:
+            self.tell(EngineChanged(part, "ready", detail))

@@ -1,0 +1,96 @@
+"""A run in a worker thread: its events reach the screen in batches, as messages."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from textual.message import Message
+from textual.widget import Widget
+
+from agent.steering import Steering
+from tui.app.work import Failed, failed
+
+if TYPE_CHECKING:
+    from agent import events as ev
+    from tui.app.engine import Engine
+
+Begin = Callable[..., "Generator[ev.Event]"]
+"""`agent.run.run` or `agent.run.resume` with everything but the parts of the engine filled in."""
+
+
+class RunEvents(Message):
+    """Events have come: whoever shows the run drains them."""
+
+    def __init__(self, run: LiveRun) -> None:
+        super().__init__()
+        self.run = run
+
+
+class RunEnded(Message):
+    """The run's thread has ended; ``failure`` is what the run raised, which is also the app's to tell."""
+
+    def __init__(self, run: LiveRun, failure: Failed | None) -> None:
+        super().__init__()
+        self.run = run
+        self.failure = failure
+
+
+class LiveRun:
+    """One run under way.
+
+    Args:
+        engine: Where its models and its store come from.
+        prepare: Makes ``begin`` in the thread, where settings may still have to be loaded.
+        model: The model it began with; "" for the one that is set.
+    """
+
+    def __init__(self, engine: Engine, prepare: Callable[[], Begin], model: str = "") -> None:
+        self.steering = Steering()
+        self._engine = engine
+        self._prepare = prepare
+        self._model = model
+        self._lock = threading.Lock()
+        self._waiting: list[ev.Event] = []
+
+    def start(self, shown_by: Widget) -> None:
+        """Begin; `RunEvents` and at last `RunEnded` are posted to ``shown_by``."""
+        shown_by.run_worker(
+            lambda: self._work(shown_by), thread=True, group="run", exit_on_error=False, name="run"
+        )
+
+    def drain(self) -> list[ev.Event]:
+        """The events since the last time."""
+        with self._lock:
+            events, self._waiting = self._waiting, []
+            return events
+
+    def _work(self, shown_by: Widget) -> None:
+        failure: Failed | None = None
+        try:
+            begin = self._prepare()
+            with closing(begin(steering=self.steering, **self._parts())) as events:
+                for event in events:
+                    with self._lock:
+                        self._waiting.append(event)
+                        first = len(self._waiting) == 1
+                    if first:  # the others are drained with it
+                        shown_by.post_message(RunEvents(self))
+        except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
+            failure = failed(error)
+        shown_by.post_message(RunEnded(self, failure))
+
+    def _parts(self) -> dict[str, Any]:
+        from tui.assemble import open_web
+
+        engine = self._engine
+        embedder = engine.embedder()
+        return {
+            "chat": engine.chat(self._model),
+            "embedder": embedder,
+            "reranker": engine.reranker(),
+            "store": engine.store,
+            "web": open_web(engine.settings(), engine.store, embedder),
+        }

@@ -1,0 +1,61 @@
+"""``deepthink-tui``: the way in. What is imported here stands between the command and the first frame."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+_LOOPBACK = "127.0.0.1"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of the console script."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Open the app, or serve it; the exit code."""
+    from tui import failures
+
+    given = _parser().parse_args(arguments)
+    if given.debug:
+        failures.debug()
+    if given.serve:
+        from tui.app.serve import serve
+
+        return failures.guarded(lambda: serve(given.host, given.port))
+    return failures.guarded(_open)
+
+
+def _open() -> int:
+    from tui import failures
+    from tui.app.app import DeepthinkApp
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise failures.WrongUsage(
+            "The app needs a terminal.", 'Without one there is the command line: deepthink ask "…".'
+        )
+    app = DeepthinkApp()
+    code = app.run()
+    if code and app.failures:
+        failures.report(app.failures[-1].error)
+    return code or failures.DONE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="deepthink-tui",
+        description="Answers from your own documents, on your own machine, in a full-screen app.",
+    )
+    parser.add_argument("--serve", action="store_true", help="serve the app to a browser instead")
+    parser.add_argument(
+        "--host",
+        default=_LOOPBACK,
+        help="address to serve at; others can reach any but this one (%(default)s)",
+    )
+    parser.add_argument("--port", type=int, default=8000, help="port to serve at (%(default)s)")
+    parser.add_argument(
+        "--debug", action="store_true", help="show tracebacks and write everything to the log"
+    )
+    return parser
