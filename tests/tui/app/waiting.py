@@ -1,0 +1,19 @@
+"""Waiting for what a worker brings, without asserting on how long it takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from textual.pilot import Pilot
+
+PATIENCE = 20.0  # seconds; reached only where something hangs
+
+
+async def until(pilot: Pilot[int | None], condition: Callable[[], object]) -> None:
+    """Let the app work until ``condition`` holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        await pilot.pause(0.02)
+    await pilot.pause()
