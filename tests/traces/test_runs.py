@@ -9,10 +9,11 @@ import pytest
 from traces.runs import DecisionRow, NewRun, RunEnd, Runs, StoredEvent, UnknownRun
 from traces.store import Store
 
-_NEW = NewRun("Why?", "lean", "chat", "embedder", "", "rules", ("a", "b"))
+NEW = NewRun("Why?", "lean", "chat", "embedder", "", "rules", ("a", "b"))
 
 
-def _decision(seq: int, *, shadow: bool = False) -> DecisionRow:
+def decision(seq: int, *, shadow: bool = False) -> DecisionRow:
+    """A decision between going on and finishing."""
     return DecisionRow(
         seq=seq,
         step=seq + 1,
@@ -31,34 +32,34 @@ def _decision(seq: int, *, shadow: bool = False) -> DecisionRow:
 
 def test_a_run_round_trips(store: Store) -> None:
     runs = Runs(store)
-    run_id = runs.begin(_NEW)
+    run_id = runs.begin(NEW)
     assert runs.find(run_id).status == "running"
     events = [StoredEvent(0, 0.1, "Planned", {"steps": ["ä"]}), StoredEvent(1, 0.2, "Noted", {})]
-    runs.record(run_id, events, [_decision(0), _decision(0, shadow=True)])
-    runs.record(run_id, [], [_decision(1)], RunEnd("answered", "done", "Because.", 3, 10, 20, 30))
+    runs.record(run_id, events, [decision(0), decision(0, shadow=True)])
+    runs.record(run_id, [], [decision(1)], RunEnd("answered", "done", "Because.", 3, 10, 20, 30))
     run = runs.find(run_id[:5])
     assert (run.status, run.answer, run.collections) == ("answered", "Because.", ("a", "b"))
     assert (run.model_calls, run.evaluated, run.reused, run.generated) == (3, 10, 20, 30)
     assert run.seconds is not None
     assert run.seconds >= 0
     assert runs.events(run_id) == events
-    assert runs.decisions(run_id) == [_decision(0), _decision(0, shadow=True), _decision(1)]
+    assert runs.decisions(run_id) == [decision(0), decision(0, shadow=True), decision(1)]
 
 
 def test_the_newest_run_is_last(store: Store) -> None:
     runs = Runs(store)
     with pytest.raises(UnknownRun):
         runs.find("last")
-    runs.begin(_NEW)
-    second = runs.begin(_NEW)
+    runs.begin(NEW)
+    second = runs.begin(NEW)
     assert runs.find("last").id == second
     assert [r.id for r in runs.recent(1)] == [second]
 
 
 def test_an_unknown_or_ambiguous_id_is_a_sentence(store: Store) -> None:
     runs = Runs(store)
-    runs.begin(_NEW)
-    runs.begin(_NEW)
+    runs.begin(NEW)
+    runs.begin(NEW)
     for prefix in ("zzz", ""):
         with pytest.raises(UnknownRun):
             runs.find(prefix)
@@ -66,7 +67,7 @@ def test_an_unknown_or_ambiguous_id_is_a_sentence(store: Store) -> None:
 
 def test_a_resumed_run_loses_its_end_and_nothing_else(store: Store) -> None:
     runs = Runs(store)
-    run_id = runs.begin(replace(_NEW, session="s1", request={"steps": 3}))
+    run_id = runs.begin(replace(NEW, session="s1", request={"steps": 3}))
     runs.record(run_id, [StoredEvent(0, 0.1, "Noted", {})], superstep=4)
     runs.record(
         run_id, [StoredEvent(1, 0.2, "RunFinished", {})], end=RunEnd("cancelled", "", "", 1, 2, 3, 4)
@@ -81,7 +82,7 @@ def test_a_resumed_run_loses_its_end_and_nothing_else(store: Store) -> None:
 
 def test_unfinished_runs_are_the_killed_the_waiting_the_failed_and_the_cancelled(store: Store) -> None:
     runs = Runs(store)
-    killed, waiting, failed, answered = (runs.begin(_NEW) for _ in range(4))
+    killed, waiting, failed, answered = (runs.begin(NEW) for _ in range(4))
     runs.wait(waiting)
     runs.record(failed, [], end=RunEnd("failed", "", "", 0, 0, 0, 0))
     runs.record(answered, [], end=RunEnd("answered", "", "", 0, 0, 0, 0))
