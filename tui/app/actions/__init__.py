@@ -33,6 +33,7 @@ ACTIONS: Mapping[str, Sequence[Action]] = {
     "models": machine.MODELS,
     "settings": machine.SETTINGS,
     "doctor": machine.DOCTOR,
+    "confirm": machine.CONFIRM,
 }
 """Place to its actions, in the order in which help and footer have them."""
 
