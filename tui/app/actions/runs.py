@@ -1,9 +1,75 @@
-"""What is possible with stored runs."""
+"""What is possible with stored runs and sessions."""
 
 from __future__ import annotations
 
 from tui.app.actions.action import Action
 
-RUNS: tuple[Action, ...] = ()
-REPLAY: tuple[Action, ...] = ()
-COMPARE: tuple[Action, ...] = ()
+
+def _rate(place: str, key: str, rating: str) -> Action:
+    return Action(
+        f"{place}.rate_{rating}",
+        key,
+        f"rate('{rating}')",
+        rating.capitalize(),
+        f"Rate the answer as {rating}; once more takes the rating back.",
+        shown=False,
+    )
+
+
+RUNS = (
+    Action("runs.open", "enter", "open", "Replay", "See the run again, event by event."),
+    Action("runs.search", "slash", "search", "Search", "Search the questions and the answers."),
+    Action("runs.status", "f", "status(1)", "Status", "Only runs of one status; again for the next."),
+    Action("runs.status_back", "F", "status(-1)", "Status before", "The status before.", shown=False),
+    Action("runs.mark", "c", "mark", "Compare", "Mark a run, then a second to compare the two."),
+    _rate("runs", "g", "good"),
+    _rate("runs", "p", "partly"),
+    _rate("runs", "w", "wrong"),
+    Action("runs.export", "x", "export", "Export", "Write the run to a file."),
+    Action("runs.resume", "r", "resume", "Resume", "Go on with a run that did not come to its end."),
+    Action("runs.again", "o", "again", "Ask again", "Put its question into the prompt.", shown=False),
+    Action("runs.delete", "d,delete", "delete", "Delete", "Delete the run with all that is stored of it."),
+    Action("runs.unfinished", "u", "unfinished", "Unfinished", "Which runs can be resumed.", shown=False),
+    Action("runs.refresh", "R", "refresh", "Refresh", "Read the list again.", shown=False),
+    Action("runs.clear", "escape", "clear", "Clear", "Back to the list; every run, no mark.", shown=False),
+)
+REPLAY = (
+    Action("replay.play", "space", "play", "Play", "Play, or pause."),
+    Action("replay.forward", "right", "step(1)", "Event", "One event on."),
+    Action("replay.back", "left", "step(-1)", "Event back", "One event back.", shown=False),
+    Action("replay.next", "n,shift+right", "part(1)", "Next step", "To the next research step."),
+    Action(
+        "replay.previous", "p,shift+left", "part(-1)", "Step before", "To the step before.", shown=False
+    ),
+    Action("replay.start", "home", "ends(0)", "Start", "To the beginning.", shown=False),
+    Action("replay.end", "end", "ends(1)", "End", "To the end.", shown=False),
+    Action("replay.faster", "plus,equals_sign", "speed(1)", "Faster", "Play faster."),
+    Action("replay.slower", "minus", "speed(-1)", "Slower", "Play slower.", shown=False),
+    Action("replay.rate_good", "g", "rate('good')", "Good", "Rate the answer as good.", shown=False),
+    Action("replay.rate_partly", "y", "rate('partly')", "Partly", "Rate it as partly good.", shown=False),
+    Action("replay.rate_wrong", "w", "rate('wrong')", "Wrong", "Rate the answer as wrong.", shown=False),
+    Action("replay.export", "x", "export", "Export", "Write the run to a file."),
+    Action("replay.close", "escape", "close", "Back", "Back to the list."),
+)
+COMPARE = (
+    Action("compare.other", "tab", "other", "Other side", "To the other run."),
+    Action("compare.swap", "s", "swap", "Swap", "Left becomes right."),
+    Action("compare.close", "escape", "close", "Back", "Back to the list."),
+)
+EXPORT = (
+    Action("export.write", "ctrl+s", "write", "Write", "Write the file.", priority=True),
+    Action("export.close", "escape", "close", "Close", "Write nothing.", priority=True),
+)
+UNFINISHED = (
+    Action("unfinished.resume", "enter", "resume", "Resume", "Go on with this run."),
+    Action("unfinished.forget", "d,delete", "forget", "Forget", "Do not offer it again; it stays stored."),
+    Action("unfinished.later", "escape", "later", "Later", "Leave them as they are."),
+)
+SESSIONS = (
+    Action("sessions.open", "enter", "open", "Open", "Go on with this session."),
+    Action("sessions.new", "n", "new", "New", "Begin a session."),
+    Action("sessions.filter", "slash", "filter", "Filter", "Only sessions with these words."),
+    Action("sessions.rename", "r", "rename", "Rename", "Give the session a name."),
+    Action("sessions.delete", "d,delete", "delete", "Delete", "Delete the session and its runs."),
+    Action("sessions.close", "escape", "close", "Close", "Stay where you are."),
+)
