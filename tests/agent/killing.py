@@ -76,8 +76,11 @@ class Oracle:
     def choose(
         self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None
     ) -> Choice:
-        """Not needed: the rules decide."""
-        raise AssertionError(messages[-1].content[-300:])
+        """What the shadow of the rules would do."""
+        asked = messages[-1].content
+        with self._log.open("a") as log:
+            log.write(json.dumps(asked[-200:]) + "\n")
+        return Choice((0.25, 0.25, 0.5), Usage(evaluated=len(asked.split()), generated=1))
 
     def close(self) -> None:
         """Nothing to free."""
@@ -132,7 +135,7 @@ def _begin(home: Path, kill_at: int | None) -> None:
     moments = _watch_moments(kill_at)
     parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reranker": None}
     store = Store(home / "deepthink.duckdb")
-    list(run(Request(QUESTION, route="deep"), store=store, **parts))  # type: ignore[arg-type]
+    list(run(Request(QUESTION, route="deep", shadow="llm"), store=store, **parts))  # type: ignore[arg-type]
     (home / "moments.json").write_text(json.dumps(moments))
 
 
@@ -209,15 +212,19 @@ def _outcome(home: Path) -> dict[str, Any]:
         "answer": stored.answer,
         "spent": [stored.model_calls, stored.evaluated, stored.generated],
         "seqs": [event.seq for event in log],
-        "events": [
-            [event.kind, {k: v for k, v in event.payload.items() if k not in VOLATILE}]
-            for event in log
-            if event.kind != "Resumed"
-        ],
-        "decisions": [[d.seq, d.step, d.action, d.source] for d in runs.decisions(stored.id)],
+        "events": [[event.kind, _lasting(event.payload)] for event in log if event.kind != "Resumed"],
+        "decisions": [[d.seq, d.step, d.action, d.source, d.shadow] for d in runs.decisions(stored.id)],
         "calls": (home / "calls").read_text().splitlines(),
         "left": sorted(path.name for path in checkpoints.folder(store).glob("*.sqlite*")),
         "sessions": [session.runs for session in Sessions(store).recent()],
+    }
+
+
+def _lasting(payload: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: _lasting(value) if isinstance(value, dict) else value
+        for name, value in payload.items()
+        if name not in VOLATILE
     }
 
 

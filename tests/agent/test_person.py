@@ -17,6 +17,7 @@ from agent.run import NotResumable, Request, resumable, resume, run
 from agent.steering import Steering
 from models.protocols import GenerationCancelled, Message
 from models.scripted import HashEmbedder, Scripted, ScriptedChat
+from traces.labels import Labels
 from traces.library import Library
 from traces.runs import Runs
 from traces.sessions import Sessions
@@ -45,9 +46,11 @@ class Person:
         request: Request,
         do: Callable[[ev.Event], None] = lambda _event: None,
         run_id: str = "",
+        teaching: bool = False,
     ) -> list[ev.Event]:
         """All events; with a ``run_id`` the run is resumed."""
         self.steering = Steering()
+        self.steering.teach(teaching)
         seen: list[ev.Event] = []
         with ScriptedChat(list(replies)) as chat:
             parts: dict[str, Any] = {
@@ -296,6 +299,57 @@ def test_a_decision_can_be_taken_in_the_deciders_place(person: Person) -> None:
     events = person.watch(script, replace(DEEP, approve="always"))
     (decided,) = _only(events, ev.Decided)
     assert (decided.action, decided.source) == ("FINISH", "human")
+
+
+def test_decisions_that_a_person_took_are_stored_with_their_labels(person: Person) -> None:
+    """Taught once, then the rules decide alone, with the judge in their shadow."""
+    asked: list[ev.Asked] = []
+
+    def teach(event: ev.Event) -> None:
+        if isinstance(event, ev.Asked):
+            asked.append(event)
+            person.steering.reply("CONTINUE")
+
+    read: dict[str, Any] = {"source": 1, "answer": "A fire at the Brevnes plant"}
+    judged = {"A": 0.1, "B": 0.8, "C": 0.1}
+    over = person.when_asked(lambda wheel: wheel.teach(False), read)
+    request = replace(DEEP, approve="always", shadow="llm")
+    events = person.watch([TWO, FIRST, over, judged, TRUE], request, teach, teaching=True)
+    assert _end(events).status == "answered"
+    assert [(a.about, a.suggested) for a in asked] == [("decide", "CONTINUE")]
+    run_id = Runs(person.store).find("last").id
+    rows = [(d.seq, d.source, d.action, d.shadow) for d in Runs(person.store).decisions(run_id)]
+    assert rows == [
+        (0, "human", "CONTINUE", False),
+        (0, "rules", "CONTINUE", True),
+        (1, "rules", "FINISH", False),
+        (1, "llm", "REVISE", True),
+    ]
+    (label,) = Labels(person.store).of_run(run_id).values()
+    assert (label.seq, label.action, label.origin) == (0, "CONTINUE", "teach")
+
+
+def test_a_run_that_ended_while_it_waited_for_a_decision_asks_again(person: Person) -> None:
+    def leave(event: ev.Event) -> None:
+        if isinstance(event, ev.Asked):
+            person.steering.cancel()
+
+    with pytest.raises(GenerationCancelled):
+        person.watch([TWO, FIRST], replace(DEEP, approve="always"), leave, teaching=True)
+    (cancelled,) = resumable(person.store)
+    assert Runs(person.store).decisions(cancelled.run.id) == []
+
+    request = replace(DEEP, approve="always")
+    run_id = cancelled.run.id
+    events = person.watch([TRUE], request, person.replies("FINISH"), run_id, teaching=True)
+    assert [(d.action, d.source) for d in _only(events, ev.Decided)] == [("FINISH", "human")]
+    assert list(Labels(person.store).of_run(run_id)) == [0]
+
+
+def test_a_shadow_that_is_the_decider_itself_is_not_asked(person: Person) -> None:
+    request = replace(DEEP, approve="always", decider="rules", shadow="rules")
+    events = person.watch([ONE, FIRST, TRUE], request)
+    assert [d.shadow for d in _only(events, ev.Decided)] == [None]
 
 
 def test_a_cancelled_run_goes_on_where_it_was(person: Person) -> None:

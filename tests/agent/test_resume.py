@@ -31,7 +31,7 @@ def test_every_node_of_a_deep_run_was_killed(killed: list[dict[str, Any]]) -> No
     for node in nodes:
         for moment in ("begins", "a checkpoint was written", "its events were stored"):
             assert f"{node}: {moment}" in moments
-    for node in ("plan", "reflect", "synthesise"):
+    for node in ("plan", "reflect", "decide", "synthesise"):
         assert f"{node}: a reply was kept" in moments
 
 
@@ -47,6 +47,14 @@ def test_the_answer_the_evidence_and_the_trajectory_are_those_of_the_undisturbed
         assert run["seqs"] == list(range(len(run["seqs"]))), where
         assert run["spent"] == whole["spent"], where
         assert _settled(run["events"]) == _settled(whole["events"]), where
+
+
+def test_each_decision_has_its_shadow_once(killed: list[dict[str, Any]]) -> None:
+    for run in killed:
+        acted = [seq for seq, *_, shadow in run["decisions"] if not shadow]
+        assert acted == list(range(len(acted)))
+        shadows = [(seq, source) for seq, _, _, source, shadow in run["decisions"] if shadow]
+        assert shadows == [(seq, "llm") for seq in acted], f"killed at {run['moment']}"
 
 
 def test_no_finished_model_call_is_made_again(killed: list[dict[str, Any]]) -> None:
