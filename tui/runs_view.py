@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
-from traces.runs import Run, Runs, StoredEvent
+from traces.runs import Runs
 from tui.assemble import open_store
-from tui.outcome import events_of, outcome_of
+from tui.export import Form, written
+from tui.outcome import events_of
 from tui.render import LiveRun, PlainRun, Renderer
+from tui.run_status import WHY, local, status
 from tui.terminal import cells, columns, console, duration, is_live, one_line
-
-Form = Literal["md", "html", "json", "otlp"]
-
-_WHY = {
-    "waiting": "waits for you",
-    "interrupted": "was interrupted",
-    "failed": "failed",
-    "cancelled": "was cancelled",
-    "going on": "is going on",
-}
 
 
 def show_list(limit: int) -> None:
@@ -54,7 +43,7 @@ def show_unfinished() -> None:
         run = entry.run
         command = "" if entry.why == "going on" else f"deepthink resume {run.id}"
         when = f"{local(run.started):%Y-%m-%d %H:%M}"
-        table.add_row(*cells(run.id, when, _WHY[entry.why], command, one_line(run.question, 120)))
+        table.add_row(*cells(run.id, when, WHY[entry.why], command, one_line(run.question, 120)))
     out.print(table)
 
 
@@ -80,38 +69,9 @@ def export(wanted: str, form: Form, output: Path | None) -> None:
     """Write a run to ``output``, or to stdout. Raises `UnknownRun`, `OSError`."""
     runs = Runs(open_store())
     run = runs.find(wanted)
-    text = _written(run, runs.events(run.id), form)
+    text = written(run, runs.events(run.id), form)
     if output is None:
         sys.stdout.write(text)
         return
     output.expanduser().write_text(text, encoding="utf-8")
     sys.stdout.write(f"Run {run.id} is in {output}.\n")
-
-
-def local(moment: datetime) -> datetime:
-    """A moment of the store, which has them in UTC, by this machine's clock."""
-    return moment.replace(tzinfo=UTC).astimezone()
-
-
-def status(run: Run) -> str:
-    """How a run ended, or that it has not, in a word or two."""
-    if run.finished is None:
-        return "waiting" if run.status == "waiting" else "unfinished"
-    return run.status.replace("_", " ")
-
-
-def _written(run: Run, stored: list[StoredEvent], form: Form) -> str:
-    if form == "otlp":
-        from tui.telemetry import to_otlp
-
-        return to_otlp(run, stored)
-    outcome = outcome_of(run, stored)
-    if form == "json":
-        return json.dumps(outcome.to_json(), ensure_ascii=False, indent=2) + "\n"
-    if form == "html":
-        from tui.html_page import to_html
-
-        return to_html(outcome, local(run.started))
-    from tui.markdown import to_markdown
-
-    return to_markdown(outcome, local(run.started))

@@ -7,12 +7,12 @@ import sys
 import typer
 from rich.text import Text
 
-from agent import checkpoints
 from traces.runs import Run, Runs
-from traces.sessions import Session, Sessions
+from traces.sessions import Sessions
 from tui.assemble import open_store
 from tui.failures import WrongUsage
-from tui.runs_view import local, status
+from tui.removal import called, check_idle, counted, delete_session
+from tui.run_status import local, status
 from tui.terminal import cells, clean, columns, console, one_line
 
 
@@ -45,7 +45,7 @@ def show(wanted: str) -> None:
     session = Sessions(store).find(wanted)
     runs = Runs(store).of_session(session.id)
     out = console()
-    out.print(Text(f"session {_called(session)}", style="bold"))
+    out.print(Text(f"session {called(session)}", style="bold"))
     for run in runs:
         out.print()
         out.print(Text(f"› {one_line(run.question)}", style="bold"))
@@ -75,31 +75,14 @@ def delete(wanted: str, *, ask: bool) -> None:
         WrongUsage: nobody is there to be asked.
     """
     store = open_store()
-    sessions = Sessions(store)
-    session = sessions.find(wanted)
-    runs = Runs(store).of_session(session.id)
-    for run in runs:
-        if run.finished is None and checkpoints.held(store, run.id):
-            raise checkpoints.GoingOn(
-                f"Run {run.id} of session {_called(session)} is still going on.",
-                "Wait for it, or stop it with Ctrl-C where it runs.",
-            )
+    session = Sessions(store).find(wanted)
+    runs = check_idle(store, session)
     if ask:
         if not sys.stdin.isatty():
-            raise WrongUsage(f"Deleting session {_called(session)} needs a yes.", "Add --yes.")
-        typer.confirm(f"Delete session {_called(session)} with {_counted(len(runs))}?", abort=True)
-    gone = sessions.delete(session.id)
-    for run in runs:
-        checkpoints.discard(store, run.id)
-    typer.echo(f"Deleted session {_called(session)} with {_counted(gone)}.")
-
-
-def _called(session: Session) -> str:
-    return f"{session.id} “{clean(session.name)}”" if session.name else session.id
-
-
-def _counted(runs: int) -> str:
-    return "1 run" if runs == 1 else f"{runs} runs"
+            raise WrongUsage(f"Deleting session {called(session)} needs a yes.", "Add --yes.")
+        typer.confirm(f"Delete session {called(session)} with {counted(len(runs))}?", abort=True)
+    gone = delete_session(store, session)
+    typer.echo(f"Deleted session {called(session)} with {counted(gone)}.")
 
 
 def _unanswered(run: Run) -> str:
