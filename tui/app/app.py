@@ -170,9 +170,12 @@ class DeepthinkApp(App[int]):
         self.push_screen(FailureScreen(self.failures))
 
     def action_help(self) -> None:
-        """Show help for what has the focus."""
+        """Show help for what has the focus, or put it away."""
         from tui.app.screens.help import HelpScreen
 
+        if isinstance(self.screen, HelpScreen):
+            self.screen.action_close()
+            return
         self.push_screen(HelpScreen.of(self.screen))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from textual.screen import Screen
 
+from tests.tui.app.bare import bare
 from tests.tui.app.conftest import LOOKS, Look, MakeApp, Snap
 from tui.app.screens.confirm import ConfirmScreen
+
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +46,6 @@ def _question() -> ConfirmScreen:
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.id, indirect=True)
 def test_confirm_in_pictures(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     async def ask(pilot: object) -> None:
-        app.push_screen(Screen())  # whatever lies beneath is not what is looked at
         app.push_screen(_question())
 
     app = make_app(theme=look.theme)

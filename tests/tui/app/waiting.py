@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from textual.pilot import Pilot
 
 PATIENCE = 20.0  # seconds; reached only where something hangs
 
 
-async def until(pilot: Pilot[int | None], condition: Callable[[], object]) -> None:
+async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     """Let the app work until ``condition`` holds."""
     deadline = time.monotonic() + PATIENCE
     while not condition():

@@ -34,12 +34,15 @@ ACTIONS: Mapping[str, Sequence[Action]] = {
     "export": runs.EXPORT,
     "unfinished": runs.UNFINISHED,
     "sessions": runs.SESSIONS,
+    "strip": decisions.STRIP,
     "decisions": decisions.DECISIONS,
     "policy": decisions.POLICY,
     "models": machine.MODELS,
     "settings": machine.SETTINGS,
     "doctor": machine.DOCTOR,
     "confirm": machine.CONFIRM,
+    "help": machine.HELP,
+    "welcome": machine.WELCOME,
 }
 """Place to its actions, in the order in which help and footer have them."""
 

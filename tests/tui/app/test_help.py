@@ -1,0 +1,88 @@
+"""F1: what has the focus, the keys that work there as they are mapped now, and every name."""
+
+from __future__ import annotations
+
+import pytest
+from textual.containers import VerticalScroll
+from textual.widgets import Markdown
+
+from tests.tui.app.bare import BareAnswer, bare
+from tests.tui.app.conftest import LOOKS, Look, MakeApp, Snap
+from tests.tui.app.waiting import until
+from tui.app.actions import ACTIONS, every
+from tui.app.app import DeepthinkApp
+from tui.app.screens.help import HelpScreen
+
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
+
+
+async def _helped(app: DeepthinkApp, pilot: object) -> HelpScreen:
+    await pilot.press("f1")  # type: ignore[attr-defined]
+    assert isinstance(app.screen, HelpScreen)
+    return app.screen
+
+
+def _shown(screen: HelpScreen) -> str:
+    return "\n".join(str(part.render()) for part in screen.query("#pages > Static, #pages > .keys"))
+
+
+async def test_nearest_first_with_the_keys_as_mapped_now(make_app: MakeApp) -> None:
+    app = make_app(keys="answer.open=f12, app.runs=ctrl+g")
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.screen.query_one(BareAnswer).focus()
+        await pilot.pause()
+        help_screen = await _helped(app, pilot)
+        await until(pilot, lambda: len(help_screen.query(Markdown)) >= 4)
+        texts = [text.source for text in help_screen.query(Markdown)]
+        assert texts[:2] == ["The **answer**.", "The place around it."]
+        assert "app.keys" in texts[2]
+        assert "deepthink ask --plain" in texts[3]
+        shown = _shown(help_screen)
+        lines = shown.splitlines()
+        assert any(line.startswith("f12") and line.endswith("answer.open") for line in lines)
+        assert any(line.startswith("^g") and line.endswith("app.runs") for line in lines)
+        assert shown.index("In an answer") < shown.index("Everywhere") < shown.index("Elsewhere: ")
+
+
+async def test_every_name_is_found_once(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        words = _shown(await _helped(app, pilot)).split()
+        for _, action in every():
+            assert words.count(action.id) == 1, action.id
+
+
+@pytest.mark.parametrize("key", ["escape", "q", "f1"])
+async def test_it_closes(key: str, make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        beneath = app.screen
+        await _helped(app, pilot)
+        await pilot.press(key)
+        assert app.screen is beneath
+
+
+async def test_it_scrolls_with_the_keys(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        pages = (await _helped(app, pilot)).query_one("#pages", VerticalScroll)
+        await until(pilot, lambda: pages.max_scroll_y > 0)
+        await pilot.press("end")
+        await until(pilot, lambda: pages.scroll_y == pages.max_scroll_y)
+        assert pages.max_scroll_x == 0
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.id, indirect=True)
+def test_help_in_pictures(
+    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = {place: ACTIONS[place] for place in ("app", "answer", "failure", "confirm")}
+    monkeypatch.setattr("tui.app.screens.help.ACTIONS", few)  # a new action elsewhere changes no picture
+
+    async def ask(pilot: object) -> None:
+        app.screen.query_one(BareAnswer).focus()
+        await pilot.press("f1")  # type: ignore[attr-defined]
+
+    app = make_app(theme=look.theme)
+    assert snap_compare(app, terminal_size=look.size, run_before=ask)
