@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from agent import ingest as ing
 from agent import sample_library
 from models.fetch import installed
-from traces.library import Library
-from tui import failures
+from tui import failures, samples
 from tui.asking import Form, ask, request
 from tui.assemble import default_entries, open_embedder, open_store
 from tui.ingesting import show_ingestion
@@ -40,31 +36,10 @@ def _read_samples(settings: Settings) -> int:
     """Bring both sample collections up to date; silent about what is already read."""
     out = console()
     store, embedder = open_store(), open_embedder(settings)
-    for collection, description in sample_library.COLLECTIONS.items():
-        _forget_moved(Library(store), collection)
+    for collection in samples.COLLECTIONS:
         out.print(f"Reading the sample library, collection {collection}:")
         with ctrl_c() as cancel:
-            code = show_ingestion(
-                ing.ingest(
-                    [sample_library.root() / collection],
-                    collection=collection,
-                    description=description,
-                    store=store,
-                    embedder=embedder,
-                    cancel=cancel,
-                )
-            )
+            code = show_ingestion(samples.read(collection, store, embedder, cancel))
         if code != failures.DONE:
             return code
     return failures.DONE
-
-
-def _forget_moved(library: Library, collection: str) -> None:
-    """Drop the samples of another installation, which would stand beside this one's as doubles."""
-    here = sample_library.root() / collection
-    names = {path.name for path in sample_library.documents(collection)}
-    for document in library.documents(collection):
-        source = Path(document.source)
-        copied = source.parent.parts[-2:] == here.parts[-2:] and source.name in names
-        if copied and source.parent != here.resolve():
-            library.remove_document(document.id)

@@ -69,7 +69,7 @@ def _watching(out: Console, entry: ModelEntry) -> Iterator[_Watcher]:
         yield _Bars(bars, entry)
 
 
-class _GivenUp:
+class GivenUp:
     """Notices that a source was given up: the next report comes from another one."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class _Bars:
     def __init__(self, bars: Progress, entry: ModelEntry) -> None:
         self._bars = bars
         self._task = bars.add_task(entry.name, total=entry.size, source="")
-        self._given_up = _GivenUp()
+        self._given_up = GivenUp()
         self._phase = ""
 
     def __call__(self, progress: PullProgress) -> None:
@@ -106,7 +106,7 @@ class _Lines:
     def __init__(self, entry: ModelEntry) -> None:
         self._entry = entry
         self._tenth = -1
-        self._given_up = _GivenUp()
+        self._given_up = GivenUp()
         self._waited = False
 
     def __call__(self, progress: PullProgress) -> None:
