@@ -101,6 +101,8 @@ def _seed(embedder: Embedder) -> Cognition:
 
 
 PROFILES: dict[str, Callable[[Embedder], Cognition]] = {"lean": _lean, "seed": _seed}
+DECIDES = {"lean": "rules", "seed": "llm"}
+"""Who decides in a profile where nobody is named."""
 
 
 def profile(name: str, embedder: Embedder) -> Cognition:

@@ -51,7 +51,7 @@ def blocks(asked: ev.Asked) -> list[Block]:
     named = [f"{key}  {REPLIES.get(word, word)}" for key, word in letters.items()]
     return [
         Block(asked.about, one_line(asked.question), tone="part"),
-        *([Block("", "", tuple(map(_judged, asked.claims)), "part")] if asked.claims else []),
+        *([Block("", "", tuple(map(judged, asked.claims)), "part")] if asked.claims else []),
         Block("", "", tuple(named or ["Enter alone: answer as best it can"]), "part"),
     ]
 
@@ -70,7 +70,8 @@ def chosen(typed: str, letters: Mapping[str, str]) -> str | None:
     return letters.get(wanted) or (wanted if wanted in letters.values() else None)
 
 
-def _judged(claim: Claim) -> str:
+def judged(claim: Claim) -> str:
+    """A sentence of an answer, its citations, and what is wrong with it."""
     marks = "".join(f"[{number}]" for number in claim["cites"])
     sentence = f"{one_line(claim['text'])} {marks}".rstrip()
     if claim["verdict"] == "supported":

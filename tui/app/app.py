@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 from textual import on
 from textual.app import App, SystemCommand
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.reactive import reactive
 from textual.screen import Screen
 
-from tui.app.actions import bindings, keymap
+from tui.app.actions import Action, bindings, keymap
 from tui.app.appearance import Appearance, appearance
 from tui.app.engine import Engine, EngineChanged, EngineState
 from tui.app.themes import OURS
@@ -110,6 +110,7 @@ class DeepthinkApp(App[int]):
         self.engine = engine or Engine()
         self.engine.tell = self.post_message
         self.failures: list[Failed] = []
+        self.keys: dict[str, str] = {}
         self._look = look or appearance()
         self._prepare = prepare
         for theme in OURS:
@@ -120,10 +121,7 @@ class DeepthinkApp(App[int]):
 
     def on_mount(self) -> None:
         """Take the keys as remapped; what is heavy begins once the first frame is drawn."""
-        try:
-            self.set_keymap(keymap(self._look.keys))
-        except ValueError as wrong:
-            self.notify(f"app.keys: {wrong}", title="Settings", severity="warning", markup=False)
+        self.take_keys(self._look.keys)
         if self._prepare:
             self.call_after_refresh(in_background, self, self.engine.prepare, group="prepare")
 
@@ -146,6 +144,19 @@ class DeepthinkApp(App[int]):
             timeout=8,
             markup=False,
         )
+
+    def take_keys(self, written: str) -> None:
+        """Map the keys as the setting ``app.keys`` has them; what is wrong with it is told."""
+        try:
+            self.keys = keymap(written)
+        except ValueError as wrong:
+            self.notify(f"app.keys: {wrong}", title="Settings", severity="warning", markup=False)
+        self.set_keymap(self.keys)
+
+    def key_for(self, action: Action) -> str:
+        """How a person calls the first key of an action, as it is mapped now."""
+        key = self.keys.get(action.id, action.key).split(",")[0]
+        return self.get_key_display(Binding(key, action.does))
 
     def key_of(self, action_id: str) -> str:
         """How a person calls the key of an action, as it is mapped now; "" if it has none."""

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from textual.message import Message
 from textual.widget import Widget
 
+from agent import events as ev
 from agent.steering import Steering
 from tui.app.work import Failed, failed
 
 if TYPE_CHECKING:
-    from agent import events as ev
     from tui.app.engine import Engine
 
-Begin = Callable[..., "Generator[ev.Event]"]
+Begin = Callable[..., Generator[ev.Event]]
 """`agent.run.run` or `agent.run.resume` with everything but the parts of the engine filled in."""
 
 
@@ -47,8 +47,9 @@ class LiveRun:
         model: The model it began with; "" for the one that is set.
     """
 
-    def __init__(self, engine: Engine, prepare: Callable[[], Begin], model: str = "") -> None:
+    def __init__(self, engine: Engine, prepare: Callable[[LiveRun], Begin], model: str = "") -> None:
         self.steering = Steering()
+        self._shown_by: Widget | None = None
         self._engine = engine
         self._prepare = prepare
         self._model = model
@@ -57,9 +58,14 @@ class LiveRun:
 
     def start(self, shown_by: Widget) -> None:
         """Begin; `RunEvents` and at last `RunEnded` are posted to ``shown_by``."""
+        self._shown_by = shown_by
         shown_by.run_worker(
             lambda: self._work(shown_by), thread=True, group="run", exit_on_error=False, name="run"
         )
+
+    def tell(self, words: str) -> None:
+        """Say what is done before the run proper begins; from its thread."""
+        self._put(ev.NodeProgress("", 0, words))
 
     def drain(self) -> list[ev.Event]:
         """The events since the last time."""
@@ -70,17 +76,20 @@ class LiveRun:
     def _work(self, shown_by: Widget) -> None:
         failure: Failed | None = None
         try:
-            begin = self._prepare()
+            begin = self._prepare(self)
             with closing(begin(steering=self.steering, **self._parts())) as events:
                 for event in events:
-                    with self._lock:
-                        self._waiting.append(event)
-                        first = len(self._waiting) == 1
-                    if first:  # the others are drained with it
-                        shown_by.post_message(RunEvents(self))
+                    self._put(event)
         except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
             failure = failed(error)
         shown_by.post_message(RunEnded(self, failure))
+
+    def _put(self, event: ev.Event) -> None:
+        with self._lock:
+            self._waiting.append(event)
+            first = len(self._waiting) == 1
+        if first and self._shown_by is not None:  # the others are drained with it
+            self._shown_by.post_message(RunEvents(self))
 
     def _parts(self) -> dict[str, Any]:
         from tui.assemble import open_web

@@ -18,20 +18,28 @@ ASK = (
     ),
 )
 RUN = (
-    Action("run.cancel", "escape", "cancel", "Cancel", "Cancel; the prompt gets its question back."),
-    Action("run.pause", "ctrl+o", "pause", "Pause", "Pause, or go on.", priority=True),
-    Action("run.finish", "ctrl+n", "finish", "Answer now", "Answer from what was found.", priority=True),
-    Action("run.skip", "ctrl+g", "skip", "Skip step", "Give up the step under way.", priority=True),
-    Action("run.add", "ctrl+b", "add", "Add step", "The prompt's text becomes a step.", priority=True),
-    Action("run.decide", "ctrl+d", "decide", "Decide", "Take the next decision yourself.", priority=True),
-    Action("run.teach", "ctrl+t", "teach", "Teach", "Stop at each decision, take yours.", priority=True),
+    Action("run.cancel", "escape", "cancel", "Cancel", "Cancel; the prompt gets its question back.", False),
+    Action("run.pause", "ctrl+o", "pause", "Pause", "Pause, or go on.", False, priority=True),
+    Action(
+        "run.finish", "ctrl+n", "finish", "Answer now", "Answer from what was found.", False, priority=True
+    ),
+    Action("run.skip", "ctrl+g", "skip", "Skip step", "Give up the step under way.", False, priority=True),
+    Action(
+        "run.add", "ctrl+b", "add", "Add step", "The prompt's text becomes a step.", False, priority=True
+    ),
+    Action(
+        "run.decide", "ctrl+d", "decide", "Decide", "Take the next decision yourself.", False, priority=True
+    ),
+    Action(
+        "run.teach", "ctrl+t", "teach", "Teach", "Stop at each decision, take yours.", False, priority=True
+    ),
 )
 PROMPT = (
-    Action("prompt.send", "enter", "send", "Ask", "Ask what stands in the prompt."),
-    Action("prompt.newline", "ctrl+j,shift+enter", "newline", "New line", "A line break.", shown=False),
-    Action("prompt.earlier", "up", "earlier", "Earlier", "The question before this one.", shown=False),
-    Action("prompt.later", "down", "later", "Later", "The question after this one.", shown=False),
-    Action("prompt.complete", "tab", "complete", "Complete", "Take the completion.", shown=False),
+    Action("prompt.send", "enter", "send", "Ask", "Ask what stands in the prompt.", priority=True),
+    Action("prompt.newline", "ctrl+j,shift+enter", "newline", "New line", "Break the line.", False, True),
+    Action("prompt.earlier", "up", "earlier", "Earlier", "The question before this one.", False, True),
+    Action("prompt.later", "down", "later", "Later", "The question after this one.", False, True),
+    Action("prompt.complete", "tab", "complete", "Complete", "Take the completion.", False, True),
 )
 ANSWER = (
     Action("answer.next", "right", "citation(1)", "Next citation", "Go to the next citation."),

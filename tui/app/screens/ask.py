@@ -1,19 +1,241 @@
-"""Ask: the conversation, and the thinking beside it."""
+"""Ask: the conversation, the thinking beside it, the prompt beneath."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
+from textual import on
 from textual.app import ComposeResult
-from textual.widgets import Input
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
 
-from tui.app.screens.base import DeepScreen
+from tui.app.actions import bindings
+from tui.app.conversations import Beginning, SessionLoaded, load_beginning, load_session
+from tui.app.fold import EVERYTHING, RunFold
+from tui.app.watching import WHILE_IT_RUNS, Watches
+from tui.app.widgets.conversation import Conversation
+from tui.app.widgets.decision_labels import LabelsChanged, drop_label, store_label
+from tui.app.widgets.decision_strip import DecisionStrip
+from tui.app.widgets.evidence import EvidenceList, Passage
+from tui.app.widgets.exchange import Exchange
+from tui.app.widgets.meters import Meters
+from tui.app.widgets.prompt import Prompt, PromptBox
+from tui.app.widgets.run_bar import RunBar
+from tui.app.widgets.run_panel import RunPanel
+from tui.app.work import in_background
+
+if TYPE_CHECKING:
+    from traces.runs import Run
 
 
-class AskScreen(DeepScreen):
+class AskScreen(Watches):
     """The main screen."""
 
     MODE: ClassVar[str] = "ask"
+    PLACES: ClassVar[tuple[str, ...]] = ("ask", "run")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("ask"), *bindings("run")]
+    CSS_PATH = "ask.tcss"
+    HELP = """\
+### Ask
+
+Type a question and press **Enter**. While the run goes on, the line over the prompt says what you can do to
+it. **Ctrl-L** shows the thinking: the plan, the evidence, the decisions.
+
+Every `[n]` of the answer opens its passage.
+"""
 
     def body(self) -> ComposeResult:
-        yield Input()
+        """Conversation and thinking side by side, the rest beneath."""
+        with Horizontal(id="upper"):
+            yield Conversation()
+            yield Vertical(id="thinking")
+        yield Meters()
+        yield RunBar()
+        yield PromptBox()
+
+    def on_mount(self) -> None:
+        """Keys go to the prompt at once; what is stored is read behind it."""
+        self.query_one(Prompt).focus()
+        self.call_after_refresh(self.look_again)
+
+    @property
+    def current_fold(self) -> RunFold | None:
+        """What is known of the run that goes on, or of the last one."""
+        return self.fold
+
+    def put_question(self, text: str) -> None:
+        """Put a question into the prompt, to be changed or asked."""
+        self.query_one(Prompt).put(text)
+        self.query_one(Prompt).focus()
+
+    # --- the beginning ---------------------------------------------------------------------------
+
+    def look_again(self) -> None:
+        """Read settings, collections and earlier questions."""
+        in_background(self, partial(load_beginning, self.deepthink.engine), group="beginning")
+
+    @on(Beginning)
+    def _begun(self, message: Beginning) -> None:
+        prompt, meters, setting = self.query_one(Prompt), self.query_one(Meters), message.setting
+        prompt.collections = [name for name, _ in message.collections]
+        prompt.earlier = list(message.history)
+        self.known = frozenset(prompt.collections)
+        meters.model, meters.profile, meters.decider = setting.model, setting.profile, setting.decider
+        meters.offline, meters.tokens = setting.offline, setting.tokens
+        meters.redraw()
+        self.query_one(Conversation).introduce(_introduction(message))
+        if self.session or self.exchange is not None or not self.is_current:
+            return
+        if not message.collections and not message.runs:
+            self._welcome()
+        elif message.unfinished:
+            self._offer(message)
+
+    def _welcome(self) -> None:
+        from tui.app.screens.welcome import WelcomeScreen
+
+        def done(question: str | None) -> None:
+            self.look_again()
+            if question:
+                self.ask(question)
+
+        self.app.push_screen(WelcomeScreen(), done)
+
+    def _offer(self, message: Beginning) -> None:
+        from tui.app.screens.unfinished import UnfinishedScreen
+
+        def chosen(run: Run | None) -> None:
+            if run is not None:
+                self.resume(run.id)
+
+        self.app.push_screen(UnfinishedScreen(message.unfinished), chosen)
+
+    # --- sessions --------------------------------------------------------------------------------
+
+    def action_sessions(self) -> None:
+        """Choose a session to go on with."""
+        from tui.app.screens.sessions import SessionsScreen
+
+        self.app.push_screen(SessionsScreen(), self._session_chosen)
+
+    def _session_chosen(self, session: str | None) -> None:
+        if session is None:
+            return
+        if self.live is not None:
+            self.notify("A run goes on; change the session when it has ended.", severity="warning")
+        elif session:
+            in_background(self, partial(load_session, self.deepthink.engine, session), group="session")
+        else:
+            self.post_message(SessionLoaded("", "", ()))
+
+    def action_new_session(self) -> None:
+        """The next question stands alone."""
+        self._session_chosen("")
+
+    @on(SessionLoaded)
+    async def _session_loaded(self, message: SessionLoaded) -> None:
+        self.session = message.session
+        self.fold = message.folds[-1] if message.folds else None
+        conversation = self.query_one(Conversation)
+        await conversation.open(message.folds)
+        shown = list(conversation.query(Exchange))
+        self.exchange = shown[-1] if shown else None
+        if self.fold is not None:
+            self.run_begins()
+            self.call_after_refresh(self._draw, EVERYTHING)
+
+    async def action_older(self) -> None:
+        """Show more of the session's earlier turns."""
+        await self.query_one(Conversation).show_earlier()
+
+    # --- the thinking ----------------------------------------------------------------------------
+
+    def run_begins(self) -> None:
+        """The thinking is shown beside the conversation where there is room for it."""
+        self.add_class("-has-run")
+        place = self.query_one("#thinking")
+        if not place.query(RunPanel):
+            place.mount(RunPanel())
+
+    def action_panel(self) -> None:
+        """Show or hide the thinking; on a narrow screen it takes the conversation's place."""
+        if self.fold is None:
+            self.notify("There is no thinking yet: ask something first.")
+            return
+        self.toggle_class("-flipped")
+        panel, hidden = self.query_one("#thinking"), not self.query_one("#thinking").display
+        self.call_after_refresh(lambda: self.query_one(Prompt).focus() if not panel.display else None)
+        if hidden:
+            self.call_after_refresh(self._draw, EVERYTHING)
+
+    @on(EvidenceList.Opened)
+    def _evidence_opened(self, event: EvidenceList.Opened) -> None:
+        self._open_passage(event.passage)
+
+    @on(Exchange.PassageWanted)
+    def _passage_wanted(self, event: Exchange.PassageWanted) -> None:
+        self._open_passage(event.passage)
+
+    def _open_passage(self, passage: Passage) -> None:
+        from tui.app.screens.passage import PassageScreen
+
+        self.app.push_screen(
+            PassageScreen(
+                passage.passage_id,
+                quote=passage.quote,
+                collection=passage.collection,
+                number=passage.number,
+                title=passage.title,
+                section=passage.section,
+                text=passage.text,
+            )
+        )
+
+    @on(DecisionStrip.Labelled)
+    def _labelled(self, event: DecisionStrip.Labelled) -> None:
+        if self.fold is not None:
+            store_label(self, self.fold.run_id, event.seq, event.action)
+
+    @on(DecisionStrip.Unlabelled)
+    def _unlabelled(self, event: DecisionStrip.Unlabelled) -> None:
+        if self.fold is not None:
+            drop_label(self, self.fold.run_id, event.seq)
+
+    @on(LabelsChanged)
+    def _labels_changed(self, event: LabelsChanged) -> None:
+        if self.fold is not None and event.run_id == self.fold.run_id:
+            for strip in self.query(DecisionStrip):
+                strip.show_labels(event.labels, event.stored)
+
+    # --- the frame -------------------------------------------------------------------------------
+
+    def action_scroll(self, where: str) -> None:
+        """Scroll the conversation from wherever one is."""
+        conversation = self.query_one(Conversation)
+        if where == "up":
+            conversation.scroll_page_up(animate=False)
+        elif where == "down":
+            conversation.scroll_page_down(animate=False)
+        else:
+            conversation.anchor()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What is possible now."""
+        if action in WHILE_IT_RUNS:
+            return self.live is not None
+        if action == "older":
+            return self.query_one(Conversation).has_earlier
+        return True
+
+
+def _introduction(found: Beginning) -> Content:
+    """What to do first."""
+    if not found.collections:
+        return Content(
+            "The library is empty.\n\nF3 adds documents; @path in a question reads a file on the way."
+        )
+    lines = [f"  {name}  {count} document{'s' * (count != 1)}" for name, count in found.collections]
+    title = Content("Ask a question about your documents.\n\n").stylize("bold")
+    return Content("").join([title, Content("\n".join(lines))])

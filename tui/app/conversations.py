@@ -1,0 +1,129 @@
+"""What the Ask screen reads from the store, in workers, and the messages that bring it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from tui.app.fold import RunFold
+
+if TYPE_CHECKING:
+    from agent.run import Resumable
+    from tui.app.engine import Engine
+
+_HISTORY = 200  # earlier questions that ↑ brings back
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the settings say of runs to come, as the line of meters shows it."""
+
+    model: str
+    profile: str
+    decider: str
+    offline: bool
+    tokens: int
+
+
+class Beginning(Message):
+    """What there is at the start: settings, collections, earlier questions, runs that can go on."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        collections: Sequence[tuple[str, int]],
+        history: Sequence[str],
+        unfinished: Sequence[Resumable],
+        runs: int,
+    ) -> None:
+        super().__init__()
+        self.setting = setting
+        self.collections = collections  # name, documents
+        self.history = history  # oldest first
+        self.unfinished = unfinished
+        self.runs = runs
+
+
+class SessionLoaded(Message):
+    """A session's turns, oldest first; one run each."""
+
+    def __init__(self, session: str, name: str, folds: Sequence[RunFold]) -> None:
+        super().__init__()
+        self.session = session
+        self.name = name
+        self.folds = folds
+
+
+class ResumeReady(Message):
+    """A run that is to go on: what is known of it so far, and the model it began with ("": the set one)."""
+
+    def __init__(self, run_id: str, session: str, model: str, fold: RunFold) -> None:
+        super().__init__()
+        self.run_id = run_id
+        self.session = session
+        self.model = model
+        self.fold = fold
+
+
+def load_beginning(engine: Engine) -> Beginning:
+    """Read what there is at the start. Raises `BadSetting`, `StoreError`."""
+    from agent.profiles import DECIDES
+    from agent.run import resumable
+    from traces.library import Library
+    from traces.runs import Runs
+
+    settings = engine.settings()
+    runs = Runs(engine.store)
+    recent = runs.search(limit=_HISTORY)
+    history = list(dict.fromkeys(run.question for run in recent))
+    return Beginning(
+        Setting(
+            settings.model,
+            settings.profile,
+            settings.decider or DECIDES[settings.profile],
+            not settings.web,
+            settings.budget.tokens,
+        ),
+        [(c.name, c.documents) for c in Library(engine.store).collections()],
+        history[::-1],
+        [found for found in resumable(engine.store) if found.why != "going on"],
+        len(recent),
+    )
+
+
+def load_session(engine: Engine, session: str) -> SessionLoaded:
+    """Read a session's turns. Raises `UnknownSession`."""
+    from traces.runs import Runs
+    from traces.sessions import Sessions
+
+    found = Sessions(engine.store).find(session)
+    runs = Runs(engine.store)
+    folds = [load_fold(engine, run.id) for run in runs.of_session(found.id)]
+    return SessionLoaded(found.id, found.name, folds)
+
+
+def load_resumed(engine: Engine, run_id: str) -> ResumeReady:
+    """Read what a run that is to go on knows. Raises `UnknownRun`."""
+    from traces.runs import Runs
+    from tui.resuming import model_of
+
+    run = Runs(engine.store).find(run_id)
+    return ResumeReady(run.id, run.session, model_of(run) or "", load_fold(engine, run.id))
+
+
+def load_fold(engine: Engine, run_id: str) -> RunFold:
+    """A stored run, folded. Raises `UnknownRun`."""
+    from traces.runs import Runs
+    from tui.outcome import events_of, outcome_of
+
+    runs = Runs(engine.store)
+    run = runs.find(run_id)
+    stored = runs.events(run.id)
+    fold = RunFold(run_id=run.id)
+    fold.take_all(events_of(stored))
+    fold.outcome = outcome_of(run, stored)
+    fold.elapsed = stored[-1].elapsed if stored else 0.0
+    return fold

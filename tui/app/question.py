@@ -1,0 +1,117 @@
+"""From what was typed to a run: which collections it names, which files are read first."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui.app.engine import Engine
+    from tui.app.live import Begin
+
+_REFERENCE = re.compile(r"(?:^|(?<=\s))([#@])(\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A question with the collections (``#``) and the paths (``@``) that it names."""
+
+    question: str
+    collections: tuple[str, ...] = ()
+    paths: tuple[Path, ...] = ()
+
+
+def read(text: str, known: frozenset[str]) -> Typed:
+    """Take apart what was typed.
+
+    Args:
+        text: As it stands in the prompt.
+        known: Names of collections; ``#`` before anything else is part of the question, as is ``@``
+            before what is no file.
+    """
+    collections: list[str] = []
+    paths: list[Path] = []
+
+    def taken(found: re.Match[str]) -> str:
+        sign, word = found[1], found[2]
+        if sign == "#" and word in known:
+            collections.append(word)
+            return ""
+        path = Path(word).expanduser()
+        if sign == "@" and path.exists():
+            paths.append(path)
+            return ""
+        return found[0]
+
+    question = " ".join(_REFERENCE.sub(taken, text).split())
+    return Typed(question, tuple(dict.fromkeys(collections)), tuple(dict.fromkeys(paths)))
+
+
+def begin(
+    engine: Engine,
+    typed: Typed,
+    session: str,
+    *,
+    tell: Callable[[str], None],
+    cancelled: threading.Event,
+) -> Begin:
+    """Read what is to be read first, then what `agent.run.run` needs; for the thread of the run.
+
+    Args:
+        engine: Settings, store and embedder.
+        typed: The question.
+        session: Id of the session; "" begins one.
+        tell: Takes a few words about what is read.
+        cancelled: Ends the reading.
+
+    Raises:
+        DeepthinkError: a file cannot be read, or the settings cannot be used.
+    """
+    from agent import run as agent_run
+    from tui.intake import DEFAULT_COLLECTION
+
+    settings = engine.settings()
+    collections = typed.collections
+    if typed.paths:
+        into = settings.collection or DEFAULT_COLLECTION
+        _read_first(engine, typed.paths, into, tell, cancelled)
+        collections = tuple(dict.fromkeys([*collections, into])) if collections else ()
+    return partial(
+        agent_run.run,
+        agent_run.Request(
+            question=typed.question,
+            collections=collections,
+            profile=settings.profile,
+            decider=settings.decider,
+            shadow=settings.shadow,
+            budget=settings.run_budget(),
+            length=settings.length,
+            approve=settings.approve or "ask",
+            interactive=True,
+            session=session,
+        ),
+    )
+
+
+def _read_first(
+    engine: Engine,
+    paths: tuple[Path, ...],
+    into: str,
+    tell: Callable[[str], None],
+    cancelled: threading.Event,
+) -> None:
+    from agent import ingest as ing
+
+    events = ing.ingest(
+        list(paths), collection=into, store=engine.store, embedder=engine.embedder(), cancel=cancelled
+    )
+    for event in events:
+        if isinstance(event, ing.FileStarted):
+            tell(f"reading {event.name}")
+        elif isinstance(event, ing.FileFailed):
+            raise event.error

@@ -1,0 +1,185 @@
+"""Asking, and watching the run: from what was typed to the answer on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import on
+
+from tui.app.conversations import ResumeReady, load_resumed
+from tui.app.fold import EVERYTHING, Part, RunFold
+from tui.app.live import Begin, LiveRun, RunEnded, RunEvents
+from tui.app.question import begin, read
+from tui.app.screens.base import DeepScreen
+from tui.app.steering import OVERRIDE, Steers
+from tui.app.widgets.asked import AskedBox
+from tui.app.widgets.conversation import Conversation
+from tui.app.widgets.decision_labels import load_labels
+from tui.app.widgets.meters import Meters
+from tui.app.widgets.prompt import Prompt
+from tui.app.widgets.run_bar import RunBar
+from tui.app.widgets.run_panel import RunPanel
+from tui.app.work import in_background
+
+if TYPE_CHECKING:
+    from agent import events as ev
+
+WHILE_IT_RUNS = frozenset({"cancel", "pause", "finish", "skip", "add", "decide"})
+"""Actions that are possible only while a run goes on."""
+
+
+class Watches(Steers, DeepScreen):
+    """A screen with a conversation, on which one run at a time goes on.
+
+    Attributes:
+        session: Id of the session that the next question belongs to; "" begins one.
+        known: Names of the library's collections.
+    """
+
+    session: str = ""
+    known: frozenset[str] = frozenset()
+    _typed: str = ""
+
+    @on(Prompt.Sent)
+    def _sent(self, event: Prompt.Sent) -> None:
+        if self.live is not None:
+            self.notify(
+                f"A run goes on. {self.deepthink.key_of('run.add')} makes this one of its steps.",
+                severity="warning",
+            )
+            return
+        self.query_one(Prompt).remember(event.text)
+        self.ask(event.text)
+
+    def ask(self, text: str) -> None:
+        """Ask what was typed, as the next turn of the session."""
+        typed = read(text, self.known)
+        if not typed.question:
+            self.notify("Write the question beside it.", severity="warning")
+            self.query_one(Prompt).put(text)
+            return
+        self._typed = text
+
+        def prepare(run: LiveRun) -> Begin:
+            engine, session = self.deepthink.engine, self.session
+            return begin(engine, typed, session, tell=run.tell, cancelled=run.steering.cancelled)
+
+        self._start(typed.question, RunFold(), prepare)
+
+    def resume(self, run_id: str) -> None:
+        """Go on with a stored run, in its session."""
+        in_background(self, partial(load_resumed, self.deepthink.engine, run_id), group="session")
+
+    @on(ResumeReady)
+    def _resume_ready(self, message: ResumeReady) -> None:
+        if self.live is not None:
+            self.notify("A run goes on; resume the other when it has ended.", severity="warning")
+            return
+        self.session = message.session
+        fold = message.fold
+        fold.outcome.finished = None
+        self._typed = fold.outcome.question
+
+        def prepare(_run: LiveRun) -> Begin:
+            from agent import run as agent_run
+
+            return partial(agent_run.resume, message.run_id, interactive=True)
+
+        self._start(self._typed, fold, prepare, message.model)
+
+    def _start(
+        self, question: str, fold: RunFold, prepare: Callable[[LiveRun], Begin], model: str = ""
+    ) -> None:
+        self.fold = fold
+        self.exchange = self.query_one(Conversation).begin(question)
+        self.live = LiveRun(self.deepthink.engine, prepare, model)
+        self.live.steering.teach(self.teaching)
+        self.query_one(RunBar).add_class("-on")
+        self.refresh_bindings()
+        self.run_begins()
+        self.call_after_refresh(self._draw, EVERYTHING)  # what shows it has to be composed first
+        self.live.start(self)
+
+    def run_begins(self) -> None:
+        """A run begins: to be shown."""
+
+    @on(RunEvents)
+    def _events(self, message: RunEvents) -> None:
+        events = message.run.drain()
+        if message.run is self.live:
+            self._take(events)
+
+    def _take(self, events: list[ev.Event]) -> None:
+        assert self.fold is not None
+        changed = self.fold.take_all(events)
+        started = self.fold.outcome.started
+        if started is not None and started.session:
+            self.session = started.session
+        self._draw(changed)
+
+    def _draw(self, changed: frozenset[Part]) -> None:
+        fold, exchange = self.fold, self.exchange
+        if fold is None or exchange is None or not exchange.is_mounted or not changed:
+            return
+        exchange.show(fold, changed)
+        self.query_one(Meters).show(fold, changed)
+        self.query_one(RunBar).show_paused(fold.paused)
+        for panel in self.query(RunPanel):
+            panel.show(fold, changed)
+
+    @on(RunEnded)
+    def _run_ended(self, message: RunEnded) -> None:
+        if message.run is not self.live or self.fold is None or self.exchange is None:
+            return
+        self._take(message.run.drain())
+        self.live = None
+        self.query_one(RunBar).remove_class("-on")
+        self.exchange.unask()
+        self.refresh_bindings()
+        prompt = self.query_one(Prompt)
+        failure = message.failure
+        cancelled = failure is not None and failure.error.kind == "cancelled"
+        if failure is not None and not cancelled:
+            self.exchange.tell(f"{failure.error.title}: {failure.error.message} {failure.error.way_out}")
+            self.post_message(failure)
+        if failure is not None and not prompt.text.strip():
+            prompt.put(self._typed)
+        if self.is_current:
+            prompt.focus()
+        if self.fold.run_id:
+            load_labels(self, self.fold.run_id)
+
+    @on(AskedBox.Replied)
+    def _replied(self, event: AskedBox.Replied) -> None:
+        if self.exchange is not None:
+            self.exchange.unask()
+        self.query_one(Prompt).focus()
+        if event.about == OVERRIDE:
+            self.decided(event.reply)
+        elif self.live is not None:
+            self.live.steering.reply(event.reply)
+
+    def action_add(self) -> None:
+        """The prompt's text becomes a step of the plan."""
+        prompt = self.query_one(Prompt)
+        text = " ".join(prompt.text.split())
+        if self.live is None:
+            return
+        if not text:
+            self.notify("Type what else is to be found out, then press this key.", severity="warning")
+            return
+        self.live.steering.add(text)
+        prompt.remember(text)
+        self.notify("It joins the plan at the next decision.")
+
+    def paused_changed(self, paused: bool) -> None:
+        """Call the action by what it does now."""
+        self.query_one(RunBar).show_paused(paused)
+
+    def teaching_changed(self) -> None:
+        """Say it where the decider is named."""
+        meters = self.query_one(Meters)
+        meters.teaching = self.teaching
+        meters.redraw()

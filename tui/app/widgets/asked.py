@@ -1,0 +1,99 @@
+"""What a run asks, in the place where the conversation stands: a choice, or a line to type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from agent import events as ev
+from tui.blocks import REPLIES
+from tui.questions import judged
+from tui.terminal import one_line
+
+_MEANS: Mapping[str, str] = {
+    **REPLIES,
+    "CONTINUE": "take the next step of the plan",
+    "REVISE": "plan anew what is left",
+    "FINISH": "stop looking and answer",
+}
+
+
+class AskedBox(Vertical):
+    """One question; gone once it is answered.
+
+    Args:
+        asked: The question; its options are listed, without any a line is read.
+    """
+
+    HELP = """\
+### The run asks
+
+**↑ ↓** and **Enter** choose; where nothing is listed, type a line. **Esc** cancels the run;
+it can be resumed.
+"""
+    DEFAULT_CSS = """
+    AskedBox { height: auto; border: round $accent; padding: 0 1; margin: 0 0 0 2; }
+    AskedBox OptionList { height: auto; max-height: 8; border: none; background: transparent; padding: 0; }
+    AskedBox Input { border: none; height: 1; padding: 0; }
+    """
+
+    class Replied(Message):
+        """What was chosen or typed, to what kind of question."""
+
+        def __init__(self, about: str, reply: str) -> None:
+            super().__init__()
+            self.about = about
+            self.reply = reply
+
+    def __init__(self, asked: ev.Asked) -> None:
+        super().__init__()
+        self.asked = asked
+
+    def compose(self) -> ComposeResult:
+        """The question, what it is about, what may be replied."""
+        asked = self.asked
+        yield Static(Content(f"? {one_line(asked.question)}").stylize("bold"))
+        for claim in asked.claims:
+            if claim["verdict"] != "supported":
+                yield Static(Content(f"  ✗ {judged(claim)}"))
+        if asked.options:
+            yield OptionList(*(Option(self._label(word), id=word) for word in asked.options), markup=False)
+        else:
+            yield Input(placeholder="Enter alone: as best it can")
+
+    def on_mount(self) -> None:
+        """Be where one types, with what is suggested under the cursor."""
+        if self.asked.options:
+            choices = self.query_one(OptionList)
+            suggested = self.asked.suggested
+            choices.highlighted = (
+                self.asked.options.index(suggested) if suggested in self.asked.options else 0
+            )
+            choices.focus()
+        else:
+            self.query_one(Input).focus()
+
+    def _label(self, word: str) -> Content:
+        share = self.asked.probabilities.get(word)
+        sure = f"  {share:.0%}" if share is not None else ""
+        suggested = "  ← suggested" if word == self.asked.suggested else ""
+        means = _MEANS.get(word)
+        named = f"{word}: {means}" if means and word.isupper() else means or word
+        return Content(f"{named}{sure}{suggested}")
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Replied(self.asked.about, event.option.id or ""))
+
+    @on(Input.Submitted)
+    def _typed(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Replied(self.asked.about, " ".join(event.value.split())))

@@ -1,0 +1,98 @@
+"""The conversation: its latest turns, more of the earlier ones when they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from tui.app.fold import RunFold
+from tui.app.widgets.exchange import Exchange
+
+AT_ONCE = 8
+"""Turns of a session that are shown at first, and added each time more are wanted."""
+
+
+class Conversation(VerticalScroll, can_focus=True):
+    """Follows its end while the reader is there, and stays put while they are not."""
+
+    HELP = """\
+### The conversation
+
+**↑ ↓**, **PgUp** and **PgDn** scroll; it follows what is written while you are at its end. **Tab** goes
+through the answers: in one, **→** goes to the next citation and **Enter** opens its passage.
+"""
+    DEFAULT_CSS = """
+    Conversation { height: 1fr; padding: 1 0 0 0; }
+    Conversation #earlier { color: $foreground 65%; padding: 0 1 1 1; display: none; }
+    Conversation #intro { padding: 1 2; color: $foreground 80%; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._earlier: list[RunFold] = []
+
+    def compose(self) -> ComposeResult:
+        """What to do first, until something was asked."""
+        yield Static(id="earlier", markup=False)
+        yield Static(id="intro", markup=False)
+
+    def on_mount(self) -> None:
+        """Follow the end."""
+        self.anchor()
+
+    def introduce(self, words: Content) -> None:
+        """Say what to do first."""
+        self.query_one("#intro", Static).update(words)
+
+    def begin(self, question: str) -> Exchange:
+        """A new turn at the end."""
+        self.query_one("#intro").display = False
+        exchange = Exchange(question)
+        self.mount(exchange)
+        self.anchor()
+        return exchange
+
+    async def open(self, folds: Sequence[RunFold]) -> None:
+        """Show a session's turns in place of those that are there; the latest at once."""
+        await self.query(Exchange).remove()
+        self._earlier = list(folds)
+        self.query_one("#intro").display = not folds
+        await self.show_earlier()
+        self.anchor()
+
+    async def show_earlier(self) -> None:
+        """Show more of the earlier turns, above those that are there."""
+        folds, self._earlier = self._earlier[-AT_ONCE:], self._earlier[:-AT_ONCE]
+        exchanges = [Exchange(fold.outcome.question) for fold in folds]
+        above = self.query_one("#intro")
+        await self.mount_all(exchanges, after=above)
+        for exchange, fold in zip(exchanges, folds, strict=True):
+            exchange.show(fold)
+        line = self.query_one("#earlier", Static)
+        count = len(self._earlier)
+        line.display = bool(count)
+        line.update(
+            Content(f"▴ {count} earlier turn{'s' * (count != 1)}: scroll up here, or “Earlier turns”")
+        )
+
+    @property
+    def has_earlier(self) -> bool:
+        """Whether turns are not shown yet."""
+        return bool(self._earlier)
+
+    def watch_scroll_y(self, old: float, new: float) -> None:
+        """At the very top more of the earlier turns come."""
+        super().watch_scroll_y(old, new)
+        if new == 0 and old > 0 and self._earlier:
+            self.call_later(self._more_above)
+
+    async def _more_above(self) -> None:
+        height = self.virtual_size.height
+        await self.show_earlier()
+        self.call_after_refresh(
+            lambda: self.scroll_to(y=self.virtual_size.height - height, animate=False)
+        )  # what was being read stays where it is

@@ -1,0 +1,129 @@
+"""The evidence, step by step: what was recalled, how it was graded, what was kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from agent.state import Candidate, Evidence
+from tui.app.fold import Part, RunFold
+from tui.blocks import place
+from tui.outcome import Step
+from tui.terminal import one_line
+
+_MOST = 12  # passages of a step
+_STAGES = ("vector", "keyword", "mmr", "rerank")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What it takes to open a passage; ``number`` is 0 for one that was not kept."""
+
+    passage_id: int
+    number: int
+    collection: str
+    title: str
+    section: str
+    text: str
+    quote: str
+
+
+class EvidenceList(OptionList):
+    """Kept passages by their number, the others by their place; Enter opens one."""
+
+    HELP = """\
+### The evidence
+
+The passages of each step, best first: the number it is cited by if it was kept, the grade and the
+probability that it helps, the strategy that found it and its scores. **Enter** opens it in its document.
+"""
+    DEFAULT_CSS = """
+    EvidenceList { background: transparent; border: none; height: 1fr; padding: 0; }
+    EvidenceList:focus { border: none; }
+    """
+
+    class Opened(Message):
+        """A passage is to be opened."""
+
+        def __init__(self, passage: Passage) -> None:
+            super().__init__()
+            self.passage = passage
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self._passages: dict[str, Passage] = {}
+
+    def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
+        """Draw what changed."""
+        if not changed & {"evidence", "answer"}:
+            return
+        kept = {item["passage_id"]: item for item in fold.outcome.evidence}
+        quotes = fold.outcome.answered.quotes if fold.outcome.answered else {}
+        at = self.highlighted
+        self._passages = {}
+        options: list[Option | None] = []
+        for step in fold.outcome.steps:
+            if step.hits or step.kept:
+                options.append(Option(_heading(step), disabled=True))
+                options.extend(self._rows(step, kept, quotes))
+        self.clear_options()
+        self.add_options(options or [Option("Nothing has been found yet.", disabled=True)])
+        if at is not None and at < self.option_count:
+            self.highlighted = at
+
+    def _rows(self, step: Step, kept: dict[int, Evidence], quotes: dict[str, str]) -> list[Option]:
+        graded: dict[int, tuple[str, float]] = {}
+        for event in step.gradings:
+            graded.update(
+                zip(event.passages, zip(event.grades, event.probabilities, strict=True), strict=True)
+            )
+        found_by: dict[int, list[str]] = {}
+        for search in step.searches:
+            for hit in search.hits:
+                if search.strategy not in (strategies := found_by.setdefault(hit["passage_id"], [])):
+                    strategies.append(search.strategy)
+        order = sorted(
+            step.hits,
+            key=lambda hit: (-graded.get(hit["passage_id"], ("", hit["score"]))[1], hit["passage_id"]),
+        )
+        rows: list[Option] = []
+        for hit in order[:_MOST]:
+            passage = hit["passage_id"]
+            number = kept[passage]["number"] if passage in kept else 0
+            key = f"{step.number}:{passage}"
+            self._passages[key] = Passage(
+                passage,
+                number,
+                hit["collection"],
+                hit["title"] or hit["document"],
+                hit["section"],
+                hit["text"],
+                quotes.get(str(number), ""),
+            )
+            rows.append(Option(_row(hit, number, graded.get(passage), found_by.get(passage, [])), id=key))
+        return rows
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Open it."""
+        event.stop()
+        passage = self._passages.get(event.option.id or "")
+        if passage is not None:
+            self.post_message(self.Opened(passage))
+
+
+def _heading(step: Step) -> Content:
+    question = one_line(step.question, 60) or "the question"
+    return Content(f"{step.number}. {question}").stylize("bold")
+
+
+def _row(hit: Candidate, number: int, graded: tuple[str, float] | None, strategies: list[str]) -> Content:
+    mark = f"[{number}]".rjust(4) if number else "   ·"
+    grade = f"{graded[1]:.2f} {graded[0]}" if graded else "not graded"
+    scores = " ".join(f"{s} {hit['scores'][s]:.3g}" for s in _STAGES if s in hit["scores"])
+    first = Content(f"{mark} {place(hit)}").stylize("bold" if number else "$foreground 80%")
+    second = Content(f"\n     {grade} · {'+'.join(strategies)} {scores}".rstrip())
+    return Content("").join([first, second.stylize("$foreground 65%")])

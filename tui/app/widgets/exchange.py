@@ -1,0 +1,201 @@
+"""One question and its answer in the conversation, live, replayed or from earlier."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from agent.state import Evidence
+from tui.app.fold import EVERYTHING, Part, RunFold
+from tui.app.widgets.answer import Answer
+from tui.app.widgets.asked import AskedBox
+from tui.app.widgets.evidence import Passage
+from tui.blocks import place, supported
+from tui.terminal import clean, duration, one_line
+from tui.transcript import DOING
+from tui.wording import ENDINGS, quote_of
+
+_QUOTE = 160
+
+
+class Sources(OptionList):
+    """The passages that the answer cites, with the sentence that supports it."""
+
+    HELP = """\
+### The sources
+
+Each passage that the answer cites: its number, where it stands, and the sentence that supports the answer
+best. **Enter** opens it in its document.
+"""
+    DEFAULT_CSS = """
+    Sources { height: auto; border: none; background: transparent; padding: 1 0 1 2; }
+    Sources:focus { border: none; }
+    Sources > .option-list--option-highlighted { background: transparent; text-style: none; }
+    Sources:focus > .option-list--option-highlighted { background: $panel; text-style: bold; }
+    """
+
+
+class Exchange(Vertical):
+    """A question, what is under way, the answer, its sources.
+
+    Args:
+        question: In the person's words.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+    DEFAULT_CSS = """
+    Exchange { height: auto; margin: 0 1 1 1; }
+    Exchange .question { text-style: bold; color: $primary; margin: 0 0 1 0; }
+    Exchange .state { color: $foreground 75%; padding: 0 0 0 2; }
+    Exchange .failed { color: $error; padding: 0 0 0 2; }
+    Exchange .hidden { display: none; }
+    """
+
+    class PassageWanted(Message):
+        """A cited passage is to be opened in its document."""
+
+        def __init__(self, passage: Passage) -> None:
+            super().__init__()
+            self.passage = passage
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self.question = question
+        self.fold: RunFold | None = None
+        self._box: AskedBox | None = None
+
+    def compose(self) -> ComposeResult:
+        """Everything is there from the start; what is empty is not displayed."""
+        yield Static(Content(f"▌ {clean(self.question).strip()}"), classes="question")
+        yield Answer()
+        yield Sources(markup=False, classes="hidden")
+        yield Static(classes="failed hidden", markup=False)
+        yield Static(classes="state", markup=False)
+
+    def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
+        """Draw what changed."""
+        self.fold = fold
+        if changed & {"status", "meters", "answer", "question"}:
+            self.query_one(".state", Static).update(Content(_state(fold)))
+        if "text" in changed and fold.outcome.answered is None:
+            self.query_one(Answer).write(fold.text)
+        if "answer" in changed or "text" in changed:
+            self._show_answer(fold)
+        if "asked" in changed:
+            self._show_asked(fold)
+
+    def tell(self, words: str) -> None:
+        """A line of its own for what went wrong."""
+        line = self.query_one(".failed", Static)
+        line.update(Content(f"✗ {words}"))
+        line.remove_class("hidden")
+
+    def ask(self, box: AskedBox) -> None:
+        """Put a question under the state line, in place of one that stands there."""
+        self.unask()
+        self._box = box
+        self.mount(box, after=self.query_one(Answer))
+        self.call_after_refresh(box.scroll_visible)
+
+    def unask(self) -> None:
+        """Take the question away."""
+        box, self._box = self._box, None
+        if box is not None:
+            box.remove()
+
+    def _show_answer(self, fold: RunFold) -> None:
+        answered = fold.outcome.answered
+        sources = self.query_one(Sources)
+        if answered is None or fold.outcome.status in {"cancelled", "failed"}:
+            sources.add_class("hidden")
+            return
+        if fold.node in {"synthesise", "answer_directly"} and fold.text:
+            self.query_one(Answer).write(fold.text)  # it is being written anew
+            return
+        self.query_one(Answer).finish(answered.answer)
+        sources.clear_options()
+        sources.add_options(
+            [Option(_source(item, fold), id=str(item["number"])) for item in answered.sources]
+        )
+        sources.set_class(not answered.sources, "hidden")
+
+    def _show_asked(self, fold: RunFold) -> None:
+        if fold.asked is None:
+            self.unask()
+        elif self._box is None or self._box.asked is not fold.asked:
+            self.ask(AskedBox(fold.asked))
+
+    @on(Answer.Opened)
+    def _citation_opened(self, event: Answer.Opened) -> None:
+        event.stop()
+        self._open(event.number)
+
+    @on(OptionList.OptionSelected, "Sources")
+    def _source_opened(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self._open(int(event.option.id or 0))
+
+    def _open(self, number: int) -> None:
+        answered = self.fold.outcome.answered if self.fold else None
+        for item in answered.sources if answered else ():
+            if item["number"] == number:
+                self.post_message(self.PassageWanted(passage_of(item, answered.quotes if answered else {})))
+                return
+        self.notify(f"No passage stands behind [{number}].", severity="warning")
+
+
+def passage_of(item: Evidence, quotes: dict[str, str]) -> Passage:
+    """What it takes to open a cited passage."""
+    return Passage(
+        item["passage_id"],
+        item["number"],
+        item["collection"],
+        item["title"] or item["document"],
+        item["section"],
+        item["text"],
+        quotes.get(str(item["number"]), ""),
+    )
+
+
+def _source(item: Evidence, fold: RunFold) -> Content:
+    quote = one_line(quote_of(item, fold.outcome.answered), _QUOTE)
+    first = Content(f"[{item['number']}] {place(item)}")
+    return (
+        Content("").join([first, Content(f"\n    “{quote}”").stylize("$foreground 65%")])
+        if quote
+        else first
+    )
+
+
+def _state(fold: RunFold) -> str:
+    if fold.over:
+        return _ended(fold)
+    if fold.asked is not None:
+        return "? waiting for you"
+    doing = DOING.get(fold.node, fold.node) or "beginning"
+    step = f" · step {fold.step} of {max(len(fold.outcome.plan), fold.step)}" if fold.step else ""
+    detail = f" · {one_line(fold.message, 60)}" if fold.message else ""
+    paused = "paused after: " if fold.paused else ""
+    return f"… {paused}{doing}{step}{detail} · {duration(fold.elapsed)}"
+
+
+def _ended(fold: RunFold) -> str:
+    finished = fold.outcome.finished
+    assert finished is not None
+    sign = "✓" if finished.status == "answered" else "–" if finished.status == "not_found" else "✗"
+    answered = fold.outcome.answered
+    told = [f"{sign} {ENDINGS.get(finished.status, finished.status)} in {duration(finished.seconds)}"]
+    if answered is not None and answered.sentences and finished.status == "answered":
+        told.append(supported(answered.sentences))
+    because = finished.stopped_because
+    if because and because != finished.status:
+        told.append(one_line(because, 60))
+    return " · ".join(told)

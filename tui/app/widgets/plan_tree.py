@@ -1,0 +1,103 @@
+"""The plan as a tree: each step with its state, beneath it what was tried and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from tui.app.fold import Part, RunFold, StepState
+from tui.outcome import Step
+from tui.terminal import one_line
+from tui.wording import trail
+
+_SIGNS: Mapping[StepState, str] = {
+    "open": "·",
+    "under way": "▸",
+    "found": "✓",
+    "nothing": "✗",
+    "skipped": "–",
+}
+_COLOURS: Mapping[StepState, str] = {
+    "open": "$foreground 65%",
+    "under way": "bold $accent",
+    "found": "$success",
+    "nothing": "$error",
+    "skipped": "$foreground 65%",
+}
+_SAID: Mapping[StepState, str] = {"nothing": " (nothing found)", "skipped": " (skipped)"}
+
+
+class PlanTree(OptionList):
+    """Steps that are done and under way as they happened, then those the plan still holds.
+
+    Textual's own tree cuts its lines off; questions have to be read whole, so this is a list whose entries
+    open and close.
+    """
+
+    HELP = """\
+### The plan
+
+`✓` found, `✗` nothing found, `▸` under way, `·` still to come, `–` skipped. **Enter** opens and closes a
+step: its searches, how what they brought was graded, what else was tried, and the finding.
+"""
+    DEFAULT_CSS = """
+    PlanTree { background: transparent; border: none; padding: 0; height: 1fr; }
+    PlanTree:focus { border: none; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self._toggled: set[int] = set()  # steps that a person opened or closed
+        self._fold: RunFold | None = None
+        self._shown: list[Content] = []
+
+    def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
+        """Draw what changed."""
+        if self._fold is not None and self._fold.run_id != fold.run_id:
+            self._toggled = set()
+        self._fold = fold
+        if changed & {"plan", "question"}:
+            self._draw()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Open or close it."""
+        event.stop()
+        self._toggled ^= {int(event.option.id or 0)}
+        self._draw()
+
+    def _draw(self) -> None:
+        assert self._fold is not None
+        steps = self._fold.outcome.steps
+        rows = [self._step(self._fold, step) for step in steps]
+        for offset, step in enumerate(self._fold.outcome.plan[len(steps) :], start=len(steps) + 1):
+            rows.append(_label("open", offset, step["question"]))
+        rows = rows or [Content("No plan yet.").stylize("$foreground 65%")]
+        if len(rows) != len(self._shown):
+            at = self.highlighted
+            self.clear_options()
+            self.add_options([Option(row, id=str(number)) for number, row in enumerate(rows, start=1)])
+            self.highlighted = at if at is not None and at < len(rows) else None
+        else:
+            for index, row in enumerate(rows):
+                if row != self._shown[index] or row.spans != self._shown[index].spans:
+                    self.replace_option_prompt_at_index(index, row)
+        self._shown = rows
+
+    def _step(self, fold: RunFold, step: Step) -> Content:
+        state = fold.state_of(step)
+        label = _label(state, step.number, step.question or fold.outcome.question)
+        if (state == "under way") == (step.number in self._toggled):
+            return label
+        beneath = [one_line(trail(event)) for event in step.trail]
+        if step.note is not None:
+            beneath.append(f"→ {one_line(step.note['sentence'])}")
+        lines = [Content(f"\n   {line}").stylize("$foreground 80%") for line in beneath]
+        return Content("").join([label, *lines])
+
+
+def _label(state: StepState, number: int, question: str) -> Content:
+    text = f"{_SIGNS[state]} {number}. {one_line(question)}{_SAID.get(state, '')}"
+    return Content(text).stylize(_COLOURS[state], 0, 1 if state == "found" else None)

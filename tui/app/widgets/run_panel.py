@@ -1,0 +1,38 @@
+"""The thinking of a run: its plan, its evidence and its decisions, one tab each."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import TabbedContent, TabPane
+
+from tui.app.fold import EVERYTHING, Part, RunFold
+from tui.app.widgets.decision_strip import DecisionStrip
+from tui.app.widgets.evidence import EvidenceList
+from tui.app.widgets.plan_tree import PlanTree
+
+
+class RunPanel(Vertical):
+    """What stands beside a conversation or a replay; every part is drawn from the fold alone."""
+
+    DEFAULT_CSS = """
+    RunPanel { width: 1fr; height: 1fr; }
+    RunPanel TabPane { padding: 0; }
+    RunPanel TabbedContent { height: 1fr; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """The three tabs."""
+        with TabbedContent():
+            with TabPane("Plan", id="plan"):
+                yield PlanTree()
+            with TabPane("Evidence", id="evidence"):
+                yield EvidenceList()
+            with TabPane("Decisions", id="decisions"):
+                yield DecisionStrip(compact=True)
+
+    def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
+        """Draw what changed."""
+        self.query_one(PlanTree).show(fold, changed)
+        self.query_one(EvidenceList).show(fold, changed)
+        self.query_one(DecisionStrip).show(fold, changed)
