@@ -248,6 +248,7 @@ class Decided(Event):
         shadow: What a second source would have done, recorded and not used: action, probabilities,
             source, latency_ms, justification, behaviour_probability. None if there was none to ask.
         label: ``override`` or ``teach`` where a person took the decision and it is kept as their label.
+        waited: Seconds for a person or a shadow, which are not the run's.
     """
 
     step: int
@@ -262,6 +263,7 @@ class Decided(Event):
     behaviour_probability: float
     shadow: dict[str, Any] | None = None
     label: str = ""
+    waited: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

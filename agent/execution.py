@@ -148,7 +148,7 @@ class Execution:
             if snapshot.values:
                 self.recorder.recovered(snapshot.values["log"], session.ledger)
                 command, pending = None, snapshot.interrupts
-            session.stop.extend(-self.recorder.elapsed)
+            session.stop.extend(self.recorder.waited - self.recorder.elapsed)
             node = snapshot.next[0] if snapshot.next else "route"
             self.recorder.resumed(ev.Resumed(resumed.run_id, resumed.question, node, resumed.chat_model))
         while True:
@@ -176,7 +176,7 @@ class Execution:
         reply = self._steering.wait_for_reply(lambda: session.stop.cancelled)
         if reply is None:
             raise GenerationCancelled("The run was cancelled.")
-        session.stop.extend(time.monotonic() - began)
+        session.give_back(time.monotonic() - began)
         return reply
 
 

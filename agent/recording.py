@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from agent import events as ev
 from agent.session import SHADOW, RunLedger
@@ -50,6 +50,7 @@ class Recorder:
         self._stored = -2  # the last superstep whose events the store has
         self._stored_at = 0.0
         self._unstored: list[Logged] = []
+        self.waited = 0.0  # of the seconds before a resumed run was cut off, those that were not its own
         self.failure: BaseException | None = None
 
     @property
@@ -75,7 +76,7 @@ class Recorder:
         self._stored = self._runs.find(run_id).superstep
         self._began = time.monotonic() - (stored[-1].elapsed if stored else 0.0)
         for event in stored:
-            _book(ledger, event.kind, event.payload)
+            self._recall(ledger, event.kind, event.payload)
 
     def resumed(self, event: ev.Resumed) -> None:
         """Store and pass on that the run goes on."""
@@ -130,8 +131,17 @@ class Recorder:
         """Store and book what the last checkpoint of a run that was cut off holds."""
         if log and log[0]["superstep"] > self._stored:
             for entry in log:
-                _book(ledger, entry["kind"], entry["payload"])
+                self._recall(ledger, entry["kind"], entry["payload"])
             self._store(log)
+
+    def _recall(self, ledger: RunLedger, kind: str, payload: dict[str, Any]) -> None:
+        if kind == ev.ModelCalled.kind:
+            call = ev.from_stored(kind, payload)
+            assert isinstance(call, ev.ModelCalled)
+            book = ledger.add_beside if call.purpose == SHADOW else ledger.add
+            book(Usage(call.evaluated, call.reused, call.generated, call.seconds))
+        elif kind == ev.Decided.kind:
+            self.waited += float(payload.get("waited", 0.0))
 
     def _store(self, log: Sequence[Logged]) -> bool:
         superstep = log[0]["superstep"]
@@ -186,14 +196,6 @@ class Recorder:
     def _next(self, elapsed: float, event: ev.Event) -> StoredEvent:
         self._events += 1
         return StoredEvent(self._events - 1, elapsed, event.kind, event.payload())
-
-
-def _book(ledger: RunLedger, kind: str, payload: dict[str, object]) -> None:
-    if kind == ev.ModelCalled.kind:
-        event = ev.from_stored(kind, payload)
-        assert isinstance(event, ev.ModelCalled)
-        book = ledger.add_beside if event.purpose == SHADOW else ledger.add
-        book(Usage(event.evaluated, event.reused, event.generated, event.seconds))
 
 
 def _rows(event: ev.Decided, seq: int) -> list[DecisionRow]:

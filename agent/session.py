@@ -80,6 +80,7 @@ class Session:
         self.steering = steering or Steering()
         self.stop = Stop(budget.seconds, self.steering)
         self.ledger = RunLedger(budget)
+        self.given_back = 0.0
         self._beside = False
         self._warned: set[str] = set()
         self.on_call: Callable[[str], None] = lambda _purpose: None  # the graph names the node to watchers
@@ -93,7 +94,12 @@ class Session:
             yield
         finally:
             self._beside = False
-            self.stop.extend(time.monotonic() - began)
+            self.give_back(time.monotonic() - began)
+
+    def give_back(self, seconds: float) -> None:
+        """Leave time out of the run's budget; `given_back` is all of it."""
+        self.stop.extend(seconds)
+        self.given_back += seconds
 
     def warn_once(self, message: str) -> None:
         """Tell something that would be a nuisance the second time."""

@@ -53,6 +53,7 @@ def decide(state: RunState, deps: Deps) -> dict[str, Any]:
     ledger = deps.session.ledger
     state, update = _with_added(state, deps)
     seen = policy_state(state, ledger.budget, ledger.tokens_left)
+    given_back = deps.session.given_back
     taken = _take(seen, valid_actions(seen), state["stopped_because"] or _used_up(seen, deps), deps)
     decision = taken.decision
     deps.session.emit(
@@ -69,6 +70,7 @@ def decide(state: RunState, deps: Deps) -> dict[str, Any]:
             behaviour_probability=decision.behaviour_probability,
             shadow=_recorded(taken.shadow) if taken.shadow else None,
             label=taken.label,
+            waited=round(deps.session.given_back - given_back, 3),
         )
     )
     update["action"] = decision.action
@@ -128,13 +130,13 @@ def _second(
 
 def _taught(suggestion: Decision, valid: Sequence[Action], deps: Deps) -> _Taken | None:
     """The person's decision with the decider's as its shadow; None where the suggestion stands."""
-    steering, stop = deps.steering, deps.session.stop
+    steering, session = deps.steering, deps.session
     if not deps.interactive or len(valid) == 1:
         return None
     steering.forget_replies()
     while steering.teaching:
         began = time.monotonic()
-        deps.session.emit(
+        session.emit(
             Asked(
                 "decide",
                 _QUESTION,
@@ -144,11 +146,13 @@ def _taught(suggestion: Decision, valid: Sequence[Action], deps: Deps) -> _Taken
             )
         )
         reply = steering.wait_for_reply(
-            lambda: stop.cancelled or steering.finishing or steering.overriding or not steering.teaching
+            lambda: (
+                session.stop.cancelled or steering.finishing or steering.overriding or not steering.teaching
+            )
         )
         waited = time.monotonic() - began
-        stop.extend(waited)
-        if stop.cancelled:
+        session.give_back(waited)
+        if session.stop.cancelled:
             raise GenerationCancelled("The run was cancelled.")
         if steering.finishing:
             return _ended(ANSWER_NOW)
@@ -156,11 +160,11 @@ def _taught(suggestion: Decision, valid: Sequence[Action], deps: Deps) -> _Taken
         if wished and wished in valid:
             return _overridden(wished, suggestion, deps)
         if wished:
-            deps.session.emit(Warned(f"{wished} is not possible here."))
+            session.emit(Warned(f"{wished} is not possible here."))
         named = (reply or "").strip().upper()
         for action in valid:
             if action == named:
-                deps.session.emit(Replied("decide", _QUESTION, action, "person"))
+                session.emit(Replied("decide", _QUESTION, action, "person"))
                 return _Taken(_persons(action, waited * 1000), suggestion, "teach")
     return None
 

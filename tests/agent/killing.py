@@ -29,7 +29,7 @@ from traces.sessions import Sessions
 from traces.store import Store
 
 QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
-VOLATILE = {"seconds", "latency_ms", "run_id", "session"}
+VOLATILE = {"seconds", "latency_ms", "waited", "run_id", "session"}
 
 _REPLIES: tuple[tuple[str, Any], ...] = (
     ("Split the QUESTION", {"steps": ["Who supplies Orlavane's ceramic bearings?", "What halted #1?"]}),

@@ -346,6 +346,28 @@ def test_a_run_that_ended_while_it_waited_for_a_decision_asks_again(person: Pers
     assert list(Labels(person.store).of_run(run_id)) == [0]
 
 
+def test_what_was_waited_for_a_person_is_not_counted_when_the_run_goes_on(person: Person) -> None:
+    def cancel(_messages: Sequence[Message]) -> Any:
+        person.steering.cancel()
+        raise GenerationCancelled("cancelled")
+
+    request = replace(DEEP, approve="always")
+    with pytest.raises(GenerationCancelled):
+        person.watch([TWO, FIRST, cancel], request, person.replies("CONTINUE"), teaching=True)
+    (cancelled,) = resumable(person.store)
+    with person.store.transaction() as db:  # as if the person had taken two hours
+        db.execute(
+            """
+            UPDATE events SET payload = json_merge_patch(payload, '{"waited": 7200}')
+            WHERE kind = 'Decided'
+            """
+        )
+        db.execute("UPDATE events SET elapsed = elapsed + 7200 WHERE kind <> 'RunStarted'")
+    read: dict[str, Any] = {"source": 1, "answer": "A fire"}
+    events = person.watch([read, TRUE], request, run_id=cancelled.run.id)
+    assert _only(events, ev.Decided)[-1].source == "rules"
+
+
 def test_a_shadow_that_is_the_decider_itself_is_not_asked(person: Person) -> None:
     request = replace(DEEP, approve="always", decider="rules", shadow="rules")
     events = person.watch([ONE, FIRST, TRUE], request)
