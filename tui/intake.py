@@ -1,0 +1,167 @@
+"""What a person names to be read: files, folders and addresses, and the collection they go to."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from traces.errors import DeepthinkError
+
+if TYPE_CHECKING:
+    from agent.web.fetch import Fetched
+    from tui.settings import Settings
+
+DEFAULT_COLLECTION = "documents"
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
+_NAME = re.compile(r"\w[\w .&+-]{0,63}")
+_FETCH_SECONDS = 120.0  # a person waits for this one, and a filing may be large
+_LOOKED_AT = 100_000  # directory entries
+
+
+class WebOff(DeepthinkError):
+    """Raised when an address is given while the web is off."""
+
+    title = "The web is off"
+    kind = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What is to be read, and where it goes.
+
+    Attributes:
+        paths: Files and folders.
+        addresses: Pages and files of the web.
+        collection: Made if new.
+        description: What the collection holds; "" leaves it as it is.
+    """
+
+    paths: tuple[Path, ...]
+    addresses: tuple[str, ...]
+    collection: str
+    description: str = ""
+
+
+def intake(
+    names: Sequence[str], settings: Settings, collection: str | None = None, description: str = ""
+) -> Intake:
+    """What ``names`` stand for, checked as far as that goes without looking at the disk.
+
+    Args:
+        names: Paths and addresses as they were written.
+        settings: Say whether the web is on, and where documents go if nothing else is said.
+        collection: Where they go; as set if None.
+        description: What the collection holds, in one line.
+
+    Raises:
+        WebOff: an address is among them while the web is off.
+        WrongUsage: an address is of a kind that is not fetched, or the collection cannot be called that.
+    """
+    from tui.failures import WrongUsage
+    from tui.terminal import one_line
+
+    addresses = tuple(name for name in names if is_address(name))
+    if addresses and not settings.web:
+        raise WebOff(
+            f"{one_line(addresses[0], 80)} is an address, and nothing is fetched while the web is off.",
+            "Turn it on for this command with --web, or for good: `deepthink config set web true`.",
+        )
+    called = collection if collection is not None else settings.collection or DEFAULT_COLLECTION
+    if not _NAME.fullmatch(called):
+        raise WrongUsage(
+            f"“{one_line(called, 80)}” cannot be the name of a collection.",
+            "Use up to 64 letters, digits, spaces and . & + - _, a letter or digit first.",
+        )
+    paths = tuple(Path(name) for name in names if name not in addresses)
+    return Intake(paths, addresses, called, " ".join(description.split()))
+
+
+def is_address(name: str) -> bool:
+    """Whether it is an address, not a path. Raises `WrongUsage` for one that is not fetched."""
+    from tui.failures import WrongUsage
+    from tui.terminal import one_line
+
+    found = _ADDRESS.match(name)
+    if found and found[1].lower() not in {"http", "https"}:
+        raise WrongUsage(
+            f"{one_line(name, 80)} is not fetched, only http and https are.",
+            "Save it as a file, then ingest that.",
+        )
+    return found is not None
+
+
+def fetch(settings: Settings, cancel: threading.Event) -> Callable[[str], Fetched]:
+    """What fetches an address: as a browser would, because a person named it."""
+    from agent.reading import MAX_BYTES
+    from agent.web.fetch import Limits
+    from tui.assemble import open_fetcher
+
+    fetcher = open_fetcher(settings, Limits(total=_FETCH_SECONDS, size=MAX_BYTES))
+    return lambda url: fetcher.fetch(url, robots=False, stop=cancel)
+
+
+def pasted(text: str) -> list[str]:
+    """The paths and addresses in a text that was typed, pasted or dropped on the terminal.
+
+    A terminal writes dropped files side by side, quoted or with backslashes, or one a line, some of them
+    as ``file:`` addresses. A path that exists just as it stands is taken so, spaces and all.
+    """
+    names: list[str] = []
+    for line in text.strip().splitlines():
+        bare = line.strip()
+        if bare and Path(bare).expanduser().exists():
+            names.append(bare)
+            continue
+        try:
+            parts = shlex.split(bare)
+        except ValueError:  # a quotation mark that is never closed, as in a name with an apostrophe
+            parts = [bare]
+        names.extend(_of_file_address(part) for part in parts)
+    return names
+
+
+def _of_file_address(name: str) -> str:
+    parts = urlsplit(name) if name.startswith("file://") else None
+    return unquote(parts.path) if parts else name
+
+
+def count_readable(
+    paths: Iterable[Path], most: int, stopped: Callable[[], bool] = lambda: False
+) -> tuple[int, bool]:
+    """How many files reading ``paths`` would bring, and whether there are more than were counted.
+
+    Args:
+        paths: Files, which count whatever they are, and folders; what is not there does not count.
+        most: Where counting ends.
+        stopped: Asked now and then whether anybody still wants to know.
+    """
+    files = _readable(paths, stopped)
+    count = sum(1 for _, _ in zip(range(most), files, strict=False))
+    return count, next(files, None) is not None
+
+
+def _readable(paths: Iterable[Path], stopped: Callable[[], bool]) -> Iterator[Path]:
+    from agent.reading import SUFFIXES
+
+    looked_at = 0
+    for given in paths:
+        path = given.expanduser()
+        if not path.is_dir():
+            if path.exists():
+                yield path
+            continue
+        for folder, folders, files in os.walk(path):
+            folders[:] = [name for name in folders if not name.startswith((".", "~$"))]
+            looked_at += len(files) + 1
+            if stopped() or looked_at > _LOOKED_AT:
+                return
+            for name in files:
+                if not name.startswith((".", "~$")) and Path(name).suffix.casefold() in SUFFIXES:
+                    yield Path(folder, name)
