@@ -25,7 +25,7 @@ RUNS = (
     _rate("runs", "g", "good"),
     _rate("runs", "p", "partly"),
     _rate("runs", "w", "wrong"),
-    Action("runs.export", "x", "export", "Export", "Write the run to a file."),
+    Action("runs.export", "x", "export", "Export", "Write the run to a file.", shown=False),
     Action("runs.resume", "r", "resume", "Resume", "Go on with a run that did not come to its end."),
     Action("runs.again", "o", "again", "Ask again", "Put its question into the prompt.", shown=False),
     Action("runs.delete", "d,delete", "delete", "Delete", "Delete the run with all that is stored of it."),

@@ -1,0 +1,297 @@
+"""Runs: everything that was asked on this machine, to find, see again, compare, rate and go on with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import DataTable, Static
+
+from traces.runs import Run, RunSummary
+from tui.app.actions import bindings
+from tui.app.screens.base import DeepScreen
+from tui.app.widgets import run_list_work as work
+from tui.app.widgets.run_list import RunList
+from tui.app.widgets.run_list_filter import RunFilter
+from tui.app.widgets.run_list_preview import Preview, RunPreview
+from tui.app.work import Failed, in_background
+from tui.terminal import one_line
+
+if TYPE_CHECKING:
+    from agent.run import Resumable
+    from traces.ratings import Rating
+    from tui.app.screens.ask import AskScreen
+
+PAGE = 100
+"""Runs that are read at a time."""
+_STILL = 0.08  # seconds the cursor rests before a run is previewed
+_HELP = """\
+### Runs
+
+Every run that is stored, newest first. After `/` each word that you type must occur in the question or in
+the answer; `f` shows runs of one status. **Enter** replays a run, `c` on two runs compares them. `g`, `p`
+and `w` rate the answer as good, partly good or wrong; the same key takes the rating back.
+"""
+
+
+class RunsScreen(DeepScreen):
+    """The list with its filter, and a preview of the run under the cursor."""
+
+    MODE: ClassVar[str] = "runs"
+    PLACES: ClassVar[Sequence[str]] = ("runs",)
+    CSS_PATH = "runs.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
+    HELP = _HELP
+
+    @dataclass
+    class FoundUnfinished(Message):
+        """What can be resumed."""
+
+        found: list[Resumable]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._total = -1  # until the list was read
+        self._loading = False
+        self._preview: Preview | None = None
+        self._moved: Timer | None = None
+
+    def body(self) -> ComposeResult:
+        """Filter, list and preview."""
+        yield RunFilter()
+        with Container(id="runs"):
+            yield RunList(id="run-list")
+            yield RunPreview()
+            yield Static(id="runs-none", classes="empty")
+
+    def on_mount(self) -> None:
+        """The list has the keys."""
+        self.query_one(RunList).focus()
+
+    def on_screen_resume(self) -> None:
+        """Runs may have come or ended meanwhile."""
+        self.action_refresh()
+
+    # The list and its filter
+
+    @on(work.RunsLoaded)
+    def _loaded(self, message: work.RunsLoaded) -> None:
+        self._loading, self._total = False, message.total
+        runs = self.query_one(RunList)
+        runs.show_page(message.runs, first=message.first)
+        self.query_one("#runs").set_class(not runs.row_count, "-none")
+        self.query_one(RunFilter).tell(message.total)
+        if not runs.row_count:
+            self._show_preview(None)
+            self.query_one("#runs-none", Static).update(self._nothing())
+        elif message.first:
+            self._preview_soon()
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        self._loading = False
+        if self._total < 0:  # with a list on the screen the app's own telling is enough
+            error = message.error
+            self.query_one("#runs").add_class("-none")
+            self.query_one(RunFilter).tell(None)
+            told = f"✗ The runs cannot be read.\n\n{error.message}\n{error.way_out}\n\nR tries again."
+            self.query_one("#runs-none", Static).update(Content(told))
+
+    @on(RunList.NearEnd)
+    def _load_more(self) -> None:
+        runs = self.query_one(RunList)
+        if runs.near_end and not self._loading and runs.row_count < self._total:
+            self._load(runs.row_count)
+
+    @on(RunFilter.Done)
+    def _searched(self) -> None:
+        self.query_one(RunList).focus()
+
+    def action_search(self) -> None:
+        """Type what is looked for."""
+        self.query_one(RunFilter).type()
+
+    def action_status(self, by: int) -> None:
+        """The next status, or the one before."""
+        self.query_one(RunFilter).turn(by)
+
+    def action_clear(self) -> None:
+        """Back from the search to the list; from the list to every run, without a mark."""
+        runs, choice = self.query_one(RunList), self.query_one(RunFilter)
+        if choice.typing:
+            runs.focus()
+            return
+        runs.mark("")
+        if choice.active:
+            choice.clear()
+
+    @on(RunFilter.Changed)
+    def action_refresh(self) -> None:
+        """Read the list again, as far as it is looked at."""
+        self._load(0)
+
+    def _load(self, offset: int) -> None:
+        self._loading = True
+        choice, row = self.query_one(RunFilter), self.query_one(RunList).cursor_row
+        store, limit = self.deepthink.engine.store, PAGE if offset else max(PAGE, row + PAGE)
+        reading = partial(work.load, store, choice.text, choice.statuses, limit, offset)
+        in_background(self, reading, group="runs", exclusive=True)
+
+    def _nothing(self) -> Content:
+        if self.query_one(RunFilter).active:
+            return Content("No run fits.\n\nEscape shows every run.")
+        return Content("No run is stored yet.\n\nAsk something: F2 goes to the prompt.")
+
+    # The run under the cursor
+
+    @on(DataTable.RowHighlighted)
+    def _preview_soon(self) -> None:
+        if self._moved is not None:
+            self._moved.stop()
+        self._moved = self.set_timer(_STILL, self._load_preview)
+
+    def _load_preview(self) -> None:
+        current = self._current
+        if current is not None:
+            reading = partial(work.preview, self.deepthink.engine.store, current.id)
+            in_background(self, reading, group="preview", exclusive=True)
+
+    @on(work.Previewed)
+    def _previewed(self, message: work.Previewed) -> None:
+        current = self._current
+        if current is not None and current.id == message.preview.run.id:
+            self._show_preview(message.preview)
+
+    def _show_preview(self, preview: Preview | None) -> None:
+        self._preview = preview
+        self.query_one(RunPreview).show(preview)
+        self.refresh_bindings()
+
+    @property
+    def _current(self) -> RunSummary | None:
+        return self.query_one(RunList).current if self._total > 0 else None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What needs a run needs one under the cursor; only some can go on."""
+        if action in {"open", "mark", "rate", "export", "again", "delete"}:
+            return self._current is not None
+        if action == "resume":
+            preview, current = self._preview, self._current
+            here = preview is not None and current is not None and preview.run.id == current.id
+            return here and preview is not None and preview.going == "resumable"
+        return True
+
+    @on(DataTable.RowSelected)
+    def action_open(self) -> None:
+        """Replay it."""
+        if self._current is not None:
+            from tui.app.screens.replay import ReplayScreen
+
+            self.app.push_screen(ReplayScreen(self._current.id))
+
+    def action_mark(self) -> None:
+        """Mark it; with another one marked, compare the two."""
+        runs, current = self.query_one(RunList), self._current
+        if current is None:
+            return
+        if runs.marked in {"", current.id}:
+            runs.mark("" if runs.marked else current.id)
+            if runs.marked:
+                self.notify("Marked. C on another run compares the two.")
+            return
+        from tui.app.screens.compare import CompareScreen
+
+        self.app.push_screen(CompareScreen(runs.marked, current.id))
+        runs.mark("")
+
+    def action_rate(self, rating: Rating) -> None:
+        """Rate it, or take that rating back."""
+        current = self._current
+        if current is not None:
+            wanted = None if current.rating == rating else rating
+            in_background(
+                self, partial(work.rate, self.deepthink.engine.store, current.id, wanted), group="rate"
+            )
+
+    @on(work.Rated)
+    def _rated(self, message: work.Rated) -> None:
+        runs = self.query_one(RunList)
+        run = runs.of(message.run_id)
+        if run is not None:
+            runs.put(replace(run, rating=message.rating))
+        self.notify(f"Rated as {message.rating}." if message.rating else "The rating is taken back.")
+
+    def action_export(self) -> None:
+        """Write it to a file."""
+        if self._current is not None:
+            from tui.app.screens.export import ExportScreen
+
+            self.app.push_screen(ExportScreen(self._current.id, self._current.question))
+
+    def action_delete(self) -> None:
+        """Delete it, having asked."""
+        current = self._current
+        if current is None:
+            return
+        from tui.app.screens.confirm import ConfirmScreen
+
+        detail = f"“{one_line(current.question, 160)}”, with its answer, its events and its decisions."
+        deleting = partial(work.delete, self.deepthink.engine.store, current.id)
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                in_background(self, deleting, group="delete")
+
+        self.app.push_screen(ConfirmScreen("Delete this run?", detail, yes="Delete"), answered)
+
+    @on(work.RunDeleted)
+    def _deleted(self, message: work.RunDeleted) -> None:
+        self.query_one(RunList).take_out(message.run_id)
+        self.notify("The run is deleted.")
+        self.action_refresh()
+
+    # Going on where one asks
+
+    async def action_resume(self) -> None:
+        """Go on with it."""
+        if self._preview is not None:
+            await self._resume(self._preview.run)
+
+    def action_unfinished(self) -> None:
+        """Which runs can be resumed."""
+        from tui.app.screens.unfinished import unfinished
+
+        store = self.deepthink.engine.store
+        in_background(self, lambda: self.FoundUnfinished(unfinished(store)), group="unfinished")
+
+    @on(FoundUnfinished)
+    def _found_unfinished(self, message: FoundUnfinished) -> None:
+        if not message.found:
+            self.notify("Every run came to its end: there is nothing to resume.")
+            return
+        from tui.app.screens.unfinished import UnfinishedScreen
+
+        self.app.push_screen(UnfinishedScreen(message.found), self._resume)
+
+    async def _resume(self, run: Run | None) -> None:
+        if run is not None:
+            (await self._ask()).resume(run.id)
+
+    async def action_again(self) -> None:
+        """Put its question into the prompt."""
+        current = self._current
+        if current is not None:
+            (await self._ask()).put_question(current.question)
+
+    async def _ask(self) -> AskScreen:
+        await self.deepthink.switch_mode("ask")
+        return cast("AskScreen", self.app.screen)
