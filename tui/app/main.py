@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -32,7 +33,8 @@ def _open() -> int:
     from tui import failures
     from tui.app.app import DeepthinkApp
 
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    served = os.environ.get("TEXTUAL_DRIVER")  # its input and output are pipes to the server
+    if not served and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise failures.WrongUsage(
             "The app needs a terminal.", 'Without one there is the command line: deepthink ask "…".'
         )

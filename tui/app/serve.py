@@ -1,0 +1,266 @@
+"""Serves the app to a browser: each page that is opened runs an app of its own in a process of its own.
+
+textual-serve brings the terminal in the page and the way its bytes take. The page is ours, because
+textual-serve's own fetches a font from another host; so are the checks of who connects, because a web page
+from anywhere may open a WebSocket to this machine, and what answers here reads documents to whoever asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import ipaddress
+import os
+import shlex
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from aiohttp import WSCloseCode, web
+from textual_serve.app_service import AppService
+from textual_serve.server import Server, to_int
+
+from traces.errors import DeepthinkError
+from tui.failures import DONE, warn
+
+_PAGE = Path(__file__).with_name("page.html")
+_PATIENCE = 10.0
+"""Seconds that an app has to end what it is at before its process is ended."""
+_ONLY_FROM_HERE = (
+    "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; "
+    "style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+)
+"""The browser itself refuses whatever the page would load from elsewhere, and to frame it."""
+
+
+class CannotServe(DeepthinkError):
+    """Raised when the address cannot be listened at."""
+
+    title = "Not served"
+    kind = "usage"
+
+
+def serve(host: str, port: int) -> int:
+    """Serve the app at an address until Ctrl-C.
+
+    Args:
+        host: Name or address to listen at. Only a loopback address keeps others out: there is no password.
+        port: TCP port; 0 takes a free one.
+
+    Returns:
+        The exit code, 0.
+
+    Raises:
+        CannotServe: nothing can listen there: the port is taken or not allowed, the host is not this one's.
+    """
+    served = Served(host, _listen(host, port))
+    if not served.only_here:
+        _warn_of_strangers(served)
+    asyncio.run(served.run())
+    return DONE
+
+
+class Served(Server):
+    """textual-serve's server with our page, our checks, and apps that end when the server or they do.
+
+    Args:
+        host: As it was given, to be told and to be asked by.
+        listening: The socket that it serves at.
+        command: What one app is run by; ours if not given.
+    """
+
+    def __init__(self, host: str, listening: socket.socket, command: Sequence[str] = ()) -> None:
+        # -P: in whatever folder this is run, a folder of it named like one of our packages is not imported.
+        of_one = shlex.join(command or [sys.executable, "-P", "-m", "tui.app"])
+        super().__init__(f"exec {of_one}", title="deepthink")
+        self._given = host
+        self._listening = listening
+        self.only_here = _is_loopback(listening.getsockname()[0])
+        self._pages: dict[web.WebSocketResponse, asyncio.Task[object] | None] = {}
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds it."""
+        return _address(self._given, self._listening.getsockname()[1])
+
+    async def run(self) -> None:
+        """Serve until SIGINT or SIGTERM."""
+        app = web.Application(middlewares=[self._check])
+        app.add_routes(
+            [
+                web.get("/", self.handle_index),
+                web.get("/ws", self.handle_websocket),
+                web.get("/download/{key}", self.handle_download),
+                web.static("/static", self.statics_path),
+            ]
+        )
+        app.on_shutdown.append(self.on_shutdown)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.SockSite(runner, self._listening).start()
+        stop = asyncio.Event()
+        for ending in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(ending, stop.set)
+        print(f"deepthink is served at {self.address}", flush=True)  # noqa: T201
+        print("Each page opened there is an app of its own. Ctrl-C ends them.", flush=True)  # noqa: T201
+        try:
+            await stop.wait()
+        finally:
+            await runner.cleanup()
+
+    async def on_shutdown(self, app: web.Application) -> None:
+        """End every app, and wait until they have ended."""
+        pages = dict(self._pages)
+        for connection in pages:
+            await connection.close(code=WSCloseCode.GOING_AWAY)
+        await asyncio.gather(*(page for page in pages.values() if page is not None), return_exceptions=True)
+
+    async def handle_index(self, request: web.Request) -> web.StreamResponse:
+        """The page; nothing in it depends on the address it is reached by, which may be a tunnel's."""
+        return web.FileResponse(_PAGE, headers={"Content-Security-Policy": _ONLY_FROM_HERE})
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """An app for this page: it ends with the page, and the page is told when it has ended."""
+        connection = web.WebSocketResponse(heartbeat=15)
+        await connection.prepare(request)
+
+        # What an app still writes after its page has gone is taken all the same: it would wait for ever
+        # at a full pipe.
+        async def send_bytes(data: bytes) -> None:
+            with contextlib.suppress(ConnectionError):
+                await connection.send_bytes(data)
+
+        async def send_str(text: str) -> None:
+            with contextlib.suppress(ConnectionError):
+                await connection.send_str(text)
+
+        async def close() -> None:
+            await connection.close()
+
+        service = AppService(
+            self.command,
+            write_bytes=send_bytes,
+            write_str=send_str,
+            close=close,
+            download_manager=self.download_manager,
+        )
+        self._pages[connection] = asyncio.current_task()
+        watching: asyncio.Task[None] | None = None
+        try:
+            await service.start(
+                to_int(request.query.get("width", ""), 80), to_int(request.query.get("height", ""), 24)
+            )
+            watching = asyncio.create_task(_close_after(service, close))
+            await self._process_messages(connection, service)
+        finally:
+            if watching is not None:
+                watching.cancel()
+            await _end(service)
+            del self._pages[connection]
+        return connection
+
+    @web.middleware
+    async def _check(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """Refuse what a page of another site asks for.
+
+        A browser tells the site that a WebSocket is opened from. And where only this machine is served, a
+        name that is not its own is one that another site has made to point here.
+        """
+        origin = request.headers.get("Origin")
+        if origin is not None and urlsplit(origin).netloc != request.host:
+            raise web.HTTPForbidden(text="Opened from another site.")
+        name = urlsplit(f"//{request.host}").hostname or ""
+        if self.only_here and not _is_loopback(name) and name != self._given.lower():
+            raise web.HTTPForbidden(text="Asked for by a name that is not this machine's.")
+        return await handler(request)
+
+
+async def _close_after(service: AppService, close: Callable[[], Awaitable[None]]) -> None:
+    """Tell the page when its app has ended, however that came."""
+    assert service._process is not None
+    await service._process.wait()
+    await close()
+
+
+async def _end(service: AppService) -> None:
+    """Let an app leave by itself; end its process if it does not."""
+    process = service._process
+    if process is None:
+        return
+    leaving, ended = asyncio.create_task(service.stop()), asyncio.create_task(process.wait())
+    await asyncio.wait([ended], timeout=_PATIENCE)
+    if not ended.done():
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+    await ended
+    await leaving
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= 65535:  # the system would take the rest of a division
+        raise CannotServe(f"There is no port {port}.", "Ports go from 1 to 65535; 0 takes a free one.")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (socket.gaierror, UnicodeError) as error:
+        raise CannotServe(
+            f"“{host}” is no address.", "Leave --host out to serve to this machine alone."
+        ) from error
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # not refused for a minute after
+        listening.bind(address)
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise _refused(error, host, port) from error
+    listening.setblocking(False)
+    return listening
+
+
+def _refused(error: OSError, host: str, port: int) -> CannotServe:
+    if error.errno == errno.EADDRINUSE:
+        return CannotServe(
+            f"Port {port} is in use.",
+            f"Take another: deepthink-tui --serve --port {port + 1 if port < 65535 else 0}",
+        )
+    if error.errno == errno.EACCES:
+        return CannotServe(f"Port {port} is not allowed.", "Take one above 1023, for example --port 8000.")
+    return CannotServe(
+        f"{host} is not an address of this machine ({os.strerror(error.errno or 0)}).",
+        "Leave --host out to serve to this machine alone.",
+    )
+
+
+def _warn_of_strangers(served: Served) -> None:
+    port = urlsplit(served.address).port
+    warn(
+        f"Everyone who reaches {served.address} can read your documents and ask: there is no password, and "
+        f"nothing is encrypted. To use it from another machine alone, serve without --host and run there: "
+        f"ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}, then open http://127.0.0.1:{port}."
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _address(host: str, port: int) -> str:
+    """Where a browser finds it: every address of this machine is told by the machine's name."""
+    try:
+        here = ipaddress.ip_address(host)
+    except ValueError:
+        return f"http://{host}:{port}"
+    if here.is_unspecified:
+        return f"http://{socket.gethostname()}:{port}"
+    return f"http://[{here}]:{port}" if here.version == 6 else f"http://{here}:{port}"
