@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from tui.app.fold import RunFold
-
 if TYPE_CHECKING:
     from agent.run import Resumable
     from tui.app.engine import Engine
+    from tui.app.fold import RunFold
 
 _HISTORY = 200  # earlier questions that ↑ brings back
 
@@ -117,6 +116,7 @@ def load_resumed(engine: Engine, run_id: str) -> ResumeReady:
 def load_fold(engine: Engine, run_id: str) -> RunFold:
     """A stored run, folded. Raises `UnknownRun`."""
     from traces.runs import Runs
+    from tui.app.fold import RunFold
     from tui.outcome import events_of, outcome_of
 
     runs = Runs(engine.store)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from textual.message import Message
@@ -16,6 +17,9 @@ from tui.app.work import failed
 if TYPE_CHECKING:
     from models.protocols import Chat, Embedder, Reranker
     from tui.settings import Settings
+
+_FIRST = ("tui.app.widgets.exchange", "tui.app.widgets.run_panel")  # what shows a run
+_THEN = ("langgraph.graph", "agent.graph")  # what works on it: seconds, before somebody waits for them
 
 EngineState = Literal["cold", "loading", "ready", "missing"]
 
@@ -113,11 +117,11 @@ class Engine:
 
         What cannot be loaded is told as missing, not raised: the app can be used without it.
         """
+        for module in _FIRST:
+            import_module(module)
         self._load("settings", lambda: self.settings().profile)
-        import langgraph.graph  # noqa: F401 - seconds of imports, before somebody waits for them
-
-        import agent.graph  # noqa: F401
-
+        for module in _THEN:
+            import_module(module)
         self._load("model", self._warm_chat)
         self._load("embedder", self._warm_embedder)
 

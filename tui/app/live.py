@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from textual.message import Message
 from textual.widget import Widget
 
-from agent import events as ev
-from agent.steering import Steering
 from tui.app.work import Failed, failed
 
 if TYPE_CHECKING:
+    from agent import events as ev
     from tui.app.engine import Engine
 
-Begin = Callable[..., Generator[ev.Event]]
+Begin = Callable[..., "Generator[ev.Event]"]
 """`agent.run.run` or `agent.run.resume` with everything but the parts of the engine filled in."""
 
 
@@ -48,6 +47,8 @@ class LiveRun:
     """
 
     def __init__(self, engine: Engine, prepare: Callable[[LiveRun], Begin], model: str = "") -> None:
+        from agent.steering import Steering
+
         self.steering = Steering()
         self._shown_by: Widget | None = None
         self._engine = engine
@@ -65,6 +66,8 @@ class LiveRun:
 
     def tell(self, words: str) -> None:
         """Say what is done before the run proper begins; from its thread."""
+        from agent import events as ev
+
         self._put(ev.NodeProgress("", 0, words))
 
     def drain(self) -> list[ev.Event]:

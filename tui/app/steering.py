@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
-from agent import events as ev
-from agent.state import ACTIONS
-
 if TYPE_CHECKING:
     from tui.app.fold import RunFold
     from tui.app.live import LiveRun
@@ -73,6 +70,8 @@ class Steers(Screen[None]):
         if self.fold is not None and self.fold.asked is not None:
             self.notify("The run is asking already.", severity="warning")
             return
+        from agent import events as ev
+        from agent.state import ACTIONS
         from tui.app.widgets.asked import AskedBox
 
         question = "What is to be done at the next decision?"

@@ -1,4 +1,8 @@
-"""Asking, and watching the run: from what was typed to the answer on the screen."""
+"""Asking, and watching the run: from what was typed to the answer on the screen.
+
+What shows a run is imported once there is one, so that the first frame need not wait for it; messages of
+those widgets are therefore handled by the name of the method.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +13,20 @@ from typing import TYPE_CHECKING
 from textual import on
 
 from tui.app.conversations import ResumeReady, load_resumed
-from tui.app.fold import EVERYTHING, Part, RunFold
 from tui.app.live import Begin, LiveRun, RunEnded, RunEvents
 from tui.app.question import begin, read
 from tui.app.screens.base import DeepScreen
 from tui.app.steering import OVERRIDE, Steers
-from tui.app.widgets.asked import AskedBox
 from tui.app.widgets.conversation import Conversation
-from tui.app.widgets.decision_labels import load_labels
 from tui.app.widgets.meters import Meters
 from tui.app.widgets.prompt import Prompt
 from tui.app.widgets.run_bar import RunBar
-from tui.app.widgets.run_panel import RunPanel
 from tui.app.work import in_background
 
 if TYPE_CHECKING:
     from agent import events as ev
+    from tui.app.fold import Part, RunFold
+    from tui.app.widgets.asked import AskedBox
 
 WHILE_IT_RUNS = frozenset({"cancel", "pause", "finish", "skip", "add", "decide"})
 """Actions that are possible only while a run goes on."""
@@ -61,6 +63,7 @@ class Watches(Steers, DeepScreen):
             self.query_one(Prompt).put(text)
             return
         self._typed = text
+        from tui.app.fold import RunFold
 
         def prepare(run: LiveRun) -> Begin:
             engine, session = self.deepthink.engine, self.session
@@ -99,11 +102,17 @@ class Watches(Steers, DeepScreen):
         self.query_one(RunBar).add_class("-on")
         self.refresh_bindings()
         self.run_begins()
-        self.call_after_refresh(self._draw, EVERYTHING)  # what shows it has to be composed first
+        self.call_after_refresh(self.draw_all)  # what shows it has to be composed first
         self.live.start(self)
 
     def run_begins(self) -> None:
         """A run begins: to be shown."""
+
+    def draw_thinking(self, fold: RunFold, changed: frozenset[Part]) -> None:
+        """What changed of a run's plan, evidence and decisions: to be shown."""
+
+    def run_is_over(self, run_id: str) -> None:
+        """A run has ended, and is stored."""
 
     @on(RunEvents)
     def _events(self, message: RunEvents) -> None:
@@ -119,6 +128,12 @@ class Watches(Steers, DeepScreen):
             self.session = started.session
         self._draw(changed)
 
+    def draw_all(self) -> None:
+        """Draw everything of the run anew."""
+        from tui.app.fold import EVERYTHING
+
+        self._draw(EVERYTHING)
+
     def _draw(self, changed: frozenset[Part]) -> None:
         fold, exchange = self.fold, self.exchange
         if fold is None or exchange is None or not exchange.is_mounted or not changed:
@@ -126,8 +141,7 @@ class Watches(Steers, DeepScreen):
         exchange.show(fold, changed)
         self.query_one(Meters).show(fold, changed)
         self.query_one(RunBar).show_paused(fold.paused)
-        for panel in self.query(RunPanel):
-            panel.show(fold, changed)
+        self.draw_thinking(fold, changed)
 
     @on(RunEnded)
     def _run_ended(self, message: RunEnded) -> None:
@@ -149,10 +163,10 @@ class Watches(Steers, DeepScreen):
         if self.is_current:
             prompt.focus()
         if self.fold.run_id:
-            load_labels(self, self.fold.run_id)
+            self.run_is_over(self.fold.run_id)
 
-    @on(AskedBox.Replied)
-    def _replied(self, event: AskedBox.Replied) -> None:
+    def on_asked_box_replied(self, event: AskedBox.Replied) -> None:
+        """Hand the reply to the run."""
         if self.exchange is not None:
             self.exchange.unask()
         self.query_one(Prompt).focus()

@@ -13,21 +13,20 @@ from textual.content import Content
 
 from tui.app.actions import bindings
 from tui.app.conversations import Beginning, SessionLoaded, load_beginning, load_session
-from tui.app.fold import EVERYTHING, RunFold
 from tui.app.watching import WHILE_IT_RUNS, Watches
 from tui.app.widgets.conversation import Conversation
-from tui.app.widgets.decision_labels import LabelsChanged, drop_label, store_label
-from tui.app.widgets.decision_strip import DecisionStrip
-from tui.app.widgets.evidence import EvidenceList, Passage
-from tui.app.widgets.exchange import Exchange
 from tui.app.widgets.meters import Meters
 from tui.app.widgets.prompt import Prompt, PromptBox
 from tui.app.widgets.run_bar import RunBar
-from tui.app.widgets.run_panel import RunPanel
 from tui.app.work import in_background
 
 if TYPE_CHECKING:
     from traces.runs import Run
+    from tui.app.fold import Part, RunFold
+    from tui.app.widgets.decision_labels import LabelsChanged
+    from tui.app.widgets.decision_strip import DecisionStrip
+    from tui.app.widgets.evidence import EvidenceList, Passage
+    from tui.app.widgets.exchange import Exchange
 
 
 class AskScreen(Watches):
@@ -140,11 +139,10 @@ Every `[n]` of the answer opens its passage.
         self.fold = message.folds[-1] if message.folds else None
         conversation = self.query_one(Conversation)
         await conversation.open(message.folds)
-        shown = list(conversation.query(Exchange))
-        self.exchange = shown[-1] if shown else None
+        self.exchange = conversation.latest
         if self.fold is not None:
             self.run_begins()
-            self.call_after_refresh(self._draw, EVERYTHING)
+            self.call_after_refresh(self.draw_all)
 
     async def action_older(self) -> None:
         """Show more of the session's earlier turns."""
@@ -154,10 +152,25 @@ Every `[n]` of the answer opens its passage.
 
     def run_begins(self) -> None:
         """The thinking is shown beside the conversation where there is room for it."""
+        from tui.app.widgets.run_panel import RunPanel
+
         self.add_class("-has-run")
         place = self.query_one("#thinking")
         if not place.query(RunPanel):
             place.mount(RunPanel())
+
+    def draw_thinking(self, fold: RunFold, changed: frozenset[Part]) -> None:
+        """What changed of it."""
+        from tui.app.widgets.run_panel import RunPanel
+
+        for panel in self.query(RunPanel):
+            panel.show(fold, changed)
+
+    def run_is_over(self, run_id: str) -> None:
+        """Decisions that the person took are labels."""
+        from tui.app.widgets.decision_labels import load_labels
+
+        load_labels(self, run_id)
 
     def action_panel(self) -> None:
         """Show or hide the thinking; on a narrow screen it takes the conversation's place."""
@@ -168,14 +181,14 @@ Every `[n]` of the answer opens its passage.
         panel, hidden = self.query_one("#thinking"), not self.query_one("#thinking").display
         self.call_after_refresh(lambda: self.query_one(Prompt).focus() if not panel.display else None)
         if hidden:
-            self.call_after_refresh(self._draw, EVERYTHING)
+            self.call_after_refresh(self.draw_all)
 
-    @on(EvidenceList.Opened)
-    def _evidence_opened(self, event: EvidenceList.Opened) -> None:
+    def on_evidence_list_opened(self, event: EvidenceList.Opened) -> None:
+        """Open a passage that was found."""
         self._open_passage(event.passage)
 
-    @on(Exchange.PassageWanted)
-    def _passage_wanted(self, event: Exchange.PassageWanted) -> None:
+    def on_exchange_passage_wanted(self, event: Exchange.PassageWanted) -> None:
+        """Open a passage that is cited."""
         self._open_passage(event.passage)
 
     def _open_passage(self, passage: Passage) -> None:
@@ -193,18 +206,24 @@ Every `[n]` of the answer opens its passage.
             )
         )
 
-    @on(DecisionStrip.Labelled)
-    def _labelled(self, event: DecisionStrip.Labelled) -> None:
+    def on_decision_strip_labelled(self, event: DecisionStrip.Labelled) -> None:
+        """Keep what a decision should have been."""
+        from tui.app.widgets.decision_labels import store_label
+
         if self.fold is not None:
             store_label(self, self.fold.run_id, event.seq, event.action)
 
-    @on(DecisionStrip.Unlabelled)
-    def _unlabelled(self, event: DecisionStrip.Unlabelled) -> None:
+    def on_decision_strip_unlabelled(self, event: DecisionStrip.Unlabelled) -> None:
+        """Take it back."""
+        from tui.app.widgets.decision_labels import drop_label
+
         if self.fold is not None:
             drop_label(self, self.fold.run_id, event.seq)
 
-    @on(LabelsChanged)
-    def _labels_changed(self, event: LabelsChanged) -> None:
+    def on_labels_changed(self, event: LabelsChanged) -> None:
+        """Show the labels as they are stored."""
+        from tui.app.widgets.decision_strip import DecisionStrip
+
         if self.fold is not None and event.run_id == self.fold.run_id:
             for strip in self.query(DecisionStrip):
                 strip.show_labels(event.labels, event.stored)

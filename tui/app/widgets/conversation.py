@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.app.fold import RunFold
-from tui.app.widgets.exchange import Exchange
+if TYPE_CHECKING:
+    from tui.app.fold import RunFold
+    from tui.app.widgets.exchange import Exchange
 
 AT_ONCE = 8
 """Turns of a session that are shown at first, and added each time more are wanted."""
@@ -50,6 +52,8 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     def begin(self, question: str) -> Exchange:
         """A new turn at the end."""
+        from tui.app.widgets.exchange import Exchange
+
         self.query_one("#intro").display = False
         exchange = Exchange(question)
         self.mount(exchange)
@@ -58,7 +62,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     async def open(self, folds: Sequence[RunFold]) -> None:
         """Show a session's turns in place of those that are there; the latest at once."""
-        await self.query(Exchange).remove()
+        await self.query("Exchange").remove()
         self._earlier = list(folds)
         self.query_one("#intro").display = not folds
         await self.show_earlier()
@@ -66,6 +70,8 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     async def show_earlier(self) -> None:
         """Show more of the earlier turns, above those that are there."""
+        from tui.app.widgets.exchange import Exchange
+
         folds, self._earlier = self._earlier[-AT_ONCE:], self._earlier[:-AT_ONCE]
         exchanges = [Exchange(fold.outcome.question) for fold in folds]
         above = self.query_one("#intro")
@@ -78,6 +84,13 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         line.update(
             Content(f"▴ {count} earlier turn{'s' * (count != 1)}: scroll up here, or “Earlier turns”")
         )
+
+    @property
+    def latest(self) -> Exchange | None:
+        """The last turn."""
+        from tui.app.widgets.exchange import Exchange
+
+        return next(iter(reversed(self.query(Exchange))), None)
 
     @property
     def has_earlier(self) -> bool:

@@ -182,7 +182,7 @@ def _state(fold: RunFold) -> str:
         return "? waiting for you"
     doing = DOING.get(fold.node, fold.node) or "beginning"
     step = f" · step {fold.step} of {max(len(fold.outcome.plan), fold.step)}" if fold.step else ""
-    detail = f" · {one_line(fold.message, 60)}" if fold.message else ""
+    detail = f" · {one_line(fold.message, 60)}" if fold.message not in {"", fold.node} else ""
     paused = "paused after: " if fold.paused else ""
     return f"… {paused}{doing}{step}{detail} · {duration(fold.elapsed)}"
 

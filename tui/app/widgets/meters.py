@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.app.fold import Part, RunFold
 from tui.terminal import duration
+
+if TYPE_CHECKING:
+    from tui.app.fold import Part, RunFold
 
 _PARTS = {"meters", "status", "question"}
 

@@ -53,9 +53,9 @@ class Navigation(Horizontal):
             name = action.does.removeprefix("mode('").removesuffix("')")
             label = self._SHORT.get(name, action.label) if short else action.label
             key = "" if short else f"{action.key.upper()} "
-            text = f"[{label}]" if name == self._here else f" {label} "
-            style = "bold $primary" if name == self._here else "$foreground 75%"
-            piece = Content(f"{key}{text}").stylize(style)
+            here = name == self._here
+            piece = Content(f"[{key}{label}]" if here else f" {key}{label} ")
+            piece = piece.stylize("bold $primary" if here else "$foreground 75%")
             pieces.append(piece.stylize(f"@click=app.mode('{name}')"))
         self.query_one("#places", Static).update(Content("").join(pieces))
 
