@@ -155,7 +155,7 @@ class FilesScreen(ModalScreen[Intake | None]):
     @on(Checked)
     def _leave(self, message: Checked) -> None:
         if isinstance(message.choice, DeepthinkError):
-            self._tell(f"{message.choice.message} {message.choice.way_out}", wrong=True)
+            self._tell(_way_out(message.choice), wrong=True)
         else:
             self.dismiss(message.choice)
 
