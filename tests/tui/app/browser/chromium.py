@@ -1,0 +1,194 @@
+"""Headless Chromium: open a page, see what it asks for, type into it, read its terminal.
+
+It speaks the DevTools protocol (https://chromedevtools.github.io/devtools-protocol/), of which the domains
+Page, Network, Runtime and Input are used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType
+
+EXECUTABLE = shutil.which("chromium")
+_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--remote-debugging-port=0",
+    "--window-size=1100,700",
+)
+# The page keeps its xterm.js terminal to itself; as it is made, a field of it is caught.
+_CATCH_TERMINAL = """
+Object.defineProperty(Object.prototype, "_addonManager", {
+  configurable: true,
+  set(value) {
+    Object.defineProperty(this, "_addonManager", { value, writable: true, configurable: true });
+    if (this.buffer) window.caughtTerminal = this;
+  },
+});
+"""
+_READ_TERMINAL = """
+(() => {
+  const buffer = window.caughtTerminal?.buffer.active;
+  if (!buffer) return "";
+  const line = (_, row) => buffer.getLine(row).translateToString(true);
+  return Array.from({ length: buffer.length }, line).join("\\n");
+})()
+"""
+
+
+class Page:
+    """One page of the browser.
+
+    Attributes:
+        hosts: Host and port of everything the page has asked for.
+        problems: What the page logged as an error or raised.
+    """
+
+    def __init__(self, connection: ClientWebSocketResponse) -> None:
+        self.hosts: set[str] = set()
+        self.problems: list[str] = []
+        self._connection = connection
+        self._calls = 0
+        self._replies: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._listening = asyncio.create_task(self._listen())
+
+    async def open(self, address: str) -> None:
+        """Go to an address; its scripts need not have run yet."""
+        for domain in ("Page", "Network", "Runtime"):
+            await self._call(f"{domain}.enable")
+        await self._call("Page.addScriptToEvaluateOnNewDocument", source=_CATCH_TERMINAL)
+        await self._call("Page.navigate", url=address)
+
+    async def evaluate(self, expression: str) -> Any:
+        """The value of a JavaScript expression."""
+        reply = await self._call("Runtime.evaluate", expression=expression, returnByValue=True)
+        return reply["result"].get("value")
+
+    async def screen(self) -> str:
+        """The lines that the page's terminal shows."""
+        return str(await self.evaluate(_READ_TERMINAL))
+
+    async def shows(self, wanted: Callable[[str], object], patience: float) -> str:
+        """The screen, as soon as ``wanted`` holds of it; within ``patience`` seconds or the test fails."""
+        deadline = time.monotonic() + patience
+        while not wanted(shown := await self.screen()):
+            assert time.monotonic() < deadline, f"it never came; problems {self.problems}; shown:\n{shown}"
+            await asyncio.sleep(0.1)
+        return shown
+
+    async def type(self, text: str) -> None:
+        """Text, as an input method gives it."""
+        await self._call("Input.insertText", text=text)
+
+    async def press(self, key: str, code: int, text: str = "") -> None:
+        """One key by its DOM name and its Windows virtual key code."""
+        for kind in ("rawKeyDown", "keyUp"):
+            await self._call(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code
+            )
+            if kind == "rawKeyDown" and text:
+                await self._call("Input.dispatchKeyEvent", type="char", key=key, text=text)
+
+    async def picture(self, path: Path) -> None:
+        """Keep a PNG of the page, to be looked at when a test fails."""
+        import base64
+
+        reply = await self._call("Page.captureScreenshot", format="png")
+        path.write_bytes(base64.b64decode(reply["data"]))
+
+    async def close(self) -> None:
+        """Stop listening."""
+        self._listening.cancel()
+        await self._connection.close()
+
+    async def _call(self, method: str, **parameters: object) -> dict[str, Any]:
+        self._calls += 1
+        reply: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._replies[self._calls] = reply
+        await self._connection.send_json({"id": self._calls, "method": method, "params": parameters})
+        return await asyncio.wait_for(reply, 20)
+
+    async def _listen(self) -> None:
+        async for message in self._connection:
+            if message.type is not WSMsgType.TEXT:
+                continue
+            told = json.loads(message.data)
+            if "id" in told:
+                reply = self._replies.pop(told["id"])
+                if "error" in told:
+                    reply.set_exception(RuntimeError(told["error"]["message"]))
+                else:
+                    reply.set_result(told["result"])
+            else:
+                self._note(told["method"], told["params"])
+
+    def _note(self, event: str, what: dict[str, Any]) -> None:
+        if event == "Network.requestWillBeSent":
+            self._ask(what["request"]["url"])
+        elif event == "Network.webSocketCreated":
+            self._ask(what["url"])
+        elif event == "Runtime.exceptionThrown":
+            details = what["exceptionDetails"]
+            self.problems.append(details.get("exception", {}).get("description") or details["text"])
+        elif event == "Runtime.consoleAPICalled" and what["type"] == "error":
+            self.problems.append(" ".join(str(argument.get("value")) for argument in what["args"]))
+
+    def _ask(self, url: str) -> None:
+        if not url.startswith("data:"):
+            self.hosts.add(urlsplit(url).netloc)
+
+
+@asynccontextmanager
+async def chromium(profile: Path) -> AsyncIterator[Page]:
+    """An empty page in a browser of its own; ``profile`` is the folder that the browser keeps to."""
+    assert EXECUTABLE is not None
+    with (profile.parent / "chromium.log").open("wb") as log:
+        process = subprocess.Popen(
+            [EXECUTABLE, *_FLAGS, f"--user-data-dir={profile}", "about:blank"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        port = await _debugging_port(profile, process)
+        async with ClientSession() as client:
+            async with client.get(f"http://127.0.0.1:{port}/json/list") as reply:
+                targets = await reply.json()
+            (address,) = [t["webSocketDebuggerUrl"] for t in targets if t["type"] == "page"]
+            async with client.ws_connect(address, max_msg_size=0) as connection:
+                page = Page(connection)
+                try:
+                    yield page
+                finally:
+                    await page.close()
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+async def _debugging_port(profile: Path, process: subprocess.Popen[bytes]) -> int:
+    """Chromium writes it into its profile when it listens."""
+    told = profile / "DevToolsActivePort"
+    deadline = time.monotonic() + 30
+    while not (told.is_file() and (lines := told.read_text().split())):
+        assert process.poll() is None, (profile.parent / "chromium.log").read_text()
+        assert time.monotonic() < deadline, "Chromium does not listen"
+        await asyncio.sleep(0.05)
+    return int(lines[0])
