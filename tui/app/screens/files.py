@@ -19,7 +19,7 @@ from traces.errors import DeepthinkError
 from tui.app.actions import bindings
 from tui.app.widgets.library_paths import PathInput, PathTree
 from tui.app.work import in_background
-from tui.intake import DEFAULT_COLLECTION, Intake, count_readable, intake, pasted
+from tui.intake import DEFAULT_COLLECTION, Intake, WebOff, count_readable, intake, pasted
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -177,6 +177,13 @@ class FilesScreen(ModalScreen[Intake | None]):
     def action_close(self) -> None:
         """Read nothing."""
         self.dismiss(None)
+
+
+def _way_out(wrong: DeepthinkError) -> str:
+    """What is wrong, and what to do about it here."""
+    if isinstance(wrong, WebOff):
+        return f"{wrong.message} Turn it on in the settings (web)."
+    return f"{wrong.message} {wrong.way_out}"
 
 
 def _checked(names: Sequence[str], settings: Settings, collection: str | None, description: str) -> Intake:

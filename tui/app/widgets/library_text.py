@@ -38,7 +38,8 @@ sentence stands between » and «.
 """
     DEFAULT_CSS = """
     DocumentText {
-        background: $background; padding: 0 2 0 1; height: 1fr; overflow-x: hidden; scrollbar-gutter: stable;
+        background: $background; padding: 0 2 0 1; height: 1fr;
+        overflow-x: hidden; scrollbar-gutter: stable;
     }
     """
     current: reactive[int] = reactive(0)
