@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
@@ -44,20 +45,20 @@ def listed(app: DeepthinkApp) -> list[str]:
     return [str(row.key.value) for row in app.screen.query_one(RunList).ordered_rows]
 
 
-async def opened(pilot: Pilot[int | None], count: int) -> None:
+async def opened(pilot: Pilot[Any], count: int) -> None:
     """Go to the runs and wait for them and the preview."""
-    app = pilot.app
+    app = cast(DeepthinkApp, pilot.app)
     await pilot.press("f4")
     await until(pilot, lambda: isinstance(app.screen, RunsScreen))
     await shows(pilot, count)
 
 
-async def shows(pilot: Pilot[int | None], count: int) -> None:
+async def shows(pilot: Pilot[Any], count: int) -> None:
     """Wait for so many runs, and for the first preview."""
     runs = pilot.app.screen.query_one(RunList)
     await until(pilot, lambda: runs.row_count == count)
     if count:
-        await until(pilot, lambda: said(pilot.app, "#preview-question"))  # type: ignore[arg-type]
+        await until(pilot, lambda: said(cast(DeepthinkApp, pilot.app), "#preview-question"))
 
 
 @pytest.fixture
@@ -140,9 +141,13 @@ async def test_a_rating_is_stored_and_taken_back(three: list[str], make_app: Mak
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
         runs = app.screen.query_one(RunList)
+
+        def shown(word: str) -> bool:
+            return runs.current is not None and runs.current.rating == word
+
         for key, word in (("g", "good"), ("p", "partly"), ("w", "wrong"), ("w", "")):
             await pilot.press(key)
-            await until(pilot, lambda word=word: runs.current and runs.current.rating == word)
+            await until(pilot, partial(shown, word))
             assert rating() == word
             assert word in str(runs.get_cell(three[0], "rating"))
 
@@ -281,7 +286,7 @@ async def test_ten_thousand_runs_come_by_the_page(make_app: MakeApp) -> None:
         runs = app.screen.query_one(RunList)
         for count in (200, 300):
             await pilot.press("end")
-            await until(pilot, lambda count=count: runs.row_count == count)
+            await shows(pilot, count)
         assert len(set(listed(app))) == 300
         await pilot.press("slash", *"company 42 revenue")
         choice = app.screen.query_one(RunFilter)

@@ -227,7 +227,7 @@ class RunsScreen(DeepScreen):
         runs = self.query_one(RunList)
         run = runs.of(message.run_id)
         if run is not None:
-            runs.put(replace(run, rating=message.rating))
+            runs.show(replace(run, rating=message.rating))
         self.notify(f"Rated as {message.rating}." if message.rating else "The rating is taken back.")
 
     def action_export(self) -> None:
