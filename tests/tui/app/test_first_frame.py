@@ -1,0 +1,55 @@
+"""What stands between the command and the first frame: nothing heavy is imported before it is drawn."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+_HEAVY = (
+    "duckdb",
+    "httpx",
+    "langchain_core",
+    "langgraph",
+    "llama_cpp",
+    "numpy",
+    "plotext",
+    "pydantic",
+    "sentence_transformers",
+    "torch",
+    "transformers",
+    "typer",
+)
+_PROGRAM = f"""
+import asyncio, sys
+
+import tui.app.main  # what the console script imports
+from tui.app.app import DeepthinkApp
+from tui.app.widgets.prompt import Prompt
+
+first = []
+display = DeepthinkApp._display  # what every frame goes through
+
+def watched(app, screen, renderable):
+    if not first and app.screen.query(Prompt):
+        first.extend([app.focused, [name for name in {_HEAVY!r} if name in sys.modules]])
+    display(app, screen, renderable)
+
+DeepthinkApp._display = watched
+
+async def main():
+    async with DeepthinkApp(prepare=False).run_test() as pilot:
+        await pilot.pause()
+
+asyncio.run(main())
+focused, heavy = first
+assert isinstance(focused, Prompt), focused
+print(*heavy)
+"""
+
+
+def test_nothing_heavy_is_imported_before_the_first_frame_and_the_prompt_has_the_focus() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []
