@@ -26,7 +26,7 @@ def retrieve(search: Search, deps: Deps) -> dict[str, Any]:
         )
     strategy = cast(Strategy, search["strategy"])
     hits = deps.recall.search(search["query"], strategy, scopes, deps.recalled, keywords=search["keywords"])
-    candidates = [_candidate(hit) for hit in hits]
+    candidates = [candidate(hit) for hit in hits]
     deps.session.emit(
         Searched(
             step=search["step"],
@@ -42,7 +42,8 @@ def retrieve(search: Search, deps: Deps) -> dict[str, Any]:
     return {"recalled": [Recalled(query=search["query"], rung=search["rung"], candidates=candidates)]}
 
 
-def _candidate(hit: Hit) -> Candidate:
+def candidate(hit: Hit) -> Candidate:
+    """A hit as the state of a run has it, not graded yet."""
     passage = hit.passage
     return Candidate(
         passage_id=passage.id,
