@@ -144,7 +144,12 @@ def ingest(
         )
     if description:
         library.describe_collection(collection, description)
-    wanted: list[_File | _Page] = [_File(path, name) for path, name in files]
+    outright = {path.expanduser().resolve() for path in paths if not path.expanduser().is_dir()}
+    wanted: list[_File | _Page] = [
+        # One that was read with its folder keeps the name it has there when it is named by itself.
+        _File(path, known[str(path)].name if path in outright and str(path) in known else name)
+        for path, name in files
+    ]
     if fetch is not None:
         wanted += [_Page(url, fetch) for url in dict.fromkeys(addresses)]
     yield FileFound(len(wanted))

@@ -72,6 +72,12 @@ def test_a_file_named_outright_does_not_remove_its_neighbours(store: Store, fold
     assert len(Library(store).documents("c")) == 3
 
 
+def test_a_file_read_with_its_folder_keeps_its_name_there(store: Store, folder: Path) -> None:
+    _read(store, folder)
+    (folder / "inner" / "b.txt").write_text("Beta is no longer the second letter.\n")
+    assert _outcomes(_read(store, folder / "inner" / "b.txt")) == {"inner/b.txt": "updated"}
+
+
 def test_a_file_named_outright_outlives_its_folder_being_read(store: Store, folder: Path) -> None:
     (folder / "notes.log").write_text("Gamma is the third letter.")
     _read(store, folder / "notes.log")
