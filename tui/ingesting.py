@@ -12,10 +12,10 @@ from rich.text import Text
 
 from agent import ingest as ing
 from tui import failures
+from tui.ingest_fold import IngestFold, is_low, share
 from tui.terminal import cells, clean, columns, console, duration, is_live, one_line
 
 _NAME_WIDTH = 34
-_LOW_COVERAGE = 0.95
 
 
 def show_ingestion(events: Iterable[ing.IngestEvent]) -> int:
@@ -24,26 +24,16 @@ def show_ingestion(events: Iterable[ing.IngestEvent]) -> int:
     A file that fails is told on stderr with its way out and does not stop the others.
     """
     out = console()
-    done: list[ing.FileDone] = []
-    failed: list[ing.FileFailed] = []
-    finished: ing.IngestFinished | None = None
+    fold = IngestFold()
     with _watching(out) as watcher:
         for event in events:
             watcher.take(event)
-            match event:
-                case ing.FileDone():
-                    done.append(event)
-                case ing.FileFailed():
-                    failed.append(event)
-                case ing.IngestFinished():
-                    finished = event
-                case _:
-                    pass
-    if finished is not None:
-        _summary(out, done, finished)
-    for failure in failed:
+            fold.take(event)
+    if fold.ended:
+        _summary(out, fold)
+    for failure in fold.failed:
         failures.report(failure.error, about=clean(failure.name))
-    return failures.EXIT_CODES["input"] if failed or not done else failures.DONE
+    return failures.EXIT_CODES["input"] if fold.failed or not fold.done else failures.DONE
 
 
 class _Watcher(Protocol):
@@ -120,9 +110,8 @@ class _Lines:
                 pass
 
 
-def _summary(out: Console, done: list[ing.FileDone], finished: ing.IngestFinished) -> None:
-    news = [file for file in done if file.outcome != "unchanged"]
-    if news:
+def _summary(out: Console, fold: IngestFold) -> None:
+    if fold.news:
         table = columns(
             "file",
             "",
@@ -132,30 +121,18 @@ def _summary(out: Console, done: list[ing.FileDone], finished: ing.IngestFinishe
             "time",
             right=("passages", "coverage", "pages", "time"),
         )
-        for file in news:
+        for file in fold.news:
             table.add_row(*_row(file))
         out.print(table)
         out.print()
-    for file in news:
+    for file in fold.news:
         for notice in file.notices:
             failures.warn(f"{clean(file.name)}: {clean(notice)}")
-    counts = [
-        f"{count} {word}"
-        for count, word in (
-            (finished.added, "added"),
-            (finished.updated, "updated"),
-            (finished.unchanged, "unchanged"),
-            (finished.removed, "removed"),
-            (finished.failed, "failed"),
-        )
-        if count
-    ]
-    out.print(Text(f"{', '.join(counts) or 'nothing to do'} in {duration(finished.seconds)}"))
+    out.print(Text(fold.summary))
 
 
 def _row(file: ing.FileDone) -> list[Text]:
     if file.outcome == "removed":
         return cells(file.name, "removed", "", "", "", "")
-    low = file.coverage < _LOW_COVERAGE
-    share = Text(f"{file.coverage:.1%}{' low' if low else ''}", style="yellow" if low else "")
-    return cells(file.name, file.outcome, file.chunks, share, file.pages or "", duration(file.seconds))
+    told = Text(share(file.coverage), style="yellow" if is_low(file.coverage) else "")
+    return cells(file.name, file.outcome, file.chunks, told, file.pages or "", duration(file.seconds))

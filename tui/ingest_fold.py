@@ -1,0 +1,93 @@
+"""What is known of a reading of files from its events; the command line and the app tell it alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agent import ingest as ing
+from tui.terminal import duration
+
+LOW_COVERAGE = 0.95
+"""Below this share too much of a document's text did not become passages."""
+
+OUTCOMES = ("added", "updated", "unchanged", "removed")
+
+
+@dataclass(slots=True)
+class IngestFold:
+    """A reading so far; several that follow one another add up.
+
+    Attributes:
+        total: Files and pages there are to look at.
+        looked_at: How many were begun.
+        under_way: The one under way.
+        passages: How many of its passages have a vector, and how many there are; None while it is read.
+        done: What is in the library, or gone from it.
+        failed: What could not be read.
+        seconds: How long the readings took that have ended.
+        ended: How many have.
+    """
+
+    total: int = 0
+    looked_at: int = 0
+    under_way: ing.FileStarted | None = None
+    passages: tuple[int, int] | None = None
+    done: list[ing.FileDone] = field(default_factory=list)
+    failed: list[ing.FileFailed] = field(default_factory=list)
+    seconds: float = 0.0
+    ended: int = 0
+
+    def take(self, event: ing.IngestEvent) -> None:
+        """Add an event."""
+        match event:
+            case ing.FileFound():
+                self.total += event.total
+            case ing.FileStarted():
+                self.looked_at += 1
+                self.under_way, self.passages = event, None
+            case ing.FileEmbedding():
+                self.passages = (event.done_chunks, event.total_chunks)
+            case ing.FileDone():
+                self.under_way = None
+                self.done.append(event)
+            case ing.FileFailed():
+                self.under_way = None
+                self.failed.append(event)
+            case ing.IngestFinished():
+                self.under_way = None
+                self.seconds += event.seconds
+                self.ended += 1
+            case _:
+                pass
+
+    @property
+    def finished(self) -> int:
+        """Files and pages that were looked at to the end."""
+        return self.looked_at - (self.under_way is not None)
+
+    @property
+    def news(self) -> list[ing.FileDone]:
+        """What has changed in the library."""
+        return [file for file in self.done if file.outcome != "unchanged"]
+
+    @property
+    def counts(self) -> str:
+        """How many were added, updated and so on; "nothing to do" if there was nothing."""
+        numbers = [(sum(file.outcome == outcome for file in self.done), outcome) for outcome in OUTCOMES]
+        told = [f"{count} {word}" for count, word in (*numbers, (len(self.failed), "failed")) if count]
+        return ", ".join(told) or "nothing to do"
+
+    @property
+    def summary(self) -> str:
+        """The sum of it, and how long it took."""
+        return f"{self.counts} in {duration(self.seconds)}"
+
+
+def is_low(coverage: float) -> bool:
+    """Whether too little of a document's text became passages."""
+    return coverage < LOW_COVERAGE
+
+
+def share(coverage: float) -> str:
+    """A coverage as it is told."""
+    return f"{coverage:.1%}{' low' if is_low(coverage) else ''}"
