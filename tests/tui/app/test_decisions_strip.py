@@ -10,6 +10,7 @@ from textual.app import App, ComposeResult
 from textual.message import Message
 
 from agent import events as ev
+from agent.decisions import STATE_VERSION
 from agent.state import ACTIONS
 from traces.labels import Label
 from tui.app.fold import RunFold
@@ -33,7 +34,7 @@ def decided(action: str, probabilities: Sequence[float], **changed: Any) -> ev.D
     """A decision after the first step, by the rules."""
     fields: dict[str, Any] = {
         "step": 1,
-        "state_version": 2,
+        "state_version": STATE_VERSION,
         "state": {},
         "valid": list(ACTIONS),
         "action": action,

@@ -10,14 +10,12 @@ STRIP = (
     ),
     Action("strip.revise", "2,r", "say('REVISE')", "Revise", "It should have been REVISE; or it is."),
     Action("strip.finish", "3,f", "say('FINISH')", "Finish", "It should have been FINISH; or it is."),
-    Action("strip.unsay", "backspace", "unsay", "Take back", "Take back what you said of it."),
+    Action("strip.unsay", "backspace", "unsay", "Take back", "Take back what you said of it.", shown=False),
 )
 DECISIONS = (
-    Action("decisions.previous", "left_square_bracket", "run(-1)", "Older run", "The run before this one."),
-    Action("decisions.next", "right_square_bracket", "run(1)", "Newer run", "The run after this one."),
+    Action("decisions.previous", "left_square_bracket", "run(-1)", "Older", "The run before this one."),
+    Action("decisions.next", "right_square_bracket", "run(1)", "Newer", "The run after this one."),
     Action("decisions.teach", "t", "teach", "Teach", "The run asks you at each decision; or no more."),
-    Action(
-        "decisions.reload", "ctrl+l", "reload", "Read again", "Read the stored runs again.", shown=False
-    ),
+    Action("decisions.reload", "u", "reload", "Read again", "Read the stored runs again.", shown=False),
 )
 POLICY: tuple[Action, ...] = ()

@@ -64,13 +64,14 @@ def source(name: str) -> str:
     return {"human": "you", "budget": "the budget"}.get(name, name)
 
 
-def bar(share: float, width: int) -> Content:
+def bar(share: float, width: int, *, strong: bool = True) -> Content:
     """A share from 0 to 1 as blocks, an eighth of a cell fine, on a quiet track ``width`` cells long."""
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
     if share > 0:
         eighths = max(1, eighths)
     blocks = "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
-    return Content.styled(blocks.ljust(width), f"$primary {_TRACK}")
+    colour = "$primary" if strong else "$primary 55%"
+    return Content.styled(blocks.ljust(width), f"{colour} {_TRACK}")
 
 
 def percent(share: float) -> str:
@@ -204,7 +205,9 @@ def _bar_line(told: Row, name: str, room: int) -> Content:
     taken = told.decided.suggested if isinstance(told.decided, ev.Asked) else told.decided.action
     width = max(4, min(32, room - len(label) - 6))
     return Content.assemble(
-        (label, "bold" if name == taken else ""), bar(share, width), f" {percent(share)}"
+        (label, "bold" if name == taken else ""),
+        bar(share, width, strong=name == taken),
+        f" {percent(share)}",
     )
 
 
@@ -221,7 +224,9 @@ def _inline(told: Row, room: int) -> Content:
         taken = told.decided.suggested if isinstance(told.decided, ev.Asked) else told.decided.action
         width = max(3, min(14, each - len(label) - 5))
         piece = Content.assemble(
-            (label, "bold" if name == taken else ""), bar(share, width), f" {percent(share)}"
+            (label, "bold" if name == taken else ""),
+            bar(share, width, strong=name == taken),
+            f" {percent(share)}",
         )
         pieces.append(piece.pad_right(each - piece.cell_length))
     return Content("  ").join(pieces)

@@ -19,7 +19,7 @@ from tui.app.fold import EVERYTHING, Part, RunFold
 from tui.app.widgets.decision_lines import Form, Row, row
 
 _SHOWN: frozenset[Part] = frozenset(("question", "decisions", "asked"))
-_INLINE = 78  # cells from which three bars stand side by side
+_INLINE = 72  # cells from which three bars stand side by side
 _COMPACT = 46
 _NOTHING = "No decision yet: after each step the run goes on, revises its plan or finishes."
 
