@@ -45,15 +45,13 @@ REPLAY = (
     Action("replay.end", "end", "ends(1)", "End", "To the end.", shown=False),
     Action("replay.faster", "plus,equals_sign", "speed(1)", "Faster", "Play faster."),
     Action("replay.slower", "minus", "speed(-1)", "Slower", "Play slower.", shown=False),
-    Action("replay.rate_good", "g", "rate('good')", "Good", "Rate the answer as good.", shown=False),
-    Action("replay.rate_partly", "y", "rate('partly')", "Partly", "Rate it as partly good.", shown=False),
-    Action("replay.rate_wrong", "w", "rate('wrong')", "Wrong", "Rate the answer as wrong.", shown=False),
     Action("replay.export", "x", "export", "Export", "Write the run to a file."),
     Action("replay.close", "escape", "close", "Back", "Back to the list."),
 )
 COMPARE = (
-    Action("compare.other", "tab", "other", "Other side", "To the other run."),
-    Action("compare.swap", "s", "swap", "Swap", "Left becomes right."),
+    Action("compare.first", "1", "replay(0)", "Replay A", "See the first run event by event."),
+    Action("compare.second", "2", "replay(1)", "Replay B", "See the second run event by event."),
+    Action("compare.swap", "s", "swap", "Swap", "The first becomes the second."),
     Action("compare.close", "escape", "close", "Back", "Back to the list."),
 )
 EXPORT = (

@@ -1,0 +1,223 @@
+"""A stored run, seen again on the screen: every key of the player, and what can be done beside it."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static, TabbedContent
+
+from agent import events as ev
+from tests.tui import stored
+from tests.tui.app.conftest import MakeApp
+from tests.tui.app.waiting import until
+from traces.labels import Labels
+from traces.runs import DecisionRow, Runs
+from tui.app.app import DeepthinkApp
+from tui.app.screens.export import ExportScreen
+from tui.app.screens.passage import PassageScreen
+from tui.app.screens.replay import ReplayScreen
+from tui.app.screens.runs import RunsScreen
+from tui.app.widgets.answer import Answer
+from tui.app.widgets.decision_strip import DecisionStrip
+from tui.app.widgets.plan_tree import PlanTree
+from tui.app.widgets.player import READING
+from tui.assemble import open_store
+
+SIZE = (120, 40)
+
+
+async def replayed(pilot: Pilot[Any], run_id: str) -> ReplayScreen:
+    """The replay of a run, from the list of runs."""
+    app = cast(DeepthinkApp, pilot.app)
+    app.action_mode("runs")
+    await pilot.pause()
+    screen = ReplayScreen(run_id)
+    app.push_screen(screen)
+    await until(pilot, lambda: screen.player.position)
+    await pilot.pause()
+    return screen
+
+
+def words(screen: ReplayScreen) -> str:
+    """What the player says of the last event."""
+    return str(screen.query_one("#player-words", Static).content)
+
+
+def track(screen: ReplayScreen) -> str:
+    """The player's first line."""
+    return str(screen.query_one("#player-track", Static).content)
+
+
+@pytest.fixture
+def run_id() -> str:
+    """A run in which everything happened."""
+    return stored.store_run(stored.everything())
+
+
+async def test_events_are_gone_through_one_by_one(run_id: str, make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await replayed(pilot, run_id)
+        count = len(Runs(open_store()).events(run_id))
+        assert words(screen) == f"question: {stored.QUESTION}"
+        assert f"1/{count}" in track(screen)
+        await pilot.press("right", "right")
+        assert words(screen).startswith("model call: route, 50 read")
+        assert screen.player.position == 3
+        await pilot.press("left")
+        assert screen.player.position == 2
+        await pilot.press("home")
+        assert (screen.player.position, words(screen)) == (0, "Before the beginning: Space plays.")
+        await pilot.press("left")
+        assert screen.player.position == 0
+        await pilot.press("end")
+        assert screen.player.over
+        assert words(screen).startswith("end: answered in")
+        assert track(screen).startswith("■")
+
+
+async def test_research_steps_are_gone_through(run_id: str, make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await replayed(pilot, run_id)
+        for key, back in (("n", "p"), ("shift+right", "shift+left")):
+            await pilot.press("home", key)
+            assert words(screen) == "step 1: Who supplies it?"
+            plan = str(screen.query_one(PlanTree).get_option_at_index(0).prompt)
+            assert plan.startswith("▸ 1. Who supplies it?")
+            await pilot.press(key)
+            assert screen.player.over
+            await pilot.press(back)
+            assert words(screen) == "step 1: Who supplies it?"
+
+
+async def test_an_answer_is_not_on_the_screen_before_it_was_given(run_id: str, make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await replayed(pilot, run_id)
+        assert not screen.query_one(Answer).source
+        await pilot.press("end")
+        await until(pilot, lambda: "It burnt in May" in screen.query_one(Answer).source)
+        await pilot.press("p")
+        await until(pilot, lambda: not screen.query_one(Answer).source)
+        await pilot.press("end", "home", "end")
+        await until(pilot, lambda: "It burnt in May" in screen.query_one(Answer).source)
+
+
+async def test_it_plays_to_the_end_and_begins_anew(run_id: str, make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await replayed(pilot, run_id)
+        await pilot.press("plus", "plus", "space")
+        assert "16×" in track(screen)
+        await until(pilot, lambda: screen.player.over)
+        assert track(screen).startswith("■")
+        await pilot.press("minus", "minus", "space")
+        assert not screen.player.over
+        assert track(screen).startswith("▶")
+        await pilot.press("space")
+        assert track(screen).startswith("‖")
+        here = screen.player.position
+        await pilot.pause(0.1)
+        assert screen.player.position == here
+
+
+async def test_seeking_while_it_plays_goes_on_from_there_and_a_step_pauses(
+    run_id: str, make_app: MakeApp
+) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await replayed(pilot, run_id)
+        await pilot.press("equals_sign", "space", "n")
+        assert screen.player.position >= screen.player.steps[0]
+        assert track(screen).startswith("▶")
+        await pilot.press("left")
+        assert track(screen).startswith("‖")
+        await pilot.press("plus", "plus", "plus")
+        assert screen.player.speed == READING
+        assert track(screen).endswith("reading")
+
+
+async def test_the_track_can_be_clicked(run_id: str, make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await replayed(pilot, run_id)
+        begin = track(screen).index("●")
+        await pilot.click("#player-track", offset=(begin + 30, 0))
+        await until(pilot, lambda: 2 < screen.player.position < len(screen.player.events))
+
+
+async def test_a_decision_can_be_labelled(make_app: MakeApp) -> None:
+    taken = {"CONTINUE": 0.2, "REVISE": 0.1, "FINISH": 0.7}
+    valid = ["CONTINUE", "REVISE", "FINISH"]
+    decided = ev.Decided(1, 1, {}, valid, "FINISH", taken, "rules", 0.3, "", 1.0)
+    run_id = stored.store_run([(1.0, decided)])
+    row = DecisionRow(0, 1, 1, {}, tuple(valid), "FINISH", taken, 1.0, "rules", 0.3)
+    Runs(open_store()).record(run_id, [], [row])
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await replayed(pilot, run_id)
+        await pilot.press("end")
+        screen.query_one(TabbedContent).active = "decisions"
+        await pilot.pause()
+        strip = screen.query_one(DecisionStrip)
+        strip.focus()
+        await until(pilot, lambda: strip.current)
+        await pilot.press("1")
+        await until(pilot, lambda: Labels(open_store()).of_run(run_id))
+        assert Labels(open_store()).of_run(run_id)[0].action == "CONTINUE"
+        await pilot.press("backspace")
+        await until(pilot, lambda: not Labels(open_store()).of_run(run_id))
+
+
+async def test_a_citation_opens_its_passage(run_id: str, make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await replayed(pilot, run_id)
+        await pilot.press("end")
+        answer = screen.query_one(Answer)
+        await until(pilot, lambda: answer.citations)
+        answer.focus()
+        await pilot.press("right", "enter")
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+
+
+async def test_it_can_be_written_to_a_file(run_id: str, make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await replayed(pilot, run_id)
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+
+
+async def test_escape_goes_back_to_the_list(run_id: str, make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await replayed(pilot, run_id)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+
+
+async def test_a_run_that_is_gone_says_so(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        app.action_mode("runs")
+        await pilot.pause()
+        screen = ReplayScreen("nope")
+        app.push_screen(screen)
+        await until(pilot, lambda: app.failures)
+        assert "cannot be read" in str(screen.query_one("#replay-none", Static).content)
+        await pilot.press("space", "right", "escape")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+
+
+async def test_a_run_without_an_end_is_played_as_far_as_it_came(make_app: MakeApp) -> None:
+    run_id = stored.store_run(stored.everything()[:9], status="running")
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await replayed(pilot, run_id)
+        await pilot.press("end")
+        assert screen.player.over
+        assert not screen.player.fold.over
