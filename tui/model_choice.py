@@ -21,7 +21,8 @@ from tui.settings import Settings, load
 from tui.settings_file import put
 from tui.terminal import console, size
 
-_KEYS: dict[CatalogueRole, str] = {"chat": "model", "embedder": "embedder", "reranker": "reranker"}
+KEYS: dict[CatalogueRole, str] = {"chat": "model", "embedder": "embedder", "reranker": "reranker"}
+"""Role of a model to the setting that names the one in use."""
 
 
 def show_models() -> None:
@@ -35,7 +36,7 @@ def show_models() -> None:
         if known.name in used.values():
             states.insert(0, "in use")
         line = Text(known.name, style="bold" if here else "")
-        line.append(f"  {_KEYS[known.role]}, {size(known.size)}, {', '.join(states)}", style="not bold")
+        line.append(f"  {KEYS[known.role]}, {size(known.size)}, {', '.join(states)}", style="not bold")
         out.print(line)
         out.print(
             Padding(Text(f"{known.description} ({known.licence})", style="dim"), (0, 0, 0, 4), expand=False)
@@ -94,8 +95,8 @@ def choose(name: str, role: CatalogueRole | None) -> None:
     role = role or _role(name)
     if not name.startswith(assemble.OLLAMA):
         name = _located(name, role)
-    put(_KEYS[role], name)
-    typer.echo(f"{_KEYS[role]} = {name}")
+    put(KEYS[role], name)
+    typer.echo(f"{KEYS[role]} = {name}")
     if role == "embedder":
         failures.warn("A library whose vectors another embedder made has to be ingested anew.")
 

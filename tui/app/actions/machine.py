@@ -14,13 +14,9 @@ CONFIRM = (
 )
 HELP = (Action("help.close", "escape,q", "close", "Close", "Back to the screen beneath; so does F1."),)
 WELCOME = (
-    Action("welcome.model", "m", "model", "Fetch model", "Fetch the language model and the embedder."),
-    Action("welcome.small", "s", "small", "Smaller", "Fetch the smaller, faster, weaker language model."),
-    Action("welcome.samples", "r", "samples", "Read samples", "Read the sample library."),
-    Action("welcome.files", "o", "files", "Own files", "Choose documents of your own."),
-    Action("welcome.ask", "a", "ask", "Ask", "Ask the first question."),
-    Action("welcome.stop", "x", "stop", "Stop", "Stop what is going on; what was done is kept."),
-    Action(
-        "welcome.skip", "escape", "skip", "Skip", "Go to the prompt; all this is in Models and Library."
-    ),
+    Action("welcome.next", "enter", "next", "Next step", "Take the next step."),
+    Action("welcome.small", "s", "small", "Smaller model", "Fetch the smaller, weaker language model."),
+    Action("welcome.files", "o", "files", "Own documents", "Choose documents of your own."),
+    Action("welcome.stop", "x", "stop", "Stop", "Stop; what was done so far is kept."),
+    Action("welcome.skip", "escape", "skip", "Skip", "Go to the prompt at once."),
 )

@@ -1,0 +1,296 @@
+"""The first start: a model, documents, and a first question that works."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Static
+
+from tui.app.actions import bindings
+from tui.app.first_start import (
+    First,
+    ReadEnded,
+    Reading,
+    ReadTold,
+    look,
+    read_own,
+    read_samples,
+    use,
+    welcome_needed,
+)
+from tui.app.widgets.model_pull import PullEnded, PullTold, PullView, bar, pull_models
+from tui.app.work import Failed, in_background
+from tui.terminal import one_line, size
+
+if TYPE_CHECKING:
+    from tui.app.app import DeepthinkApp
+    from tui.intake import Intake
+
+__all__ = ["WelcomeScreen", "welcome_needed"]
+
+_INTRO = "Answers from your own documents, on this machine alone. Three steps:"
+
+
+class _Taken(Message):
+    """The models that came are in use."""
+
+
+class WelcomeScreen(ModalScreen[str]):
+    """Three steps; returns the question to ask, or "" if there is none to ask."""
+
+    CSS_PATH = "welcome.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("welcome")
+    PLACES: ClassVar[Sequence[str]] = ("welcome",)
+    HELP = """\
+### The first start
+
+A language model, some documents, a question. **Enter** takes the next step, **Escape** leaves at any time:
+Models (F7) and Library (F3) have all of this too. What was fetched or read stays.
+"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: First | None = None
+        self._busy = ""
+        self._cancel = threading.Event()
+        self._reading: Reading | None = None
+        self._refused: Sequence[str] = ()
+        self._trouble = ""
+
+    def compose(self) -> ComposeResult:
+        """Each step with its state under it."""
+        with VerticalScroll(id="welcome", can_focus=False):
+            yield Static("deepthink", classes="title")
+            yield Static(_INTRO, classes="quiet", id="intro")
+            yield Static(id="trouble", classes="error", markup=False)
+            for step in (1, 2, 3):
+                yield Static(id=f"head{step}", classes="head")
+                yield Static(id=f"body{step}", classes="body", markup=False)
+                if step == 1:
+                    yield PullView(id="pull")
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """See what is here."""
+        self._redraw()
+        self._look()
+
+    def on_unmount(self) -> None:
+        """Nothing goes on behind a screen that is gone: the app could not end."""
+        self._cancel.set()
+
+    # --- what is possible ------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """One thing at a time; the smaller model only where none is here."""
+        first = self._first
+        possible: dict[str, Callable[[], bool]] = {
+            "next": lambda: not self._busy and first is not None,
+            "small": lambda: not self._busy and first is not None and bool(first.smaller),
+            "files": lambda: not self._busy and self._step() > 1,
+            "stop": lambda: self._busy in {"fetching", "reading"},
+        }
+        return possible[action]() if action in possible else True
+
+    def action_next(self) -> None:
+        """Take the step that is next."""
+        first = self._first
+        if first is None:
+            return
+        match self._step():
+            case 1:
+                self._pull(first.missing)
+            case 2:
+                self._begin("reading", partial(read_samples, self, self._deepthink.engine, self._fresh()))
+            case _:
+                self.dismiss(first.question if first.samples else "")
+
+    def action_small(self) -> None:
+        """Fetch the smaller language model."""
+        if self._first is not None:
+            self._pull(self._first.smaller)
+
+    def action_files(self) -> None:
+        """Choose documents of one's own."""
+        from tui.app.screens.files import FilesScreen
+
+        self.app.push_screen(FilesScreen(Path.home()), self._chosen)
+
+    def _chosen(self, chosen: Intake | None) -> None:
+        if chosen is not None:
+            engine = self._deepthink.engine
+            self._begin("reading", partial(read_own, self, engine, chosen, self._fresh()))
+
+    def action_stop(self) -> None:
+        """Stop what is going on."""
+        self._cancel.set()
+
+    def action_skip(self) -> None:
+        """Go to the prompt."""
+        self._cancel.set()
+        self.dismiss("")
+
+    # --- what workers tell -----------------------------------------------------------------------
+
+    @on(First)
+    def _looked(self, message: First) -> None:
+        self._first = message
+        self._redraw()
+
+    @on(PullTold)
+    def _told(self, message: PullTold) -> None:
+        self.query_one(PullView).show(message)
+
+    @on(PullEnded)
+    def _pulled(self, message: PullEnded) -> None:
+        self.query_one(PullView).clear()
+        if message.stopped or message.failure is not None:
+            self._end(message.failure, stopped=message.stopped)
+            return
+        engine = self._deepthink.engine
+
+        def taken() -> Message:
+            use(engine, message.names)
+            return _Taken()
+
+        self._begin("taking", taken)
+
+    @on(_Taken)
+    def _use(self) -> None:
+        in_background(self.app, self._deepthink.engine.prepare, group="prepare")  # while the rest is done
+        self._end(None)
+
+    @on(ReadTold)
+    def _read_told(self, message: ReadTold) -> None:
+        self._reading = message.reading
+        self._redraw()
+
+    @on(ReadEnded)
+    def _read(self, message: ReadEnded) -> None:
+        self._refused = message.refused
+        self._end(message.failure, stopped=message.stopped)
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        """Shown here as well as told by the app."""
+        self._busy = ""
+        self._trouble = (
+            f"✗ {message.error.title}: {message.error.message}\n  {message.error.way_out}".rstrip()
+        )
+        self._redraw()
+
+    # --- doing -----------------------------------------------------------------------------------
+
+    @property
+    def _deepthink(self) -> DeepthinkApp:
+        return cast("DeepthinkApp", self.app)
+
+    def _step(self) -> int:
+        """The number of the step that is next; 0 while it is not known."""
+        first = self._first
+        if first is None:
+            return 0
+        return 1 if first.missing else 3 if first.documents else 2
+
+    def _look(self) -> None:
+        in_background(self, partial(look, self._deepthink.engine), group="look", exclusive=True)
+
+    def _fresh(self) -> threading.Event:
+        self._cancel = threading.Event()
+        return self._cancel
+
+    def _pull(self, names: Sequence[str]) -> None:
+        self._begin("fetching", partial(pull_models, self, names, self._fresh()))
+
+    def _begin(self, busy: str, work: Callable[[], Message]) -> None:
+        self._busy, self._trouble, self._reading = busy, "", None
+        self._redraw()
+        in_background(self, work, group="welcome")
+
+    def _end(self, failure: Failed | None, *, stopped: bool = False) -> None:
+        self._busy, self._reading = "", None
+        self._trouble = "Stopped; what was done so far is kept." if stopped else ""
+        if failure is not None:
+            self.post_message(failure)
+        self._look()
+        self._redraw()
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def _redraw(self) -> None:
+        step = self._step()
+        for number, (title, body) in enumerate((self._model(), self._documents(), self._question()), 1):
+            done = step > number
+            sign = "✓" if done else "▸" if number == step else "·"
+            head = Content(f"{sign} {number}  {title}")
+            style = "$success" if done else "bold $primary" if number == step else "$foreground 65%"
+            self.query_one(f"#head{number}", Static).update(head.stylize(style))
+            self.query_one(f"#body{number}", Static).update(body)
+        trouble = self.query_one("#trouble", Static)
+        trouble.update(self._trouble)
+        trouble.display = bool(self._trouble)
+        self.refresh_bindings()
+
+    def _key(self, action: str) -> str:
+        return self._deepthink.key_of(f"welcome.{action}") or "–"
+
+    def _model(self) -> tuple[str, str]:
+        first = self._first
+        title = "A language model"
+        if first is None:
+            return title, "Looking what is here …"
+        if self._busy == "fetching":
+            return title, f"Fetching; {self._key('stop')} stops it, and what was fetched is kept."
+        if self._busy == "taking":
+            return title, "Here."
+        if first.missing:
+            told = f"{self._key('next')} fetches {' and '.join(first.missing)}: {size(first.size)}, once."
+            if first.smaller:
+                smaller = f"{first.smaller[0]} instead: {size(first.smaller_size)}, faster and weaker."
+                told += f"\n{self._key('small')} takes {smaller}"
+            return title, told
+        return title, f"{first.model} is here."
+
+    def _documents(self) -> tuple[str, str | Content]:
+        first, reading = self._first, self._reading
+        title = "Documents"
+        if reading is not None:
+            share = (reading.files + (reading.passages / reading.of if reading.of else 0)) / max(
+                1, reading.total
+            )
+            width = self.query_one("#body2").content_size.width
+            line = bar(share, max(width, 20), f"{reading.total} documents")
+            return title, Content.assemble(line, f"\n{one_line(reading.name, 60)}")
+        if self._step() < 2:
+            return title, "Samples about a company that does not exist, or your own."
+        if self._step() == 2:
+            samples = "the sample library: twelve documents about a company that does not exist."
+            own = f"{self._key('files')} chooses documents of your own."
+            return title, f"{self._key('next')} reads {samples}\n{own}"
+        assert first is not None
+        told = f"{first.documents} in the library{', the samples among them' if first.samples else ''}."
+        return title, "\n".join([told, *(f"! {refused}" for refused in self._refused)])
+
+    def _question(self) -> tuple[str, str]:
+        first = self._first
+        title = "A first question"
+        if first is not None and first.documents and not first.samples:
+            return (
+                title,
+                f"{self._key('next')} goes to the prompt: ask what you want to know of your documents.",
+            )
+        asked = f"“{first.question}”" if first is not None else ""
+        if self._step() == 3:
+            return title, f"{asked}\n{self._key('next')} asks it."
+        return title, asked
