@@ -125,10 +125,6 @@ class DeepthinkApp(App[int]):
         if self._prepare:
             self.call_after_refresh(in_background, self, self.engine.prepare, group="prepare")
 
-    def on_unmount(self) -> None:
-        """Free the model; a run still going on was cancelled before, and can be resumed."""
-        self.engine.close()
-
     @on(EngineChanged)
     def _engine_changed(self, message: EngineChanged) -> None:
         self.engine_states = {**self.engine_states, message.part: (message.state, message.detail)}

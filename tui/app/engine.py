@@ -125,13 +125,6 @@ class Engine:
         self._load("model", self._warm_chat)
         self._load("embedder", self._warm_embedder)
 
-    def close(self) -> None:
-        """Free the language model, once a call under way has ended."""
-        with self._lock:
-            if self._chat is not None:
-                self._chat.close()
-                self._chat = None
-
     def _warm_chat(self) -> str:
         from models.llama_cpp_chat import LlamaCppChat
 

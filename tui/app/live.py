@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agent import events as ev
     from tui.app.engine import Engine
 
+_MOMENT = 2.0  # seconds; a run stops within one
 Begin = Callable[..., "Generator[ev.Event]"]
 """`agent.run.run` or `agent.run.resume` with everything but the parts of the engine filled in."""
 
@@ -56,6 +57,7 @@ class LiveRun:
         self._model = model
         self._lock = threading.Lock()
         self._waiting: list[ev.Event] = []
+        self._ended = threading.Event()
 
     def start(self, shown_by: Widget) -> None:
         """Begin; `RunEvents` and at last `RunEnded` are posted to ``shown_by``."""
@@ -69,6 +71,14 @@ class LiveRun:
         from agent import events as ev
 
         self._put(ev.NodeProgress("", 0, words))
+
+    def leave(self) -> None:
+        """Cancel it because the app is left, and give it a moment to store that.
+
+        Without it, it is found to be interrupted. It can be resumed either way.
+        """
+        self.steering.cancel()
+        self._ended.wait(_MOMENT)
 
     def drain(self) -> list[ev.Event]:
         """The events since the last time."""
@@ -85,6 +95,7 @@ class LiveRun:
                     self._put(event)
         except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
             failure = failed(error)
+        self._ended.set()
         shown_by.post_message(RunEnded(self, failure))
 
     def _put(self, event: ev.Event) -> None:

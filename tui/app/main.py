@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -11,8 +12,17 @@ _LOOPBACK = "127.0.0.1"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of the console script."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    """Entry point of the console script.
+
+    The process ends without waiting for its threads, and without taking torch apart, which is seconds:
+    a thread that imports or loads a model has nothing to lose, and what stores something does it whole
+    or not at all. The run under way has been given its moment by then (`tui.app.live.LiveRun.leave`).
+    """
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -30,6 +40,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _open() -> int:
+    import asyncio
+
     from tui import failures
     from tui.app.app import DeepthinkApp
 
@@ -39,7 +51,7 @@ def _open() -> int:
             "The app needs a terminal.", 'Without one there is the command line: deepthink ask "…".'
         )
     app = DeepthinkApp()
-    code = app.run()
+    code = app.run(loop=asyncio.new_event_loop())  # asyncio.run would wait for every thread
     if code and app.failures:
         failures.report(app.failures[-1].error)
     return code or failures.DONE

@@ -44,6 +44,11 @@ class Watches(Steers, DeepScreen):
     known: frozenset[str] = frozenset()
     _typed: str = ""
 
+    def on_unmount(self) -> None:
+        """The app is left; what was going on can be resumed."""
+        if self.live is not None:
+            self.live.leave()
+
     @on(Prompt.Sent)
     def _sent(self, event: Prompt.Sent) -> None:
         if self.live is not None:
