@@ -45,7 +45,7 @@ REPLAY = (
     Action("replay.end", "end", "ends(1)", "End", "To the end.", shown=False),
     Action("replay.faster", "plus,equals_sign", "speed(1)", "Faster", "Play faster."),
     Action("replay.slower", "minus", "speed(-1)", "Slower", "Play slower.", shown=False),
-    Action("replay.export", "x", "export", "Export", "Write the run to a file."),
+    Action("replay.export", "x", "export", "Export", "Write the run to a file.", shown=False),
     Action("replay.close", "escape", "close", "Back", "Back to the list."),
 )
 COMPARE = (
