@@ -8,8 +8,9 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final, Literal
 
@@ -69,8 +70,22 @@ def examine(*, as_json: bool) -> int:
     return FAILED if failed else 0
 
 
-def findings() -> Iterator[Finding]:
-    """Every check in turn."""
+def report(found: Iterable[Finding]) -> str:
+    """The findings as text, for an issue or a mail."""
+    lines = [f"deepthink {version('deepthink-tui')}"]
+    for finding in found:
+        lines.append(f"{finding.state:<8}{finding.name}: {finding.detail}")
+        if finding.way_out:
+            lines.append(f"{'':<8}→ {finding.way_out}")
+    return "\n".join(lines) + "\n"
+
+
+def findings(terminal: Finding | None = None) -> Iterator[Finding]:
+    """Every check in turn.
+
+    Args:
+        terminal: What is known of the terminal, where stdout does not lead to it.
+    """
     yield _python()
     yield _packages()
     settings, finding = _settings()
@@ -84,13 +99,14 @@ def findings() -> Iterator[Finding]:
     yield _ollama(settings)
     yield _memory()
     yield _cores()
-    yield _terminal()
+    yield terminal or _terminal()
 
 
 def _python() -> Finding:
     # An older Python refuses to install deepthink, so there is nothing here that could fail.
-    version, machine = platform.python_version(), platform.machine()
-    return Finding("Python", "ok", f"{version} on {platform.system()} {machine}")
+    return Finding(
+        "Python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    )
 
 
 def _packages() -> Finding:
@@ -210,7 +226,7 @@ def _ollama(settings: Settings) -> Finding:
     wanted = [name.removeprefix(OLLAMA) for name in configured if name.startswith(OLLAMA)]
     server = OllamaServer(settings.ollama_url or None, _SHORT)
     try:
-        version, there = server.version(), set(server.models())
+        release, there = server.version(), set(server.models())
     except DeepthinkError as error:
         if wanted:
             return Finding(
@@ -220,9 +236,9 @@ def _ollama(settings: Settings) -> Finding:
     missing = [name for name in wanted if full_name(name) not in there]
     if missing:
         return Finding(
-            "Ollama", "fail", f"version {version}, without {missing[0]}", f"`ollama pull {missing[0]}`"
+            "Ollama", "fail", f"version {release}, without {missing[0]}", f"`ollama pull {missing[0]}`"
         )
-    return Finding("Ollama", "ok", f"version {version} at {server.url}, {len(there)} models")
+    return Finding("Ollama", "ok", f"version {release} at {server.url}, {len(there)} models")
 
 
 def _memory() -> Finding:

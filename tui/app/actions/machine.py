@@ -6,7 +6,11 @@ from tui.app.actions.action import Action
 
 MODELS: tuple[Action, ...] = ()
 SETTINGS: tuple[Action, ...] = ()
-DOCTOR: tuple[Action, ...] = ()
+DOCTOR = (
+    Action("doctor.again", "r", "again", "Examine again", "Look at everything once more."),
+    Action("doctor.copy", "c", "copy", "Copy report", "Put the report on the clipboard, for an issue."),
+    Action("doctor.full", "enter", "full", "In full", "Show the row in full, or shorten it again."),
+)
 CONFIRM = (
     Action("confirm.yes", "y", "yes", "Yes", "Do what is asked."),
     Action("confirm.no", "n,escape", "no", "No", "Leave everything as it is."),
