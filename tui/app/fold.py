@@ -36,7 +36,7 @@ _PARTS: dict[type[ev.Event], tuple[Part, ...]] = {
     ev.EvidenceKept: ("evidence", "plan"),
     ev.Noted: ("plan", "evidence"),
     ev.Contradicted: ("evidence",),
-    ev.Decided: ("decisions", "plan", "meters"),
+    ev.Decided: ("decisions", "plan", "meters", "asked"),
     ev.ModelCalled: ("meters",),
     ev.Heartbeat: ("meters",),
     ev.AnswerText: ("text",),
@@ -101,6 +101,8 @@ class RunFold:
                 self.asked = event
             case ev.Replied():
                 self.asked = None
+            case ev.Decided() if self.asked is not None and self.asked.about == "decide":
+                self.asked = None  # it was taken otherwise, or left to the decider
             case ev.Steered():
                 self._steered(event)
             case ev.Heartbeat():

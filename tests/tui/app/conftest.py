@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from agent.ingest import ingest
+from models.protocols import ChatOptions, GenerationCancelled
 from models.scripted import HashEmbedder
 from tests.tui.conftest import Answering
+from traces.paths import store_file
+from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.app.appearance import Appearance
 
@@ -35,6 +41,42 @@ def make_app(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
         return DeepthinkApp(look=Appearance(theme, reduced_motion=True, keys=keys), prepare=prepare)
 
     return make
+
+
+@pytest.fixture
+def filled(folder: Path, home: Path) -> Path:
+    """Two small documents are in the library, in the collection ``facts``; their folder."""
+    store = Store(store_file())
+    for _ in ingest([folder], collection="facts", store=store, embedder=HashEmbedder()):
+        pass
+    return folder
+
+
+class Gate:
+    """Holds a model call until it is opened, so that a test can step in while the run goes on.
+
+    Args:
+        calls: The calls that are held, counted from 1; all if empty.
+    """
+
+    def __init__(self, *calls: int) -> None:
+        self._calls = calls
+        self._count = 0
+        self._open = threading.Event()
+        self.reached = threading.Event()
+
+    def __call__(self, options: ChatOptions) -> None:
+        self._count += 1
+        if self._calls and self._count not in self._calls:
+            return
+        self.reached.set()
+        while not self._open.wait(0.01):
+            if options.cancel is not None and options.cancel.is_set():
+                raise GenerationCancelled("The run was cancelled.")
+
+    def open(self) -> None:
+        """Let it go on."""
+        self._open.set()
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from tui.app.actions.action import Action
 
 ASK = (
     Action("ask.panel", "ctrl+l", "panel", "Thinking", "Show or hide the thinking.", priority=True),
+    Action("ask.citations", "ctrl+y", "citations", "Citations", "Go to the last answer.", priority=True),
     Action("ask.sessions", "f10", "sessions", "Sessions", "Open, name or delete a session.", priority=True),
     Action("ask.new", "", "new_session", "New session", "The next question stands alone."),
     Action("ask.older", "", "older", "Earlier turns", "Show more of the session's earlier turns."),

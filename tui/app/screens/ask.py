@@ -36,6 +36,7 @@ class AskScreen(Watches):
     PLACES: ClassVar[tuple[str, ...]] = ("ask", "run")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("ask"), *bindings("run")]
     CSS_PATH = "ask.tcss"
+    AUTO_FOCUS = "Prompt"  # from the first frame on; by default it would be what comes first
     HELP = """\
 ### Ask
 
@@ -148,6 +149,12 @@ Every `[n]` of the answer opens its passage.
         """Show more of the session's earlier turns."""
         await self.query_one(Conversation).show_earlier()
 
+    def action_citations(self) -> None:
+        """Go to the first citation of the last answer."""
+        exchange = self.query_one(Conversation).latest
+        if exchange is None or not exchange.go_to_citations():
+            self.notify("There is no citation yet.")
+
     # --- the thinking ----------------------------------------------------------------------------
 
     def run_begins(self) -> None:
@@ -178,10 +185,15 @@ Every `[n]` of the answer opens its passage.
             self.notify("There is no thinking yet: ask something first.")
             return
         self.toggle_class("-flipped")
-        panel, hidden = self.query_one("#thinking"), not self.query_one("#thinking").display
-        self.call_after_refresh(lambda: self.query_one(Prompt).focus() if not panel.display else None)
-        if hidden:
-            self.call_after_refresh(self.draw_all)
+        self.call_after_refresh(self._panel_toggled)
+
+    def _panel_toggled(self) -> None:
+        from tui.app.widgets.run_panel import RunPanel
+
+        if self.query_one("#thinking").display:
+            self.query_one(RunPanel).focus_first()
+        else:
+            self.query_one(Prompt).focus()
 
     def on_evidence_list_opened(self, event: EvidenceList.Opened) -> None:
         """Open a passage that was found."""

@@ -42,6 +42,11 @@ best. **Enter** opens it in its document.
     Sources:focus > .option-list--option-highlighted { background: $panel; text-style: bold; }
     """
 
+    def on_focus(self) -> None:
+        """Be at the first source."""
+        if self.highlighted is None and self.option_count:
+            self.highlighted = 0
+
 
 class Exchange(Vertical):
     """A question, what is under way, the answer, its sources.
@@ -91,6 +96,15 @@ class Exchange(Vertical):
             self._show_answer(fold)
         if "asked" in changed:
             self._show_asked(fold)
+
+    def go_to_citations(self) -> bool:
+        """Be at the first citation of the answer; False if there is none."""
+        answer = self.query_one(Answer)
+        if not answer.citations:
+            return False
+        answer.focus()
+        answer.action_citation(1)
+        return True
 
     def tell(self, words: str) -> None:
         """A line of its own for what went wrong."""

@@ -31,6 +31,12 @@ class RunPanel(Vertical):
             with TabPane("Decisions", id="decisions"):
                 yield DecisionStrip(compact=True)
 
+    def focus_first(self) -> None:
+        """Keys go to the tab that is shown."""
+        pane = self.query_one(TabbedContent).active_pane
+        if pane is not None:
+            pane.query("*").first().focus()
+
     def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
         """Draw what changed."""
         self.query_one(PlanTree).show(fold, changed)

@@ -1,0 +1,267 @@
+"""Asking in the app: the conversation, the citations, the prompt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.content import Content
+from textual.pilot import Pilot
+from textual.widgets import OptionList, Static
+
+from models.protocols import ChatOptions, ModelError
+from tests.tui.app.conftest import Gate, MakeApp
+from tests.tui.app.waiting import until
+from tests.tui.conftest import QUESTION, Answering
+from traces.runs import Runs
+from tui.app.app import DeepthinkApp
+from tui.app.screens.ask import AskScreen
+from tui.app.screens.passage import PassageScreen
+from tui.app.widgets.answer import Answer
+from tui.app.widgets.conversation import Conversation
+from tui.app.widgets.evidence import EvidenceList
+from tui.app.widgets.exchange import Exchange, Sources
+from tui.app.widgets.meters import Meters
+from tui.app.widgets.plan_tree import PlanTree
+from tui.app.widgets.prompt import Prompt
+from tui.app.widgets.run_bar import RunBar
+
+
+def ask_screen(app: DeepthinkApp) -> AskScreen:
+    """The Ask screen, which is beneath whatever lies over it."""
+    screen = app.screen_stack[0]
+    assert isinstance(screen, AskScreen)
+    return screen
+
+
+async def ready(pilot: Pilot[int | None]) -> AskScreen:
+    """The Ask screen once it has read what is stored."""
+    app = pilot.app
+    assert isinstance(app, DeepthinkApp)
+    await until(pilot, lambda: app.screen_stack and ask_screen(app).query_one(Meters).model)
+    return ask_screen(app)
+
+
+async def asked(pilot: Pilot[int | None], question: str = QUESTION) -> AskScreen:
+    """Ask, accept the answer if that is asked, and wait for the end of the run."""
+    screen = await ready(pilot)
+    screen.query_one(Prompt).put(question)
+    await pilot.press("enter")
+    await until(pilot, lambda: screen.live is None or (screen.fold and screen.fold.asked))
+    if screen.live is not None:
+        await until(pilot, lambda: screen.query("AskedBox"))
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.live is None)
+    return screen
+
+
+def shown(widget: Static) -> str:
+    """The text of a static widget."""
+    content = widget.content
+    return content.plain if isinstance(content, Content) else str(content)
+
+
+def answer_of(exchange: Exchange) -> str:
+    """The answer's text as it is drawn."""
+    return "\n".join(shown(block) for block in exchange.query_one(Answer).query(Static))
+
+
+async def test_a_question_is_answered_and_each_citation_opens_its_passage(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        exchange = screen.query_one(Exchange)
+        answer = exchange.query_one(Answer)
+        await until(pilot, lambda: answer.citations)
+        assert "Tolvang Ceramics" in answer_of(exchange)
+        assert "sentences are supported" in shown(exchange.query_one(".state", Static))
+        assert screen.query_one(Prompt).text == ""
+        await pilot.press("ctrl+y")
+        assert answer.has_focus
+        await pilot.press("right", "left", "enter")
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        await pilot.press("escape")
+        await pilot.press("tab")
+        assert isinstance(app.focused, Sources)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+
+
+async def test_the_plan_the_evidence_and_the_meters_tell_the_run(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        plan = screen.query_one(PlanTree)
+        assert any("✓" in str(option.prompt) for option in plan.options)
+        plan.focus()
+        plan.highlighted = 1
+        before = str(plan.get_option_at_index(1).prompt)
+        await pilot.press("enter")
+        assert len(str(plan.get_option_at_index(1).prompt)) > len(before)
+        evidence = screen.query_one(EvidenceList)
+        assert any("[1]" in str(option.prompt) for option in evidence.options)
+        meters = shown(screen.query_one(Meters))
+        assert "● offline" in meters
+        assert "decides: rules" in meters
+        assert "read " in meters
+        assert "tok/s" in meters
+        await pilot.press("ctrl+l")
+        assert not screen.query_one("#thinking").display
+
+
+async def test_on_a_narrow_screen_the_thinking_takes_the_place_of_the_conversation(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot)
+        await pilot.press("ctrl+l")  # nothing yet
+        assert screen.query_one(Conversation).display
+        await asked(pilot)
+        assert not screen.query_one("#thinking").display
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: isinstance(app.focused, PlanTree))
+        assert not screen.query_one(Conversation).display
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: isinstance(app.focused, Prompt))
+        assert screen.query_one(Conversation).display
+
+
+async def test_a_follow_up_belongs_to_the_session_and_a_new_session_does_not(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        first = screen.session
+        await asked(pilot, "Who supplies the ceramic bearings of Orlavane?")
+        assert screen.session == first
+        assert len(screen.query(Exchange)) == 2
+        screen.action_new_session()
+        await until(pilot, lambda: not screen.query(Exchange))
+        await asked(pilot, "Who supplies the ceramic bearings of Orlavane?")
+        assert screen.session not in {"", first}
+        assert {run.session for run in Runs(app.engine.store).recent()} == {first, screen.session}
+
+
+async def test_several_lines_earlier_questions_and_completion(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(filled)
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        prompt = screen.query_one(Prompt)
+        await pilot.press("a", "ctrl+j", "b")
+        assert prompt.text == "a\nb"
+        await pilot.press("up")
+        assert prompt.cursor_location[0] == 0
+        await pilot.press("up")
+        assert prompt.text == QUESTION
+        await pilot.press("down")
+        assert prompt.text == "a\nb"
+        prompt.put("Tell me #fa")
+        choices = screen.query_one("PromptBox OptionList", OptionList)
+        await until(pilot, lambda: choices.display and choices.option_count == 1)
+        await pilot.press("tab")
+        assert prompt.text == "Tell me #facts "
+        assert prompt.has_focus
+        prompt.put("@")
+        await until(pilot, lambda: choices.option_count == 2)
+        await pilot.press("down", "tab")
+        assert prompt.text == "@supplier.md "
+        await until(pilot, lambda: not choices.display)
+
+
+async def test_collections_and_files_are_named_in_the_question(
+    make_app: MakeApp, filled: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "rent.md").write_text("# Rent\n\nThe rent of the Brevnes plant is 400,000 crowns a year.\n")
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await asked(pilot, f"#facts Who supplies the bearings? @{tmp_path / 'rent.md'}")
+        run = Runs(app.engine.store).find("last")
+        assert run.question == "Who supplies the bearings?"
+        assert set(run.collections) == {"facts", "documents"}
+        screen = await asked(pilot, "#facts What halted the plant?")
+        assert Runs(app.engine.store).find("last").collections == ("facts",)
+        screen.query_one(Prompt).put("#facts")
+        await pilot.press("enter")
+        assert screen.live is None
+        assert screen.query_one(Prompt).text == "#facts"
+
+
+async def test_the_reader_who_scrolled_up_is_left_where_they_are(make_app: MakeApp, filled: Path) -> None:
+    long = "\n\n".join(f"Orlavane buys its ceramic bearings from Tolvang Ceramics, {n}." for n in range(60))
+    app = make_app(Answering(answer=long))
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await asked(pilot)
+        conversation = screen.query_one(Conversation)
+        await until(pilot, lambda: conversation.max_scroll_y > 20)
+        await until(pilot, lambda: conversation.scroll_y == conversation.max_scroll_y)
+        await pilot.press("pageup")
+        await pilot.pause()
+        at = conversation.scroll_y
+        assert at < conversation.max_scroll_y
+        answer = screen.query_one(Answer)
+        await answer.append("\n\nmore\n\nand more\n\nand still more")
+        await pilot.pause()
+        assert conversation.scroll_y == at
+        await pilot.press("ctrl+end")
+        await until(pilot, lambda: conversation.scroll_y == conversation.max_scroll_y)
+
+
+async def test_what_fails_is_a_toast_a_line_and_a_text_to_copy(make_app: MakeApp, filled: Path) -> None:
+    def breaks(_options: ChatOptions) -> None:
+        raise ModelError("The engine fell over.", "Start it again.")
+
+    app = make_app(Answering(during=breaks))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        line = screen.query_one(Exchange).query_one(".failed", Static)
+        assert "The engine fell over. Start it again." in shown(line)
+        assert screen.query_one(Prompt).text == QUESTION
+        await until(pilot, lambda: app.failures)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: app.screen is not screen)
+        await pilot.press("c")
+        assert "The engine fell over." in app.clipboard
+        assert "Traceback" in app.clipboard
+        await pilot.press("escape")
+        assert app.screen is screen
+
+
+async def test_without_a_model_the_way_out_is_told(
+    make_app: MakeApp, filled: Path, no_models: None
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        assert "models pull" in shown(screen.query_one(Exchange).query_one(".failed", Static))
+
+
+async def test_the_state_of_the_models_is_told_while_they_load(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering(), prepare=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.engine_states.get("embedder", ("",))[0] == "ready")
+        assert "✓ scripted" in shown(app.screen.query_one("#engine", Static))
+
+
+async def test_one_run_at_a_time(make_app: MakeApp, filled: Path) -> None:
+    gate = Gate()
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, gate.reached.is_set)
+        assert screen.query_one(RunBar).display
+        screen.query_one(Prompt).put("another")
+        await pilot.press("enter")
+        assert screen.query_one(Prompt).text == "another"
+        assert len(screen.query(Exchange)) == 1
+        gate.open()
+        await until(pilot, lambda: screen.live is None)
+        assert not screen.query_one(RunBar).display
