@@ -18,4 +18,10 @@ DECISIONS = (
     Action("decisions.teach", "t", "teach", "Teach", "The run asks you at each decision; or no more."),
     Action("decisions.reload", "u", "reload", "Read again", "Read the stored runs again.", shown=False),
 )
-POLICY: tuple[Action, ...] = ()
+POLICY = (
+    Action(
+        "policy.decider", "d", "decider", "Who decides", "Have the rules decide, or the language model."
+    ),
+    Action("policy.shadow", "s", "shadow", "Second opinion", "Whose opinion is recorded beside, unused."),
+    Action("policy.reload", "u", "reload", "Read again", "Count again what has been gathered."),
+)

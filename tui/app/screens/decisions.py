@@ -158,7 +158,7 @@ would have done.
             if self._stored:
                 self.show_run(self._stored[0].id)
             elif self._ask_fold() is None:
-                self._tell("No decisions yet", _EMPTY.format(ask=self.deepthink.key_of("app.ask")))
+                self._tell("No decisions yet", _EMPTY.format(ask=self.deepthink.key_of("app.ask") or "f2"))
         elif message.runs and not first:
             self.show_run(message.runs[0].id)
         elif not first:
@@ -175,7 +175,7 @@ would have done.
         if not self._shown:  # what goes wrong later is told by the app, and what is shown stays
             error = message.error
             self._stored = None
-            again = f"{self.deepthink.key_of('decisions.reload')} reads again."
+            again = f"{self.deepthink.key_of('decisions.reload') or 'u'} reads again."
             self._tell(
                 f"✗ {error.title}", "\n".join(filter(None, (error.message, error.way_out, f"\n{again}")))
             )

@@ -1,0 +1,237 @@
+"""The screen of the policy: what was gathered, who decides, and changing that."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+from textual_plotext import PlotextPlot
+
+from policy.gathered import Gathered, gathered
+from tests.tui.app.conftest import MakeApp
+from tests.tui.app.test_decisions import TAKEN, store_decided
+from tests.tui.app.test_decisions_strip import decided, shadow
+from tests.tui.app.waiting import until
+from traces.decision_counts import Agreement
+from traces.ratings import Ratings
+from traces.store import Store
+from tui import settings
+from tui.app.screens.policy import PolicyScreen
+from tui.app.widgets import policy_sections as sections
+from tui.app.widgets.policy_agreement import AgreementPlot, pairs, table
+from tui.app.widgets.policy_data import Deciding
+
+RULES = Deciding("rules", "lean", "", {})
+MARCH = date(2026, 3, 2)
+
+
+def some(**changed: Any) -> Gathered:
+    """A few decisions of a few runs."""
+    fields: dict[str, Any] = {
+        "runs": 402,
+        "sources": {"rules": 900, "llm": 290, "human": 14},
+        "actions": {"CONTINUE": 700, "REVISE": 104, "FINISH": 400},
+        "labels": {"override": 6, "teach": 14, "said": 31},
+        "ratings": {"good": 40, "partly": 12, "wrong": 8},
+        "agreement": [
+            *(Agreement(MARCH + timedelta(n), "llm", "rules", 9 + n, 20) for n in range(10)),
+            *(Agreement(MARCH + timedelta(n), "rules", "human", 1 + n % 2, 5) for n in range(0, 10, 3)),
+        ],
+        "usable": 1204,
+        "needed": 3000,
+        **changed,
+    }
+    return Gathered(**fields)
+
+
+def fill(store: Store) -> None:
+    """Two runs on two days, labelled and rated."""
+    for n in range(2):
+        run_id = store_decided(store, labels={0: "FINISH"}, at=datetime(2026, 3, 14 + n))
+        Ratings(store).rate(run_id, "good")
+        with store.connect() as db:
+            db.execute(
+                "UPDATE decisions SET taken = ? WHERE run_id = ?", [datetime(2026, 3, 14 + n), run_id]
+            )
+
+
+async def opened(pilot: Pilot[Any]) -> PolicyScreen:
+    """The screen, once it has read what there is or has failed to."""
+    await pilot.press("f6")
+    await until(pilot, lambda: isinstance(pilot.app.screen, PolicyScreen))
+    screen = pilot.app.screen
+    assert isinstance(screen, PolicyScreen)
+    told = screen.query_one("#told", Static)
+    await until(pilot, lambda: not told.display or "Counting" not in str(told.content))
+    return screen
+
+
+def text(screen: PolicyScreen, of: str) -> str:
+    """What a section says."""
+    return str(screen.query_one(of, Static).content)
+
+
+async def test_without_decisions_it_says_how_they_come_about(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        assert "Nothing yet" in text(screen, "#data")
+        assert "Press f2 and ask" in text(screen, "#data")
+        assert "0 of 3,000 decisions" in text(screen, "#training")
+        assert "No two sources" in text(screen, "#pairs")
+        assert not screen.query(PlotextPlot)
+        assert "none is installed" in text(screen, "#policies")
+
+
+async def test_what_was_gathered_is_counted_and_drawn(make_app: MakeApp) -> None:
+    app = make_app()
+    fill(app.engine.store)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        told = text(screen, "#data")
+        assert "8 decisions in 2 runs" in told
+        for part in ("llm ", "you ", "the budget", "→ CONTINUE", "asked in teach mode", "good in part"):
+            assert part in told, part
+        assert "2,992 decisions missing" in text(screen, "#training")
+        assert "About 748 runs more" in text(screen, "#training")
+        assert "llm and rules" in text(screen, "#pairs")
+        assert "15 Mar" in text(screen, "#pairs")
+        await until(pilot, lambda: screen.query(PlotextPlot))
+        plot = screen.query_one(PlotextPlot)
+        await until(pilot, lambda: "100%" in plot.render().plain)  # type: ignore[union-attr]
+        app.theme = "light"
+        await pilot.pause()
+        assert "100%" in plot.render().plain  # type: ignore[union-attr]
+        app.theme = "ansi-dark"
+        await pilot.pause()
+        assert "100%" in plot.render().plain  # type: ignore[union-attr]
+
+
+async def test_it_counts_again_by_key_and_on_coming_back(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        store_decided(app.engine.store)
+        await pilot.press("u")
+        await until(pilot, lambda: "4 decisions in 1 run" in text(screen, "#data"))
+        store_decided(app.engine.store)
+        await pilot.press("f2", "f6")
+        await until(pilot, lambda: "8 decisions in 2 runs" in text(screen, "#data"))
+
+
+async def test_who_decides_is_switched(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        assert "as the profile lean has it" in text(screen, "#deciding")
+        await pilot.press("d")
+        await until(pilot, lambda: "llm, as set" in text(screen, "#deciding"))
+        assert settings.load().decider == "llm"
+        assert app.engine.settings().decider == "llm", "for the next run"
+        assert "the language model decides" in text(screen, "#policies")
+        await pilot.press("d")
+        await until(pilot, lambda: "rules, as set" in text(screen, "#deciding"))
+        assert settings.load().decider == "rules"
+
+
+async def test_whose_second_opinion_is_asked_is_chosen(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("s")
+        await until(pilot, lambda: "llm, recorded and not acted on" in text(screen, "#deciding"))
+        assert settings.load().shadow == "llm"
+        await pilot.press("d")
+        await until(pilot, lambda: "nothing to compare" in text(screen, "#deciding"))
+        await pilot.press("s")
+        await until(pilot, lambda: "nobody" in text(screen, "#deciding"))
+        assert settings.load().shadow == ""
+        await pilot.press("s")
+        await until(pilot, lambda: "rules, recorded" in text(screen, "#deciding"))
+        assert settings.load().shadow == "rules"
+
+
+async def test_what_the_environment_says_is_not_written_over(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPTHINK_DECIDER", "llm")
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        assert "DEEPTHINK_DECIDER in the environment goes before" in text(screen, "#deciding")
+        await pilot.press("d")
+        told = [n.message for n in app._notifications]
+        assert told == ["DEEPTHINK_DECIDER in the environment says so; unset it first."]
+        assert settings.load().decider == "llm"
+
+
+async def test_a_settings_file_that_cannot_be_written_is_told(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_arguments: object) -> None:
+        raise settings.BadSetting("The settings file cannot be written.", "Make the folder writable.")
+
+    monkeypatch.setattr("tui.settings_file.put", broken)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("d")
+        await until(pilot, lambda: app.failures)
+        assert "cannot be written" in app.failures[0].error.message
+        assert "rules, as the profile" in text(screen, "#deciding")
+
+
+async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: MakeApp) -> None:
+    app = make_app()
+    path = app.engine.store.path
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"this is no database")
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        assert "The library file cannot be used" in text(screen, "#told")
+        assert "u reads again" in text(screen, "#told")
+        await pilot.press("d", "s")
+        path.unlink()
+        await pilot.press("u")
+        await until(pilot, lambda: "Nothing yet" in text(screen, "#data"))
+        assert not screen.query_one("#told").display
+
+
+def test_pairs_and_their_table() -> None:
+    first, second = pairs(some().agreement)
+    assert (first.name, first.compared) == ("llm and rules", 200)
+    assert second.name == "rules and you"
+    assert first.share == pytest.approx(sum(range(9, 19)) / 200)
+    lines = table([first, second]).plain.splitlines()
+    assert lines[1].startswith("● llm and rules")
+    assert "90% of 20, 11 Mar" in lines[1]
+    assert lines[2].startswith("▲ rules and you")
+    assert max(map(len, lines)) < 60
+
+
+def test_a_training_that_could_begin_says_so() -> None:
+    told = sections.training(some(usable=3000, sources={"rules": 3100})).plain
+    assert "Enough for a first training." in told
+    assert "100 decisions of an older encoding" in told
+    learned = sections.policies(some(usable=3000), RULES).plain
+    assert "Missing: the training, which is not part of this version." in learned
+    assert "rules decide" in learned
+    few = sections.training(some(labels={"said": 0}, usable=1, sources={"rules": 1}, runs=1)).plain
+    assert "About 2,999 runs more" in few
+    assert "No label of yours yet" in few
+
+
+def test_nothing_of_a_kind_is_one_line() -> None:
+    told = sections.data(some(ratings={"good": 0, "partly": 0, "wrong": 0}), "f2").plain
+    assert "ratings      none yet" in told
+    assert "  1,204 decisions" not in told
+
+
+def test_what_is_counted_is_what_the_store_holds(store: Store) -> None:
+    store_decided(store, [*TAKEN, decided("FINISH", (0, 0, 1), shadow=shadow("FINISH", (0, 0, 1), "llm"))])
+    found = gathered(store)
+    assert found.decisions == 5
+    assert {(a.first, a.second) for a in found.agreement} <= {("llm", "rules"), ("llm", "human")}
+    assert AgreementPlot.__doc__
