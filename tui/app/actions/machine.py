@@ -5,7 +5,12 @@ from __future__ import annotations
 from tui.app.actions.action import Action
 
 MODELS: tuple[Action, ...] = ()
-SETTINGS: tuple[Action, ...] = ()
+SETTINGS = (
+    Action("settings.edit", "enter", "edit", "Change", "Change the setting under the cursor."),
+    Action("settings.unset", "u,delete", "unset", "Back to default", "Take it out of the settings file."),
+    Action("settings.search", "slash", "search", "Search", "Find a setting by its name or description."),
+    Action("settings.leave", "escape", "leave", "Leave", "Leave the editor or the search."),
+)
 DOCTOR = (
     Action("doctor.again", "r", "again", "Examine again", "Look at everything once more."),
     Action("doctor.copy", "c", "copy", "Copy report", "Put the report on the clipboard, for an issue."),
