@@ -132,6 +132,9 @@ class Watches(Steers, DeepScreen):
         if started is not None and started.session:
             self.session = started.session
         self._draw(changed)
+        conversation = self.query_one(Conversation)
+        if "asked" in changed and self.fold.asked is not None and not conversation.is_vertical_scroll_end:
+            self.notify(self.fold.asked.question, title="The run asks", markup=False)
 
     def draw_all(self) -> None:
         """Draw everything of the run anew."""

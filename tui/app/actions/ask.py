@@ -10,9 +10,23 @@ ASK = (
     Action("ask.sessions", "f10", "sessions", "Sessions", "Open, name or delete a session.", priority=True),
     Action("ask.new", "", "new_session", "New session", "The next question stands alone."),
     Action("ask.older", "", "older", "Earlier turns", "Show more of the session's earlier turns."),
-    Action("ask.up", "pageup", "scroll('up')", "Scroll up", "Scroll the conversation.", shown=False),
     Action(
-        "ask.down", "pagedown", "scroll('down')", "Scroll down", "Scroll the conversation.", shown=False
+        "ask.up",
+        "pageup",
+        "scroll('up')",
+        "Scroll up",
+        "Scroll the conversation.",
+        shown=False,
+        priority=True,
+    ),
+    Action(
+        "ask.down",
+        "pagedown",
+        "scroll('down')",
+        "Scroll down",
+        "Scroll the conversation.",
+        shown=False,
+        priority=True,
     ),
     Action(
         "ask.end", "ctrl+end", "scroll('end')", "To the end", "Follow the answer.", False, priority=True

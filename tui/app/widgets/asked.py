@@ -23,6 +23,7 @@ _MEANS: Mapping[str, str] = {
     "REVISE": "plan anew what is left",
     "FINISH": "stop looking and answer",
 }
+_MOST = 6  # sentences that are told one by one
 
 
 class AskedBox(Vertical):
@@ -60,9 +61,11 @@ it can be resumed.
         """The question, what it is about, what may be replied."""
         asked = self.asked
         yield Static(Content(f"? {one_line(asked.question)}").stylize("bold"))
-        for claim in asked.claims:
-            if claim["verdict"] != "supported":
-                yield Static(Content(f"  ✗ {judged(claim)}"))
+        doubted = [claim for claim in asked.claims if claim["verdict"] != "supported"]
+        for claim in doubted[:_MOST]:
+            yield Static(Content(f"  ✗ {judged(claim)}"))
+        if len(doubted) > _MOST:
+            yield Static(Content(f"  … and {len(doubted) - _MOST} more"))
         if asked.options:
             yield OptionList(*(Option(self._label(word), id=word) for word in asked.options), markup=False)
         else:
@@ -76,9 +79,9 @@ it can be resumed.
             choices.highlighted = (
                 self.asked.options.index(suggested) if suggested in self.asked.options else 0
             )
-            choices.focus()
+            choices.focus(scroll_visible=False)
         else:
-            self.query_one(Input).focus()
+            self.query_one(Input).focus(scroll_visible=False)
 
     def _label(self, word: str) -> Content:
         share = self.asked.probabilities.get(word)

@@ -113,11 +113,10 @@ class Exchange(Vertical):
         line.remove_class("hidden")
 
     def ask(self, box: AskedBox) -> None:
-        """Put a question under the state line, in place of one that stands there."""
+        """Put a question at the end, in place of one that stands there; whoever is at the end sees it."""
         self.unask()
         self._box = box
-        self.mount(box, after=self.query_one(Answer))
-        self.call_after_refresh(box.scroll_visible)
+        self.mount(box)
 
     def unask(self) -> None:
         """Take the question away."""

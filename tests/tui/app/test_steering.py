@@ -1,0 +1,199 @@
+"""Stepping into a run in the app: pausing, answering, deciding, being asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList
+
+from models.protocols import ChatOptions
+from tests.tui.app.conftest import Gate, MakeApp
+from tests.tui.app.test_ask import answer_of, asked, ready, shown
+from tests.tui.app.waiting import until
+from tests.tui.conftest import QUESTION, Answering
+from traces.labels import Labels
+from traces.runs import Runs
+from tui.app.screens.ask import AskScreen
+from tui.app.widgets.asked import AskedBox
+from tui.app.widgets.exchange import Exchange
+from tui.app.widgets.meters import Meters
+from tui.app.widgets.prompt import Prompt
+
+UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
+
+
+async def held(pilot: Pilot[int | None], gate: Gate) -> AskScreen:
+    """Ask, and wait until the run stands at the gate."""
+    screen = await ready(pilot)
+    screen.query_one(Prompt).put(QUESTION)
+    await pilot.press("enter")
+    await until(pilot, gate.reached.is_set)
+    return screen
+
+
+async def over(pilot: Pilot[int | None], screen: AskScreen) -> None:
+    """Wait for the end of the run."""
+    await until(pilot, lambda: screen.live is None)
+
+
+def asking(screen: AskScreen, about: str) -> Callable[[], bool]:
+    """Whether the run asks about that."""
+    return lambda: any(box.asked.about == about and box.children for box in screen.query(AskedBox))
+
+
+async def test_cancelling_restores_the_prompt_and_the_run_can_be_resumed(
+    make_app: MakeApp, filled: Path
+) -> None:
+    gate = Gate()
+    chat = Answering(during=gate)
+    app = make_app(chat)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        await pilot.press("escape")
+        await over(pilot, screen)
+        assert screen.query_one(Prompt).text == QUESTION
+        assert screen.query_one(Prompt).has_focus
+        assert not app.failures
+        run = Runs(app.engine.store).find("last")
+        assert run.status == "cancelled"
+        gate.open()
+        screen.resume(run.id)
+        await until(pilot, lambda: len(screen.query(Exchange)) == 2)
+        await over(pilot, screen)
+        assert Runs(app.engine.store).find(run.id).status == "answered"
+
+
+async def test_pause_and_go_on(make_app: MakeApp, filled: Path) -> None:
+    gate = Gate(1)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        await pilot.press("ctrl+o")
+        gate.open()
+        await until(pilot, lambda: screen.fold is not None and screen.fold.paused)
+        assert "go on" in shown(screen.query_one("RunBar"))  # type: ignore[arg-type]
+        assert "paused after" in shown(screen.query_one(Exchange).query_one(".state"))  # type: ignore[arg-type]
+        await pilot.press("ctrl+o")
+        await over(pilot, screen)
+        assert "Tolvang Ceramics" in answer_of(screen.query_one(Exchange))
+
+
+async def test_answer_now_skip_and_add(make_app: MakeApp, filled: Path) -> None:
+    gate = Gate(2)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        await pilot.press("ctrl+b")  # nothing to add
+        screen.query_one(Prompt).put("What does the plant cost?")
+        await pilot.press("ctrl+b", "ctrl+g")
+        assert screen.query_one(Prompt).text == ""
+        gate.open()
+        await until(pilot, lambda: screen.fold and len(screen.fold.outcome.plan) > 2)
+        assert screen.fold is not None
+        assert screen.fold.steered
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+        if screen.live is not None:
+            await pilot.press("enter")
+        await over(pilot, screen)
+        steered = [event.what for event in screen.fold.outcome.steering]
+        assert {"skip", "add"} <= set(steered)
+
+
+async def test_a_decision_is_taken_by_the_person_and_is_a_label(make_app: MakeApp, filled: Path) -> None:
+    gate = Gate(1)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        await pilot.press("ctrl+d")
+        await until(pilot, asking(screen, "override"))
+        choices = screen.query_one(AskedBox).query_one(OptionList)
+        assert choices.has_focus
+        choices.highlighted = 2  # FINISH
+        await pilot.press("enter")
+        await until(pilot, lambda: not screen.query(AskedBox))
+        gate.open()
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+        if screen.live is not None:
+            await pilot.press("enter")
+        await over(pilot, screen)
+        run = Runs(app.engine.store).find("last")
+        assert next(d.source for d in Runs(app.engine.store).decisions(run.id) if not d.shadow) == "human"
+        assert Labels(app.engine.store).of_run(run.id)[0].origin == "override"
+
+
+async def test_teaching_asks_at_each_decision(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        await pilot.press("ctrl+t")
+        assert "teaching" in shown(screen.query_one(Meters))
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, asking(screen, "decide"))
+        suggested = [str(o.prompt) for o in screen.query_one(AskedBox).query_one(OptionList).options]
+        assert sum("← suggested" in option for option in suggested) == 1
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.fold and screen.fold.outcome.decisions)
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+        if screen.live is not None:
+            await pilot.press("enter")
+        await over(pilot, screen)
+        run = Runs(app.engine.store).find("last")
+        assert Labels(app.engine.store).of_run(run.id)[0].origin == "teach"
+
+
+async def test_an_answer_without_support_is_the_persons_to_judge_as_often_as_needed(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering(answer=UNSUPPORTED))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, asking(screen, "approve"))
+        box = screen.query_one(AskedBox)
+        choices = box.query_one(OptionList)
+        choices.highlighted = choices.get_option_index("search")
+        await pilot.press("enter")
+        await until(pilot, lambda: box not in screen.query(AskedBox) and asking(screen, "approve")())
+        await until(pilot, lambda: isinstance(app.focused, OptionList))
+        choices = screen.query_one(AskedBox).query_one(OptionList)
+        choices.highlighted = choices.get_option_index("stop")
+        await pilot.press("enter")
+        await over(pilot, screen)
+        assert Runs(app.engine.store).find("last").status == "rejected"
+
+
+async def test_what_is_vague_is_asked_back_inline(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot)
+        screen.query_one(Prompt).put("What about it?")
+        await pilot.press("enter")
+        await until(pilot, asking(screen, "clarify"))
+        field = screen.query_one(AskedBox).query_one(Input)
+        assert field.has_focus
+        field.value = QUESTION
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+        if screen.live is not None:
+            await pilot.press("enter")
+        await over(pilot, screen)
+        assert Runs(app.engine.store).find("last").status == "answered"
+
+
+async def test_a_worker_that_breaks_never_closes_the_app(make_app: MakeApp, filled: Path) -> None:
+    def breaks(_options: ChatOptions) -> None:
+        raise ZeroDivisionError("what nobody foresaw")
+
+    app = make_app(Answering(during=breaks))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        await until(pilot, lambda: app.failures)
+        assert app.failures[-1].error.title == "This should not have happened"
+        assert "ZeroDivisionError" in app.failures[-1].detail
+        assert screen.query_one(Prompt).text == QUESTION
