@@ -10,6 +10,7 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from agent.run import Resumable
+    from traces.runs import Run
     from tui.app.engine import Engine
     from tui.app.fold import RunFold
 
@@ -47,12 +48,23 @@ class Beginning(Message):
 
 
 class SessionLoaded(Message):
-    """A session's turns, oldest first; one run each."""
+    """A session's latest turns, oldest first, one run each; and the runs before them."""
 
-    def __init__(self, session: str, name: str, folds: Sequence[RunFold]) -> None:
+    def __init__(
+        self, session: str, name: str, folds: Sequence[RunFold], earlier: Sequence[Run] = ()
+    ) -> None:
         super().__init__()
         self.session = session
         self.name = name
+        self.folds = folds
+        self.earlier = earlier
+
+
+class TurnsLoaded(Message):
+    """Earlier turns of the session that is open, oldest first."""
+
+    def __init__(self, folds: Sequence[RunFold]) -> None:
+        super().__init__()
         self.folds = folds
 
 
@@ -94,14 +106,22 @@ def load_beginning(engine: Engine) -> Beginning:
 
 
 def load_session(engine: Engine, session: str) -> SessionLoaded:
-    """Read a session's turns. Raises `UnknownSession`."""
+    """Read a session's latest turns; each takes tens of milliseconds. Raises `UnknownSession`."""
     from traces.runs import Runs
     from traces.sessions import Sessions
+    from tui.app.widgets.conversation import AT_ONCE
 
-    found = Sessions(engine.store).find(session)
-    runs = Runs(engine.store)
-    folds = [load_fold(engine, run.id) for run in runs.of_session(found.id)]
-    return SessionLoaded(found.id, found.name, folds)
+    with engine.store.connect():
+        found = Sessions(engine.store).find(session)
+        runs = Runs(engine.store).of_session(found.id)
+        folds = [load_fold(engine, run) for run in runs[-AT_ONCE:]]
+    return SessionLoaded(found.id, found.name, folds, runs[:-AT_ONCE])
+
+
+def load_turns(engine: Engine, runs: Sequence[Run]) -> TurnsLoaded:
+    """Read some turns of a session."""
+    with engine.store.connect():
+        return TurnsLoaded([load_fold(engine, run) for run in runs])
 
 
 def load_resumed(engine: Engine, run_id: str) -> ResumeReady:
@@ -110,18 +130,16 @@ def load_resumed(engine: Engine, run_id: str) -> ResumeReady:
     from tui.resuming import model_of
 
     run = Runs(engine.store).find(run_id)
-    return ResumeReady(run.id, run.session, model_of(run) or "", load_fold(engine, run.id))
+    return ResumeReady(run.id, run.session, model_of(run) or "", load_fold(engine, run))
 
 
-def load_fold(engine: Engine, run_id: str) -> RunFold:
-    """A stored run, folded. Raises `UnknownRun`."""
+def load_fold(engine: Engine, run: Run) -> RunFold:
+    """A stored run, folded."""
     from traces.runs import Runs
     from tui.app.fold import RunFold
     from tui.outcome import events_of, outcome_of
 
-    runs = Runs(engine.store)
-    run = runs.find(run_id)
-    stored = runs.events(run.id)
+    stored = Runs(engine.store).events(run.id)
     fold = RunFold(run_id=run.id)
     fold.take_all(events_of(stored))
     fold.outcome = outcome_of(run, stored)

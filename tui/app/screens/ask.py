@@ -12,7 +12,14 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 
 from tui.app.actions import bindings
-from tui.app.conversations import Beginning, SessionLoaded, load_beginning, load_session
+from tui.app.conversations import (
+    Beginning,
+    SessionLoaded,
+    TurnsLoaded,
+    load_beginning,
+    load_session,
+    load_turns,
+)
 from tui.app.watching import WHILE_IT_RUNS, Watches
 from tui.app.widgets.conversation import Conversation
 from tui.app.widgets.meters import Meters
@@ -139,15 +146,23 @@ Every `[n]` of the answer opens its passage.
         self.session = message.session
         self.fold = message.folds[-1] if message.folds else None
         conversation = self.query_one(Conversation)
-        await conversation.open(message.folds)
+        await conversation.open(message.folds, message.earlier)
         self.exchange = conversation.latest
         if self.fold is not None:
             self.run_begins()
             self.call_after_refresh(self.draw_all)
 
-    async def action_older(self) -> None:
+    def action_older(self) -> None:
         """Show more of the session's earlier turns."""
-        await self.query_one(Conversation).show_earlier()
+        self.query_one(Conversation).want_earlier()
+
+    @on(Conversation.EarlierWanted)
+    def _read_earlier(self, message: Conversation.EarlierWanted) -> None:
+        in_background(self, partial(load_turns, self.deepthink.engine, message.runs), group="earlier")
+
+    @on(TurnsLoaded)
+    async def _earlier_read(self, message: TurnsLoaded) -> None:
+        await self.query_one(Conversation).show_earlier(message.folds)
 
     def action_citations(self) -> None:
         """Go to the first citation of the last answer."""

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Static
 
 if TYPE_CHECKING:
+    from traces.runs import Run
     from tui.app.fold import RunFold
     from tui.app.widgets.exchange import Exchange
 
@@ -33,9 +35,16 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
     Conversation #intro { padding: 1 2; color: $foreground 80%; }
     """
 
+    class EarlierWanted(Message):
+        """These turns, not read yet, are to be shown above those that are there."""
+
+        def __init__(self, runs: Sequence[Run]) -> None:
+            super().__init__()
+            self.runs = runs
+
     def __init__(self) -> None:
         super().__init__()
-        self._earlier: list[RunFold] = []
+        self._earlier: Sequence[Run] = ()
 
     def compose(self) -> ComposeResult:
         """What to do first, until something was asked."""
@@ -60,22 +69,33 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         self.anchor()
         return exchange
 
-    async def open(self, folds: Sequence[RunFold]) -> None:
-        """Show a session's turns in place of those that are there; the latest at once."""
+    async def open(self, folds: Sequence[RunFold], earlier: Sequence[Run] = ()) -> None:
+        """Show a session's latest turns in place of those that are there; ``earlier`` can be had later."""
         await self.query("Exchange").remove()
-        self._earlier = list(folds)
+        self._earlier = earlier
         self.query_one("#intro").display = not folds
-        await self.show_earlier()
+        await self._put_above(folds)
         self.anchor()
 
-    async def show_earlier(self) -> None:
-        """Show more of the earlier turns, above those that are there."""
+    def want_earlier(self) -> None:
+        """Ask for more of the earlier turns."""
+        if self._earlier:
+            wanted, self._earlier = self._earlier[-AT_ONCE:], self._earlier[:-AT_ONCE]
+            self.post_message(self.EarlierWanted(wanted))
+
+    async def show_earlier(self, folds: Sequence[RunFold]) -> None:
+        """Show earlier turns; what is being read stays where it is."""
+        height, at = self.virtual_size.height, self.scroll_y
+        await self._put_above(folds)
+        self.call_after_refresh(
+            lambda: self.scroll_to(y=at + self.virtual_size.height - height, animate=False)
+        )
+
+    async def _put_above(self, folds: Sequence[RunFold]) -> None:
         from tui.app.widgets.exchange import Exchange
 
-        folds, self._earlier = self._earlier[-AT_ONCE:], self._earlier[:-AT_ONCE]
         exchanges = [Exchange(fold.outcome.question) for fold in folds]
-        above = self.query_one("#intro")
-        await self.mount_all(exchanges, after=above)
+        await self.mount_all(exchanges, after=self.query_one("#intro"))
         for exchange, fold in zip(exchanges, folds, strict=True):
             exchange.show(fold)
         line = self.query_one("#earlier", Static)
@@ -100,12 +120,5 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
     def watch_scroll_y(self, old: float, new: float) -> None:
         """At the very top more of the earlier turns come."""
         super().watch_scroll_y(old, new)
-        if new == 0 and old > 0 and self._earlier:
-            self.call_later(self._more_above)
-
-    async def _more_above(self) -> None:
-        height = self.virtual_size.height
-        await self.show_earlier()
-        self.call_after_refresh(
-            lambda: self.scroll_to(y=self.virtual_size.height - height, animate=False)
-        )  # what was being read stays where it is
+        if new == 0 and old > 0:
+            self.want_earlier()

@@ -39,6 +39,9 @@ class RunPanel(Vertical):
 
     def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
         """Draw what changed."""
+        if not self.query(DecisionStrip):  # the tabs are still being composed
+            self.call_after_refresh(self.show, fold)
+            return
         self.query_one(PlanTree).show(fold, changed)
         self.query_one(EvidenceList).show(fold, changed)
         self.query_one(DecisionStrip).show(fold, changed)
