@@ -21,7 +21,7 @@ from traces.store import Store
 from tui import settings
 from tui.app.screens.policy import PolicyScreen
 from tui.app.widgets import policy_sections as sections
-from tui.app.widgets.policy_agreement import AgreementPlot, pairs, table
+from tui.app.widgets.policy_agreement import pairs, points, spans, table
 from tui.app.widgets.policy_data import Deciding
 
 RULES = Deciding("rules", "lean", "", {})
@@ -211,6 +211,24 @@ def test_pairs_and_their_table() -> None:
     assert max(map(len, lines)) < 60
 
 
+def test_days_are_taken_together_where_there_are_many() -> None:
+    def lasting(days: int) -> list[Agreement]:
+        return [Agreement(MARCH + timedelta(n), "llm", "rules", n % 2, 1) for n in range(days)]
+
+    for days, together, words in (
+        (24, 1, "day"),
+        (25, 7, "week"),
+        (169, 28, "four weeks"),
+        (900, 28, "four"),
+    ):
+        (pair,) = listed = pairs(lasting(days))
+        assert spans(listed)[0] == together
+        assert words in spans(listed)[1]
+        across, up = points(pair, MARCH, together)
+        assert across == list(range(0, days, together))
+        assert up[0] == pytest.approx({1: 0.0, 7: 300 / 7, 28: 50.0}[together])
+
+
 def test_a_training_that_could_begin_says_so() -> None:
     told = sections.training(some(usable=3000, sources={"rules": 3100})).plain
     assert "Enough for a first training." in told
@@ -234,4 +252,3 @@ def test_what_is_counted_is_what_the_store_holds(store: Store) -> None:
     found = gathered(store)
     assert found.decisions == 5
     assert {(a.first, a.second) for a in found.agreement} <= {("llm", "rules"), ("llm", "human")}
-    assert AgreementPlot.__doc__

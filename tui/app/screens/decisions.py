@@ -44,12 +44,12 @@ class DecisionsScreen(DeepScreen):
     """The run that goes on or was the last, else the newest stored one; the others by key."""
 
     MODE: ClassVar[str] = "decisions"
-    PLACES: ClassVar[tuple[str, ...]] = ("decisions", "strip")
+    PLACES: ClassVar[tuple[str, ...]] = ("decisions",)
     BINDINGS: ClassVar[list[BindingType]] = bindings("decisions")
     CSS_PATH = "decisions.tcss"
     AUTO_FOCUS: ClassVar[str | None] = ""  # what would have the focus may not be shown
     HELP = """
-# Decisions
+### Decisions
 
 The decisions of one run, and beside them what the decider saw, why it decided so, and what another source
 would have done.

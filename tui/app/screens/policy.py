@@ -40,7 +40,7 @@ class PolicyScreen(DeepScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings("policy")
     CSS_PATH = "policy.tcss"
     HELP = """
-# Policy
+### Policy
 
 After each step a run decides whether to go on, to revise its plan or to finish. This screen tells who takes
 these decisions, what the store holds of earlier ones, and how much of that a policy could be learned from.

@@ -37,7 +37,7 @@ class DecisionDetail(VerticalScroll):
     DecisionDetail:focus { background: $surface; }
     """
     HELP = """
-# One decision
+### One decision
 
 The decision with its reason in full, and what the decider saw: the very figures and words that are
 stored, and that a policy learns from. Beneath: what a second source (the *shadow*) would have done in its

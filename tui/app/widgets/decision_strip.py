@@ -47,7 +47,7 @@ class DecisionStrip(OptionList):
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("strip")
     HELP = """
-# Decisions
+### Decisions
 
 After each step the run decides: → CONTINUE with the plan, ↻ REVISE what is left of it, or ■ FINISH and
 answer. A row tells which it was, how probable whoever decided held each of the three (– was not possible),

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MARKERS = ("●", "▲", "■", "◆", "✚", "○")  # they tell the lines apart where colours do not
 _COLOURS = ("primary", "accent", "success", "secondary", "error", "foreground")
 _LABELS = 4  # days named beneath the plot
+_POINTS = 24  # at most, for each pair: more would be a cloud
+_SPANS = ((1, "a point a day"), (7, "a point a week"), (28, "a point for four weeks"))
 _NOTHING = """\
 No two sources have judged the same state yet. With a second opinion, or with labels of yours, this shows
 how often they agree, day by day."""
@@ -61,6 +63,23 @@ def pairs(agreement: Sequence[Agreement]) -> list[Pair]:
     return sorted(listed, key=lambda pair: (-pair.compared, pair.name))
 
 
+def spans(listed: Sequence[Pair]) -> tuple[int, str]:
+    """Days that are taken together for a point, and how that is said."""
+    days = [day.day for pair in listed for day in pair.days]
+    length = (max(days) - min(days)).days if days else 0
+    return next((span for span in _SPANS if length < _POINTS * span[0]), _SPANS[-1])
+
+
+def points(pair: Pair, first: date, together: int) -> tuple[list[int], list[float]]:
+    """Days since ``first``, and percentages of agreement over as many days as are taken together."""
+    counted: dict[int, tuple[int, int]] = {}
+    for day in pair.days:
+        at = (day.day - first).days // together * together
+        agreed, compared = counted.get(at, (0, 0))
+        counted[at] = agreed + day.agreed, compared + day.compared
+    return list(counted), [100 * agreed / compared for agreed, compared in counted.values()]
+
+
 class AgreementPlot(Vertical):
     """The plot above, the table beneath; a sentence instead of both while there is nothing to compare."""
 
@@ -75,7 +94,7 @@ class AgreementPlot(Vertical):
 
     def compose(self) -> ComposeResult:
         """The table; the plot is added with the first figures."""
-        yield Static("Agreement", classes="title")
+        yield Static("Agreement", id="title", classes="title")
         yield Static(id="pairs")
 
     def on_mount(self) -> None:
@@ -87,6 +106,8 @@ class AgreementPlot(Vertical):
         self._pairs = pairs(agreement)
         text = table(self._pairs) if self._pairs else Content.styled(_NOTHING, "$foreground 65%")
         self.query_one("#pairs", Static).update(text)
+        title = f"Agreement, {spans(self._pairs)[1]}" if self._pairs else "Agreement"
+        self.query_one("#title", Static).update(title)
         plots = self.query("PlotextPlot")
         if self._pairs and not plots:
             from textual_plotext import PlotextPlot
@@ -129,9 +150,9 @@ def draw(plot: PlotextPlot, listed: Sequence[Pair], colours: Sequence[tuple[int,
     days = sorted({day.day for pair in listed for day in pair.days})
     if not days:
         return
+    together, _ = spans(listed)
     for marker, colour, pair in [*zip(MARKERS, colours, listed, strict=False)][::-1]:  # the first is on top
-        across = [(day.day - days[0]).days for day in pair.days]
-        up = [100 * day.agreed / day.compared for day in pair.days]
+        across, up = points(pair, days[0], together)
         plt.plot(across, up, marker="braille", color=colour)
         plt.scatter(across, up, marker=marker, color=colour)
     plt.frame(False)
@@ -141,7 +162,8 @@ def draw(plot: PlotextPlot, listed: Sequence[Pair], colours: Sequence[tuple[int,
     if span:
         plt.xlim(0, span)
     named = sorted({days[round(n * (len(days) - 1) / (_LABELS - 1))] for n in range(_LABELS)})
-    plt.xticks([(day - days[0]).days for day in named], [_day(day) for day in named])
+    words = [f"{day:%b %Y}" if days[0].year != days[-1].year else _day(day) for day in named]
+    plt.xticks([(day - days[0]).days for day in named], words)
     plot.refresh()
 
 

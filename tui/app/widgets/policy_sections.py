@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from policy.gathered import Gathered
 
 _QUIET = "$foreground 65%"
-_ABOUT, _NAME, _BAR = 13, 20, 10  # cells; with the figures a line has 54
+_ABOUT, _NAME, _BAR = 13, 20, 9  # cells; with the figures a line has 55
 _RATINGS: Mapping[str, str] = {"good": "good", "partly": "good in part", "wrong": "wrong"}
 _HOW: Mapping[str, str] = {
     "rules": "the plan is worked off and revised once",
@@ -124,7 +124,7 @@ def _bars(title: str, counts: Sequence[tuple[str, int]]) -> list[Line]:
     lines: list[Line] = [""]
     for place, (name, count) in enumerate(counts):
         about = ("" if place else title).ljust(_ABOUT)
-        figures = f"{count:>6,} {percent(count / total)}"
+        figures = f"{count:>8,} {percent(count / total)}"
         drawn = bar(count / total, _BAR)
         lines.append(Content.assemble((about, _QUIET), f"{name:<{_NAME}}", drawn, figures))
     return lines
