@@ -16,6 +16,7 @@ from traces.errors import DeepthinkError
 
 if TYPE_CHECKING:
     from agent.web.fetch import Fetched
+    from traces.records import Document
     from tui.settings import Settings
 
 DEFAULT_COLLECTION = "documents"
@@ -105,6 +106,32 @@ def fetch(settings: Settings, cancel: threading.Event) -> Callable[[str], Fetche
 
     fetcher = open_fetcher(settings, Limits(total=_FETCH_SECONDS, size=MAX_BYTES))
     return lambda url: fetcher.fetch(url, robots=False, stop=cancel)
+
+
+def again(documents: Sequence[Document], settings: Settings) -> tuple[Intake, list[str]]:
+    """What is to be read to bring ``documents`` of one collection up to date, and what cannot be.
+
+    Returns:
+        Their files and pages, and a sentence for each document whose file is gone, or whose page cannot be
+        fetched while the web is off.
+    """
+    from tui.terminal import clean
+
+    paths: list[Path] = []
+    addresses: list[str] = []
+    missing: list[str] = []
+    for document in documents:
+        if "://" in document.source:
+            if settings.web:
+                addresses.append(document.source)
+            else:
+                missing.append(f"{clean(document.name)} is on the web, which is off.")
+        elif Path(document.source).is_file():
+            paths.append(Path(document.source))
+        else:
+            missing.append(f"{clean(document.name)} is no longer at {clean(document.source)}.")
+    collection = documents[0].collection if documents else DEFAULT_COLLECTION
+    return Intake(tuple(paths), tuple(addresses), collection), missing
 
 
 def pasted(text: str) -> list[str]:

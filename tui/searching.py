@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.padding import Padding
 from rich.text import Text
 
@@ -29,12 +31,7 @@ def show_search(query: str, collections: list[str], strategy: Strategy, section:
     if not any(c.isalnum() for c in query):
         raise WrongUsage("There is nothing to search for.", "Give a few words.")
     library = Library(open_store())
-    names = tuple(c.name for c in library.require_collections(collections) if c.chunks)
-    if not names:
-        raise EmptyLibrary("No document has been read yet.", "Add some: `deepthink ingest PATH`.")
-    scope = Scope(collections=names)
-    if section:
-        scope = Scope(collections=names, sections=_sections(library, scope, section))
+    scope = scope_of(library, collections, section)
     recall = Recall(library, open_embedder(load()))
     hits = recall.search(one_line(query), strategy, [scope], limit)
     out = console()
@@ -51,13 +48,25 @@ def show_search(query: str, collections: list[str], strategy: Strategy, section:
     return DONE
 
 
-def _sections(library: Library, scope: Scope, wanted: str) -> tuple[str, ...]:
-    matched = match_sections(wanted, library.sections(scope))
+def scope_of(library: Library, collections: Sequence[str], section: str) -> Scope:
+    """Where to search: the named collections, or all, and of them the sections like ``section`` if given.
+
+    Raises:
+        UnknownCollection, EmptyLibrary: there is nothing to search.
+        WrongUsage: no section is like ``section``.
+    """
+    names = tuple(c.name for c in library.require_collections(collections) if c.chunks)
+    if not names:
+        raise EmptyLibrary("No document has been read yet.", "Add some: `deepthink ingest PATH`.")
+    scope = Scope(collections=names)
+    if not section:
+        return scope
+    matched = match_sections(section, library.sections(scope))
     if not matched:
         raise WrongUsage(
-            f"No section is like “{wanted}”.", "`deepthink library sections DOCUMENT` lists a document's."
+            f"No section is like “{section}”.", "`deepthink library sections DOCUMENT` lists a document's."
         )
-    return tuple(matched)
+    return Scope(collections=names, sections=tuple(matched))
 
 
 def _place(hit: Hit) -> str:

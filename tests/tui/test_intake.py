@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from traces.records import Document
 from tui.failures import WrongUsage
-from tui.intake import WebOff, count_readable, intake, pasted
+from tui.intake import Intake, WebOff, again, count_readable, intake, pasted
 from tui.settings import Settings
 
 
@@ -52,3 +54,20 @@ def test_files_are_counted_as_they_would_be_read(tmp_path: Path) -> None:
     assert count_readable([tmp_path], 2) == (2, True)
     assert count_readable([tmp_path / "c.exe", tmp_path / "nowhere"], 100) == (1, False)
     assert count_readable([tmp_path], 100, lambda: True) == (0, False)
+
+
+def test_what_is_read_again_is_what_can_be_found(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("A")
+
+    def document(name: str, source: str) -> Document:
+        return Document(1, "c", source, name, "", "", "", 0, None, "", 1.0, (), 1, datetime.min, 1)
+
+    documents = [
+        document("a.md", str(tmp_path / "a.md")),
+        document("b.md", str(tmp_path / "b.md")),
+        document("page", "https://example.org/page"),
+    ]
+    chosen, missing = again(documents, Settings())
+    assert chosen == Intake((tmp_path / "a.md",), (), "c")
+    assert missing == [f"b.md is no longer at {tmp_path / 'b.md'}.", "page is on the web, which is off."]
+    assert again(documents[2:], Settings(web=True)) == (Intake((), ("https://example.org/page",), "c"), [])

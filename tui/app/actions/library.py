@@ -7,11 +7,11 @@ from tui.app.actions.action import Action
 LIBRARY = (
     Action("library.add", "a", "add", "Add", "Choose files, folders or an address to read."),
     Action("library.search", "slash,s", "search", "Search", "Try the search by hand, with every score."),
-    Action("library.reread", "r", "reread", "Read again", "Read what has changed on disk again."),
+    Action("library.reread", "r", "reread", "Reread", "Read what has changed on disk again."),
     Action("library.remove", "d", "remove", "Remove", "Remove a document or a collection."),
     Action("library.describe", "e", "describe", "Describe", "Say what a collection holds."),
-    Action("library.samples", "t", "samples", "Sample library", "Read the sample library, to try it."),
-    Action("library.stop", "x", "stop", "Stop reading", "Stop reading; what is read stays read."),
+    Action("library.samples", "t", "samples", "Samples", "Read the sample library, to try it."),
+    Action("library.stop", "x", "stop", "Stop", "Stop reading; what is read stays read."),
     Action("library.hide", "escape", "hide", "Back", "Leave the search, or put away what was read."),
     Action("library.refresh", "u", "refresh", "Refresh", "Look again what the library holds.", shown=False),
 )

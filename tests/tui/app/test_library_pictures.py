@@ -1,0 +1,140 @@
+"""Pictures of the library screen: empty, filled, reading, after a failure, searching."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from textual.pilot import Pilot
+
+from agent import ingest as ing
+from agent.reading.document import UnreadableDocument
+from tests.tui.app.conftest import Look, MakeApp, Snap
+from tests.tui.app.library_shelf import fill
+from tests.tui.app.test_library import facts, opened, search
+from tests.tui.app.waiting import until
+from tui.app.app import DeepthinkApp
+from tui.app.widgets.ingest_job import IngestJob
+from tui.app.widgets.ingest_panel import IngestPanel
+from tui.app.widgets.library_details import Outline
+from tui.app.widgets.library_shelves import Shelves
+
+SIZES = [(80, 24), (120, 40)]
+
+
+@pytest.fixture(autouse=True)
+def begin_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DeepthinkApp, "DEFAULT_MODE", "library")
+
+
+def nothing(_cancel: threading.Event) -> Iterator[ing.IngestEvent]:
+    yield from ()
+
+
+UNDER_WAY = [
+    ing.FileFound(12),
+    ing.FileStarted("/documents/fire.md", "fire.md"),
+    ing.FileDone("/documents/fire.md", "fire.md", "added", 4, 1.0, None, 0.2, ()),
+    ing.FileStarted("/documents/broken.pdf", "broken.pdf"),
+    ing.FileFailed(
+        "/documents/broken.pdf",
+        "broken.pdf",
+        UnreadableDocument(
+            "broken.pdf is damaged and cannot be read.", "Save it again and add the new file."
+        ),
+    ),
+    ing.FileStarted("/documents/report.pdf", "report.pdf"),
+    ing.FileEmbedding("/documents/report.pdf", 96, 240),
+]
+REST = [
+    ing.FileDone(
+        "/documents/report.pdf", "report.pdf", "added", 240, 0.31, 9, 5.0, ("6 of 9 pages hold no text.",)
+    ),
+    ing.IngestFinished(2, 0, 0, 0, 1, 244, 6.0),
+]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
+def test_an_empty_library(size: tuple[int, int], make_app: MakeApp, snap_compare: Snap) -> None:
+    async def wait(pilot: Pilot[int]) -> None:
+        await opened(pilot)
+
+    assert snap_compare(make_app(), terminal_size=size, run_before=wait)
+
+
+def test_a_document_and_its_sections(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    app = make_app(theme=look.theme)
+    fill(app.engine.store)
+
+    async def choose(pilot: Pilot[int]) -> None:
+        screen = await opened(pilot)
+        tree = screen.query_one(Shelves)
+        await until(pilot, lambda: tree.chosen)
+        await pilot.press("right")
+        await until(pilot, lambda: tree.root.children[0].children)
+        await pilot.press("down")
+        await until(pilot, lambda: screen.query_one(Outline).root.children)
+
+    assert snap_compare(app, terminal_size=look.size, run_before=choose)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
+def test_a_collection_with_low_coverage(
+    size: tuple[int, int], make_app: MakeApp, snap_compare: Snap
+) -> None:
+    app = make_app()
+    fill(app.engine.store)
+
+    async def wait(pilot: Pilot[int]) -> None:
+        await opened(pilot)
+        await until(pilot, lambda: "on average" in facts(pilot))
+
+    assert snap_compare(app, terminal_size=size, run_before=wait)
+
+
+async def reading(pilot: Pilot[int]) -> IngestPanel:
+    screen = await opened(pilot)
+    await until(pilot, lambda: "on average" in facts(pilot))
+    panel = screen.query_one(IngestPanel)
+    panel.show(IngestJob("into filings", nothing), UNDER_WAY)
+    screen.refresh_bindings()
+    await pilot.pause()
+    return panel
+
+
+def test_reading_under_way(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    app = make_app(theme=look.theme)
+    fill(app.engine.store)
+
+    async def begin(pilot: Pilot[int]) -> None:
+        await reading(pilot)
+
+    assert snap_compare(app, terminal_size=look.size, run_before=begin)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
+def test_reading_with_a_file_that_failed(
+    size: tuple[int, int], make_app: MakeApp, snap_compare: Snap
+) -> None:
+    app = make_app()
+    fill(app.engine.store)
+
+    async def end(pilot: Pilot[int]) -> None:
+        panel = await reading(pilot)
+        panel.take(REST)
+        panel.finish()
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=end)
+
+
+def test_what_a_search_found(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    app = make_app(theme=look.theme)
+    fill(app.engine.store)
+
+    async def find(pilot: Pilot[int]) -> None:
+        await opened(pilot)
+        await search(pilot, "fire at the Brevnes plant")
+
+    assert snap_compare(app, terminal_size=look.size, run_before=find)

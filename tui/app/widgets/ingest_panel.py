@@ -1,0 +1,213 @@
+"""What is being read: how far it is, what failed and the way out, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Static
+
+from tui.app.widgets.ingest_job import IngestEnded, IngestJob, IngestTold
+from tui.ingest_fold import IngestFold, is_low, share
+from tui.terminal import one_line
+
+if TYPE_CHECKING:
+    from agent.ingest import IngestEvent
+
+_REDRAW = 0.1  # seconds between two pictures of a reading
+_MOST = 50  # files that are told of by name
+_NAME = 28  # characters
+
+
+class IngestPanel(VerticalScroll, can_focus=True):
+    """Progress of one reading after the other; stays until it is put away.
+
+    Attributes:
+        job: The reading under way, or the last one; None while there was none.
+        running: Whether it goes on.
+    """
+
+    HELP = """\
+### What is being read
+
+The bar counts files, the line beneath it the passages of the file under way. A file that fails does not
+stop the others: it is named with what to do about it. You can go to any other screen meanwhile.
+"""
+    DEFAULT_CSS = """
+    IngestPanel {
+        height: auto; max-height: 10; background: $surface; padding: 0 1; display: none;
+        border-top: solid $panel;
+    }
+    IngestPanel.-shown { display: block; }
+    IngestPanel:focus { border-top: solid $primary; }
+    IngestPanel Static { height: auto; }
+    """
+
+    class Changed(Message):
+        """The library holds something else than before; ``ended`` once nothing more will come."""
+
+        def __init__(self, *, ended: bool) -> None:
+            super().__init__()
+            self.ended = ended
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.job: IngestJob | None = None
+        self.running = False
+        self.fold = IngestFold()
+        self._failure = ""
+        self._next: list[IngestJob] = []
+        self._drawing: Timer | None = None
+
+    def compose(self) -> Iterable[Static]:
+        """One text."""
+        yield Static(markup=False)
+
+    def begin(self, job: IngestJob) -> bool:
+        """Start a reading, or put it behind the one under way; whether it could begin at once."""
+        if self.running:
+            self._next.append(job)
+            self._draw()
+            return False
+        self.show(job)
+        self.running = True
+        job.start(self)
+        self.screen.refresh_bindings()
+        return True
+
+    def show(self, job: IngestJob, events: Iterable[IngestEvent] = ()) -> None:
+        """Show a reading and what is known of it."""
+        self.job, self.fold, self._failure = job, IngestFold(), ""
+        self.running = True
+        self.add_class("-shown")
+        self.take(events)
+        self._draw()
+
+    def stop(self) -> None:
+        """Stop the reading under way, and do not begin what waits."""
+        self._next.clear()
+        if self.job is not None:
+            self.job.cancel.set()
+        self._draw()
+
+    def put_away(self) -> bool:
+        """Hide what is over; whether there was something to hide."""
+        shown = self.has_class("-shown") and not self.running
+        if shown:
+            self.remove_class("-shown")
+        return shown
+
+    def on_unmount(self) -> None:
+        """Nobody waits for it any more."""
+        self._next.clear()
+        if self.job is not None:
+            self.job.cancel.set()
+
+    @on(IngestTold)
+    def _told(self, message: IngestTold) -> None:
+        message.stop()
+        if self._drawing is None:
+            self._drawing = self.set_timer(_REDRAW, self._catch_up)
+
+    def _catch_up(self) -> None:
+        self._drawing = None
+        if self.job is not None:
+            self.take(self.job.drain())
+            self._draw()
+
+    @on(IngestEnded)
+    def _ended(self, message: IngestEnded) -> None:
+        message.stop()
+        self.take(message.job.drain())
+        if message.failure is not None:
+            error = message.failure.error
+            self._failure = f"{error.message} {error.way_out}"
+            self.post_message(message.failure)  # the app tells it as well
+        self.finish()
+        if self._next:
+            self.begin(self._next.pop(0))
+
+    def finish(self) -> None:
+        """The reading is over."""
+        self.running = False
+        self._draw()
+        self.post_message(self.Changed(ended=True))
+        self.screen.refresh_bindings()
+
+    def take(self, events: Iterable[IngestEvent]) -> None:
+        """Add events to what is known of the reading."""
+        before = len(self.fold.news)
+        for event in events:
+            self.fold.take(event)
+        if len(self.fold.news) > before:
+            self.post_message(self.Changed(ended=False))
+
+    def on_resize(self) -> None:
+        """Bars are as wide as there is room."""
+        self._draw()
+
+    def _draw(self) -> None:
+        if self.job is not None and self.is_mounted:
+            self.query_one(Static).update(Content("\n").join(self._lines(max(self.content_size.width, 40))))
+
+    def _lines(self, width: int) -> list[Content]:
+        fold, job = self.fold, self.job
+        assert job is not None
+        lines: list[Content] = []
+        if self.running:
+            state = "Stopping …" if job.cancel.is_set() else "Reading"
+            waiting = f"; then {', '.join(one_line(j.title, 30) for j in self._next)}" if self._next else ""
+            name = f"{state} {one_line(job.title, 40)}{waiting}"
+            lines.append(Content(name).stylize("bold $primary"))
+            lines.append(_bar("all files", fold.finished, fold.total, "files", width))
+            if fold.under_way is not None:
+                name = one_line(fold.under_way.name, _NAME)
+                done, of = fold.passages or (0, 0)
+                doing = "fetching …" if "://" in fold.under_way.source else "reading …"
+                lines.append(
+                    _bar(name, done, of, "passages", width)
+                    if of
+                    else Content.assemble(name.ljust(_NAME), (f" {doing}", "$foreground 65%"))
+                )
+            elif not fold.total:
+                lines.append(Content("Getting ready …").stylize("$foreground 65%"))
+        else:
+            wrong = bool(self._failure or fold.failed)
+            sign, style = ("✗", "$error") if wrong else ("✓", "$success")
+            stopped = "Stopped. " if job.cancel.is_set() else ""
+            title = one_line(job.title, 40)
+            text = f"{sign} {stopped}Read {title}: {fold.counts}"
+            lines.append(Content(text).stylize(f"bold {style}"))
+        if self._failure:
+            lines.append(Content(f"✗ {one_line(self._failure)}").stylize("$error"))
+        for file in fold.failed[-_MOST:]:
+            told = f"✗ {one_line(file.name, 60)}: {one_line(file.error.message)}"
+            lines.append(Content(told).stylize("$error"))
+            if file.error.way_out:
+                lines.append(Content(f"  {one_line(file.error.way_out)}").stylize("$foreground 65%"))
+        for done_file in [file for file in fold.news if file.outcome != "removed"][-_MOST:]:
+            if is_low(done_file.coverage):
+                told = f"! {one_line(done_file.name, 60)}: coverage {share(done_file.coverage)}"
+                lines.append(Content(told).stylize("$warning"))
+            for notice in done_file.notices:
+                told = f"! {one_line(done_file.name, 60)}: {one_line(notice)}"
+                lines.append(Content(told).stylize("$warning"))
+        return lines
+
+
+def _bar(name: str, done: int, of: int, unit: str, width: int) -> Content:
+    """A name, a bar, and how many of how many."""
+    words = f" {done:,} of {of:,} {unit}"
+    room = max(min(width - _NAME - len(words) - 1, 40), 8)
+    full = round(room * done / of) if of else 0
+    return Content.assemble(
+        f"{name.ljust(_NAME)} ",
+        ("━" * full, "$primary"),
+        ("┄" * (room - full), "$foreground 40%"),
+        words,
+    )
