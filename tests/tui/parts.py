@@ -64,13 +64,20 @@ def started() -> ev.RunStarted:
     return ev.RunStarted("abc123def456", LONG, "lean", "llama.cpp:qwen", "minilm", "", "rules", ["reports"])
 
 
+def note(sentence: str, step: int = 1) -> Note:
+    return Note(step=step, question=LONG, sentence=sentence, answer="", cites=[1], found=True, revision=0)
+
+
+def decided(step: int = 1) -> ev.Decided:
+    """CONTINUE, where all three were possible."""
+    shares = {"CONTINUE": 0.72, "REVISE": 0.08, "FINISH": 0.2}
+    return ev.Decided(step, 1, {}, list(shares), "CONTINUE", shares, "rules", 0.4, "a step is open", 1.0)
+
+
 def whole_run(first: Evidence | None = None) -> list[ev.Event]:
     first = first or evidence(1)
     table = evidence(2, kind="table", page=None, section="", excerpt="In millions | 2024\nRevenue | 26,974")
     sentence = "Orlavane buys them from Tolvang Ceramics (not supported by the sources) [1]."
-    note = Note(
-        step=1, question=LONG, sentence="It is Tolvang.", answer="", cites=[1], found=True, revision=0
-    )
     return [
         started(),
         ev.Routed("deep", "It needs one fact to find another.", "rules", LONG, LONG),
@@ -84,7 +91,7 @@ def whole_run(first: Evidence | None = None) -> list[ev.Event]:
         ev.Reranked(1, "", [1], [0.5]),
         ev.Graded(1, "correct", "threshold", [1, 2, 3], ["correct", "incorrect", "incorrect"], [0.9, 0, 0]),
         ev.EvidenceKept(1, [first, table], [7]),
-        ev.Noted(note, ""),
+        ev.Noted(note("It is Tolvang."), ""),
         ev.Decided(1, 1, {}, ["FINISH"], "FINISH", {"FINISH": 0.81}, "llm", 3.0, "enough is known", 1.0),
         ev.ModelCalled("write", 100, 300, 40, 1.0),
         ev.Heartbeat("synthesise", 1, 3.0, 40),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.containers import VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
@@ -31,6 +31,8 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 """
     DEFAULT_CSS = """
     Conversation { height: 1fr; padding: 1 0 0 0; }
+    /* At least as high as the view: what is shorter than it begins at its top, though it is anchored. */
+    Conversation #turns { height: auto; min-height: 100%; }
     Conversation #earlier { color: $foreground 65%; padding: 0 1 1 1; display: none; }
     Conversation #intro { padding: 1 2; color: $foreground 80%; }
     """
@@ -48,8 +50,9 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     def compose(self) -> ComposeResult:
         """What to do first, until something was asked."""
-        yield Static(id="earlier", markup=False)
-        yield Static(id="intro", markup=False)
+        with Vertical(id="turns"):
+            yield Static(id="earlier", markup=False)
+            yield Static(id="intro", markup=False)
 
     def on_mount(self) -> None:
         """Follow the end."""
@@ -65,7 +68,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
         self.query_one("#intro").display = False
         exchange = Exchange(question)
-        self.mount(exchange)
+        self.query_one("#turns").mount(exchange)
         self.anchor()
         return exchange
 
@@ -95,7 +98,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         from tui.app.widgets.exchange import Exchange
 
         exchanges = [Exchange(fold.outcome.question) for fold in folds]
-        await self.mount_all(exchanges, after=self.query_one("#intro"))
+        await self.query_one("#turns").mount_all(exchanges, after=self.query_one("#intro"))
         for exchange, fold in zip(exchanges, folds, strict=True):
             exchange.show(fold)
         line = self.query_one("#earlier", Static)

@@ -58,7 +58,9 @@ class Exchange(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = []
     DEFAULT_CSS = """
     Exchange { height: auto; margin: 0 1 1 1; }
-    Exchange .question { text-style: bold; color: $primary; margin: 0 0 1 0; }
+    Exchange .question {
+        text-style: bold; color: $primary; margin: 0 0 1 0; padding: 0 0 0 1; border-left: outer $primary;
+    }
     Exchange .state { color: $foreground 75%; padding: 0 0 0 2; }
     Exchange .failed { color: $error; padding: 0 0 0 2; }
     Exchange .hidden { display: none; }
@@ -79,7 +81,7 @@ class Exchange(Vertical):
 
     def compose(self) -> ComposeResult:
         """Everything is there from the start; what is empty is not displayed."""
-        yield Static(Content(f"▌ {clean(self.question).strip()}"), classes="question")
+        yield Static(Content(clean(self.question).strip()), classes="question")
         yield Answer()
         yield Sources(markup=False, classes="hidden")
         yield Static(classes="failed hidden", markup=False)

@@ -36,7 +36,9 @@ class Navigation(Horizontal):
 
     def compose(self) -> ComposeResult:
         """Places on the left, the state of the engine on the right."""
-        yield Static(id="places")
+        places = Static(id="places")
+        places.auto_links = False  # the line would be one long link
+        yield places
         yield Static(id="engine")
 
     def on_mount(self) -> None:

@@ -24,6 +24,7 @@ class RunBar(Static):
 
     def __init__(self) -> None:
         super().__init__(markup=False)
+        self.auto_links = False
         self._paused = False
 
     def on_mount(self) -> None:
