@@ -178,8 +178,7 @@ class LibraryScreen(DeepScreen):
     @on(IngestPanel.Changed)
     def _look_again(self, message: IngestPanel.Changed) -> None:
         if message.ended and self.app.screen is not self:
-            told = self.query_one(IngestPanel).fold.counts
-            self.notify(f"Reading has ended: {told}.", title="Library", markup=False)
+            self.notify(f"Reading has ended: {message.ended}.", title="Library", markup=False)
         self.action_refresh()
 
     @on(events.Paste)

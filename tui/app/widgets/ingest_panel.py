@@ -49,9 +49,9 @@ stop the others: it is named with what to do about it. You can go to any other s
     """
 
     class Changed(Message):
-        """The library holds something else than before; ``ended`` once nothing more will come."""
+        """The library holds something else than before; ``ended`` tells of a reading that is over."""
 
-        def __init__(self, *, ended: bool) -> None:
+        def __init__(self, ended: str = "") -> None:
             super().__init__()
             self.ended = ended
 
@@ -136,7 +136,7 @@ stop the others: it is named with what to do about it. You can go to any other s
         """The reading is over."""
         self.running = False
         self._draw()
-        self.post_message(self.Changed(ended=True))
+        self.post_message(self.Changed(self.fold.counts))
         self.screen.refresh_bindings()
 
     def take(self, events: Iterable[IngestEvent]) -> None:
@@ -145,7 +145,7 @@ stop the others: it is named with what to do about it. You can go to any other s
         for event in events:
             self.fold.take(event)
         if len(self.fold.news) > before:
-            self.post_message(self.Changed(ended=False))
+            self.post_message(self.Changed())
 
     def on_resize(self) -> None:
         """Bars are as wide as there is room."""
