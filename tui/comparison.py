@@ -128,7 +128,11 @@ def _decision(decided: ev.Decided) -> str:
 def _evidence(a: Outcome, b: Outcome) -> Section:
     """What both kept first, then what only one did."""
     first, second = ({_key(item): item for item in outcome.evidence} for outcome in (a, b))
-    both = [Row(_cited(item), _cited(second[key]), "same") for key, item in first.items() if key in second]
+    both = [
+        Row(_cited(item, second[key]), _cited(second[key]), "same")
+        for key, item in first.items()
+        if key in second
+    ]
     only_a = [Row(_cited(item), "–", "only A") for key, item in first.items() if key not in second]
     only_b = [Row("–", _cited(item), "only B") for key, item in second.items() if key not in first]
     words = f"{len(both)} in both, {len(only_a)} only in A, {len(only_b)} only in B"
@@ -142,8 +146,12 @@ def _key(item: Evidence) -> tuple[str, str, str]:
     return item["collection"], item["document"], " ".join(item["text"].split())
 
 
-def _cited(item: Evidence) -> str:
-    return f"[{item['number']}] {place(item)}"
+def _cited(item: Evidence, other: Evidence | None = None) -> str:
+    """Number and place, with the number that the other run gave it if that is another one."""
+    number = f"[{item['number']}]"
+    if other is not None and other["number"] != item["number"]:
+        number += f" (in B [{other['number']}])"
+    return f"{number} {place(item)}"
 
 
 def _answer(run: Run) -> str:

@@ -28,7 +28,7 @@ RUNS = (
     Action("runs.export", "x", "export", "Export", "Write the run to a file.", shown=False),
     Action("runs.resume", "r", "resume", "Resume", "Go on with a run that did not come to its end."),
     Action("runs.again", "o", "again", "Ask again", "Put its question into the prompt.", shown=False),
-    Action("runs.delete", "d,delete", "delete", "Delete", "Delete the run with all that is stored of it."),
+    Action("runs.delete", "d,delete", "delete", "Delete", "Delete the run, with all of it.", shown=False),
     Action("runs.unfinished", "u", "unfinished", "Unfinished", "Which runs can be resumed.", shown=False),
     Action("runs.refresh", "R", "refresh", "Refresh", "Read the list again.", shown=False),
     Action("runs.clear", "escape", "clear", "Clear", "Back to the list; every run, no mark.", shown=False),

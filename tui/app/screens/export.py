@@ -32,6 +32,15 @@ _FORMS: dict[Form, str] = {
 }
 
 
+class FormButton(RadioButton):
+    """A form; what is chosen shows by the dot, not by its colour alone."""
+
+    def watch_value(self) -> None:
+        """Show the dot, or none."""
+        self.BUTTON_INNER = "●" if self.value else " "
+        super().watch_value()
+
+
 class ExportScreen(ModalScreen[None]):
     """Asks for form and file, writes, and says where it is.
 
@@ -69,7 +78,7 @@ without a folder is in the folder that the app was started in; `~` is your home.
             yield Static(one_line(self._question), id="export-question", markup=False)
             with RadioSet(id="export-form", compact=True):
                 for form, told in _FORMS.items():
-                    yield RadioButton(told, value=form == self._form, name=form, compact=True)
+                    yield FormButton(told, value=form == self._form, name=form, compact=True)
             yield Input(file_name(self._run_id, self._question, self._form), compact=True)
             yield Static(id="export-note", markup=False)
             yield Footer(compact=True, show_command_palette=False)

@@ -128,7 +128,7 @@ evidence and the decisions, where you can say what a decision should have been.
         fold = self.player.fold
         if changed:
             self._answered = fold.outcome.answered is not None
-            self.set_class(self._answered, "-answered")  # where it is narrow, the answer gets more room then
+            self.set_class(self._answered, "-answered")  # where it is narrow, the answer has more room then
             self.query_one(Exchange).show(fold, changed)
             self.query_one(RunPanel).show(fold, changed)
             self.query_one(Meters).show(fold, changed)

@@ -79,7 +79,8 @@ class RunsScreen(DeepScreen):
 
     def on_screen_resume(self) -> None:
         """Runs may have come or ended meanwhile."""
-        self.action_refresh()
+        if not self._loading:
+            self.action_refresh()
 
     # The list and its filter
 

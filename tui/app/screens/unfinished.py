@@ -37,6 +37,14 @@ def unfinished(store: Store) -> list[Resumable]:
     return resumable(store)
 
 
+class UnfinishedList(OptionList):
+    """The runs, with why each stopped; Enter is the screen's."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """So that the footer tells what Enter does."""
+        return False if action == "select" else super().check_action(action, parameters)
+
+
 class UnfinishedScreen(ModalScreen[Run | None]):
     """Returns the run that is to go on; None for later.
 
@@ -70,7 +78,7 @@ from where it was; no model call that was answered is made again. `d` gives one 
             title = "One run can go on" if count == 1 else f"{count} runs can go on"
             yield Static(title, classes="title")
             options = [Option(_told(entry), id=run_id) for run_id, entry in self._found.items()]
-            yield OptionList(*options, markup=False)
+            yield UnfinishedList(*options, markup=False)
             yield Footer(compact=True, show_command_palette=False)
 
     @property

@@ -29,7 +29,10 @@ class RowTable(DataTable[Text]):
     WIDTHS: ClassVar[Mapping[str, int]]
     RIGHT: ClassVar[frozenset[str]] = frozenset()
     QUIET: ClassVar[frozenset[str]] = frozenset()
-    DEFAULT_CSS = "RowTable { overflow-x: hidden; }"
+    DEFAULT_CSS = """
+    RowTable { overflow-x: hidden; }
+    RowTable:focus { background-tint: $foreground 0%; }
+    """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(cursor_type="row", id=id)
