@@ -60,6 +60,7 @@ def request(
         collections=collections,
         profile=settings.profile,
         decider=settings.decider,
+        shadow=settings.shadow,
         budget=settings.run_budget(),
         route=route,
         length=settings.length,

@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.reactive import reactive
 from textual.screen import Screen
+from textual.widgets import Input, TextArea
 
 from tui.app.actions import Action, bindings, keymap
 from tui.app.appearance import Appearance, appearance
@@ -128,6 +129,11 @@ class DeepthinkApp(App[int]):
     @on(EngineChanged)
     def _engine_changed(self, message: EngineChanged) -> None:
         self.engine_states = {**self.engine_states, message.part: (message.state, message.detail)}
+
+    @on(events.DescendantFocus)
+    def _still_cursor(self, event: events.DescendantFocus) -> None:
+        if self.animation_level == "none" and isinstance(event.widget, Input | TextArea):
+            event.widget.cursor_blink = False
 
     @on(Failed)
     def tell_failure(self, message: Failed) -> None:

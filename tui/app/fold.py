@@ -79,7 +79,7 @@ class RunFold:
     budget_tokens: int = 0  # 0 where the budget is not known
     _resumed_after: float = 0.0
 
-    def take(self, event: ev.Event) -> tuple[Part, ...]:
+    def take(self, event: ev.Event) -> tuple[Part, ...]:  # noqa: PLR0912 - one arm per event
         """Add an event; what of the picture it changes."""
         self.outcome.take(event)
         match event:

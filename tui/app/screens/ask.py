@@ -233,6 +233,11 @@ Every `[n]` of the answer opens its passage.
             )
         )
 
+    def on_decision_strip_answered(self, event: DecisionStrip.Answered) -> None:
+        """The run asked for a decision, and got it in the strip."""
+        if self.live is not None:
+            self.live.steering.reply(event.action)
+
     def on_decision_strip_labelled(self, event: DecisionStrip.Labelled) -> None:
         """Keep what a decision should have been."""
         from tui.app.widgets.decision_labels import store_label

@@ -11,6 +11,7 @@ from textual.widgets.option_list import Option
 
 from agent.state import Candidate, Evidence
 from tui.app.fold import Part, RunFold
+from tui.app.widgets.hanging import hanging
 from tui.blocks import place
 from tui.outcome import Step
 from tui.terminal import one_line
@@ -56,11 +57,22 @@ probability that it helps, the strategy that found it and its scores. **Enter** 
     def __init__(self) -> None:
         super().__init__(markup=False)
         self._passages: dict[str, Passage] = {}
+        self._fold: RunFold | None = None
+        self._width = 0
 
     def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
         """Draw what changed."""
-        if not changed & {"evidence", "answer"}:
-            return
+        self._fold = fold
+        if changed & {"evidence", "answer"}:
+            self._draw(fold)
+
+    def on_resize(self) -> None:
+        """Lines are folded anew."""
+        if self._fold is not None and self.scrollable_content_region.width != self._width:
+            self._draw(self._fold)
+
+    def _draw(self, fold: RunFold) -> None:
+        self._width = self.scrollable_content_region.width
         kept = {item["passage_id"]: item for item in fold.outcome.evidence}
         quotes = fold.outcome.answered.quotes if fold.outcome.answered else {}
         at = self.highlighted
@@ -68,7 +80,7 @@ probability that it helps, the strategy that found it and its scores. **Enter** 
         options: list[Option | None] = []
         for step in fold.outcome.steps:
             if step.hits or step.kept:
-                options.append(Option(_heading(step), disabled=True))
+                options.append(Option(_heading(step, self._width), disabled=True))
                 options.extend(self._rows(step, kept, quotes))
         self.clear_options()
         self.add_options(options or [Option("Nothing has been found yet.", disabled=True)])
@@ -104,7 +116,8 @@ probability that it helps, the strategy that found it and its scores. **Enter** 
                 hit["text"],
                 quotes.get(str(number), ""),
             )
-            rows.append(Option(_row(hit, number, graded.get(passage), found_by.get(passage, [])), id=key))
+            row = _row(hit, number, graded.get(passage), found_by.get(passage, []), self._width)
+            rows.append(Option(row, id=key))
         return rows
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -115,15 +128,17 @@ probability that it helps, the strategy that found it and its scores. **Enter** 
             self.post_message(self.Opened(passage))
 
 
-def _heading(step: Step) -> Content:
-    question = one_line(step.question, 60) or "the question"
-    return Content(f"{step.number}. {question}").stylize("bold")
+def _heading(step: Step, width: int) -> Content:
+    question = one_line(step.question) or "the question"
+    return Content(hanging(f"{step.number}. ", question, width)).stylize("bold")
 
 
-def _row(hit: Candidate, number: int, graded: tuple[str, float] | None, strategies: list[str]) -> Content:
+def _row(
+    hit: Candidate, number: int, graded: tuple[str, float] | None, strategies: list[str], width: int
+) -> Content:
     mark = f"[{number}]".rjust(4) if number else "   ·"
     grade = f"{graded[1]:.2f} {graded[0]}" if graded else "not graded"
     scores = " ".join(f"{s} {hit['scores'][s]:.3g}" for s in _STAGES if s in hit["scores"])
-    first = Content(f"{mark} {place(hit)}").stylize("bold" if number else "$foreground 80%")
-    second = Content(f"\n     {grade} · {'+'.join(strategies)} {scores}".rstrip())
-    return Content("").join([first, second.stylize("$foreground 65%")])
+    where = Content(hanging(f"{mark} ", place(hit), width)).stylize("bold" if number else "$foreground 80%")
+    how = hanging("     ", f"{grade} · {'+'.join(strategies)} {scores}".rstrip(), width)
+    return Content("\n").join([where, Content(how).stylize("$foreground 65%")])

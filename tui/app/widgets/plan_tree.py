@@ -9,6 +9,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from tui.app.fold import Part, RunFold, StepState
+from tui.app.widgets.hanging import hanging
 from tui.outcome import Step
 from tui.terminal import one_line
 from tui.wording import trail
@@ -53,6 +54,7 @@ step: its searches, how what they brought was graded, what else was tried, and t
         self._toggled: set[int] = set()  # steps that a person opened or closed
         self._fold: RunFold | None = None
         self._shown: list[Content] = []
+        self._width = 0
 
     def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
         """Draw what changed."""
@@ -60,6 +62,11 @@ step: its searches, how what they brought was graded, what else was tried, and t
             self._toggled = set()
         self._fold = fold
         if changed & {"plan", "question"}:
+            self._draw()
+
+    def on_resize(self) -> None:
+        """Lines are folded anew."""
+        if self._fold is not None and self.scrollable_content_region.width != self._width:
             self._draw()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -70,10 +77,11 @@ step: its searches, how what they brought was graded, what else was tried, and t
 
     def _draw(self) -> None:
         assert self._fold is not None
+        self._width = self.scrollable_content_region.width
         steps = self._fold.outcome.steps
         rows = [self._step(self._fold, step) for step in steps]
         for offset, step in enumerate(self._fold.outcome.plan[len(steps) :], start=len(steps) + 1):
-            rows.append(_label("open", offset, step["question"]))
+            rows.append(_label("open", offset, step["question"], self._width))
         rows = rows or [Content("No plan yet.").stylize("$foreground 65%")]
         if len(rows) != len(self._shown):
             at = self.highlighted
@@ -88,16 +96,16 @@ step: its searches, how what they brought was graded, what else was tried, and t
 
     def _step(self, fold: RunFold, step: Step) -> Content:
         state = fold.state_of(step)
-        label = _label(state, step.number, step.question or fold.outcome.question)
+        label = _label(state, step.number, step.question or fold.outcome.question, self._width)
         if (state == "under way") == (step.number in self._toggled):
             return label
         beneath = [one_line(trail(event)) for event in step.trail]
         if step.note is not None:
             beneath.append(f"→ {one_line(step.note['sentence'])}")
-        lines = [Content(f"\n   {line}").stylize("$foreground 80%") for line in beneath]
-        return Content("").join([label, *lines])
+        lines = [Content(hanging("   ", line, self._width)).stylize("$foreground 80%") for line in beneath]
+        return Content("\n").join([label, *lines])
 
 
-def _label(state: StepState, number: int, question: str) -> Content:
-    text = f"{_SIGNS[state]} {number}. {one_line(question)}{_SAID.get(state, '')}"
+def _label(state: StepState, number: int, question: str, width: int) -> Content:
+    text = hanging(f"{_SIGNS[state]} {number}. ", f"{one_line(question)}{_SAID.get(state, '')}", width)
     return Content(text).stylize(_COLOURS[state], 0, 1 if state == "found" else None)
