@@ -11,7 +11,15 @@ from importlib.metadata import version
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
-_PACKAGES = ("duckdb", "llama-cpp-python", "langgraph", "sentence-transformers", "torch", "rank-bm25")
+_PACKAGES = (
+    "duckdb",
+    "llama-cpp-python",
+    "langgraph",
+    "sentence-transformers",
+    "torch",
+    "rank-bm25",
+    "textual",
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,244 @@
+"""The full-screen app under a pseudo-terminal, with the real 0.5B model: how soon it answers to a key.
+
+The first frame, keys while a model generates on all cores and a folder is read, the idle app, a session of
+200 turns among 10,000 stored runs, and an answer that grows.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import string
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.benchmarks.app_streaming import appends
+from tests.benchmarks.app_terminal import COLUMNS, ROWS, Terminal
+from tests.benchmarks.table import Row, Table
+from tests.traces.many_runs import fill
+from traces.paths import store_file
+from traces.store import Store
+from tui.app.widgets.prompt import PLACEHOLDER
+from tui.wording import ENDINGS
+
+_MODEL = "qwen2.5-coder-0.5b"
+_STARTS = 9
+_KEYS_FOR, _KEY_EVERY = 35.0, 0.15  # seconds
+_CLEAR = "\x15"  # Ctrl-U deletes the line
+_IDLE_FOR = 30.0
+_RUNS, _TURNS = 10_000, 200
+_FRAME = (PLACEHOLDER[1:30], "Library", "Ask")  # the cursor stands on the placeholder's first letter
+_QUESTION = "Compare what the words alpha and beta stand for in every report, year by year."
+_BUSY = {"DEEPTHINK_PROFILE": "seed", "DEEPTHINK_LENGTH": "report", "DEEPTHINK_APPROVE": "always"}
+_MODELS_ALONE = """
+from tui.settings import load
+from tui.assemble import open_chat, open_embedder
+chat, embedder = open_chat(load()), open_embedder(load())
+chat.load(), embedder.warm_up()
+import os
+print(int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+"""
+
+
+def measure() -> Table:
+    """One table; each part of it on a process of its own."""
+    os.environ["DEEPTHINK_MODEL"] = _MODEL
+    with tempfile.TemporaryDirectory(prefix="deepthink-bench-") as home:
+        os.environ["DEEPTHINK_HOME"] = home
+        _store(100)
+        rows = [*_first_frames(), *_idle()]
+    with tempfile.TemporaryDirectory(prefix="deepthink-bench-") as home:
+        os.environ["DEEPTHINK_HOME"] = home
+        busy, note = _busy(Path(home))
+        rows += busy
+    with tempfile.TemporaryDirectory(prefix="deepthink-bench-") as home:
+        os.environ["DEEPTHINK_HOME"] = home
+        rows += _large()
+    rows += appends()
+    notes = [
+        f"`deepthink-tui` with {_MODEL}, {COLUMNS} × {ROWS}; times are from the write of a key to the read "
+        "of what it shows, the pseudo-terminal's own way included.",
+        note,
+        "“Over the models” is beside a process that has loaded the same model and embedder alone.",
+    ]
+    return Table("app", "The full-screen app", rows, notes)
+
+
+def _first_frames() -> list[Row]:
+    frames, keys, leaving = [], [], []
+    for _ in range(_STARTS):
+        app = Terminal()
+        frames.append(app.wait_for(*_FRAME) - app.began)
+        since = app.mark()
+        app.press("q")
+        keys.append(app.wait_for("q", since=since) - app.began)
+        leaving.append(app.end())
+    first, key = statistics.median(frames), statistics.median(keys)
+    return [
+        Row(f"first frame, median of {_STARTS}", f"{first:.2f} s", "0.6 s", met=first <= 0.6),
+        Row("a key pressed at once shows", f"{key:.2f} s", "0.6 s", met=key <= 0.6),
+        Row("leaving while the models load", f"{statistics.median(leaving):.2f} s"),
+    ]
+
+
+def _idle() -> list[Row]:
+    alone = subprocess.run(
+        [sys.executable, "-c", _MODELS_ALONE], capture_output=True, text=True, check=True
+    )
+    app = Terminal()
+    app.wait_for(*_FRAME)
+    app.quiet(5.0)
+    before, began = app.cpu_seconds(), time.perf_counter()
+    time.sleep(_IDLE_FOR)
+    share = (app.cpu_seconds() - before) / (time.perf_counter() - began)
+    over = (app.resident() - int(alone.stdout)) / 1e6
+    idle = _latencies(app, _KEYS_FOR / 3)
+    app.end()
+    return [
+        Row(f"idle, over {_IDLE_FOR:.0f} s", f"{share:.2%} of a core", "1 %", met=share < 0.01),
+        Row("memory over the models, idle", f"{over:.0f} MB", "500 MB", met=over < 500),
+        _spread("key to screen, idle", idle),
+    ]
+
+
+def _busy(home: Path) -> tuple[list[Row], str]:
+    _write_reports(home / "first", 12)
+    _write_reports(home / "second", 2000)
+    ingest = [str(Path(sys.executable).parent / "deepthink"), "ingest"]
+    subprocess.run([*ingest, str(home / "first"), "-c", "reports"], check=True, capture_output=True)
+    app = Terminal(_BUSY)
+    app.wait_for(*_FRAME)
+    app.quiet(3.0)
+    reading = subprocess.Popen(
+        [*ingest, str(home / "second"), "-c", "more"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(8.0)  # until it computes vectors
+    before, began = app.cpu_seconds(), time.perf_counter()
+    taken = _latencies(app, _KEYS_FOR, ask=_QUESTION)
+    share = (app.cpu_seconds() - before) / (time.perf_counter() - began)
+    still = reading.poll() is None
+    reading.terminate()
+    reading.wait()
+    left = app.end()
+    if not still:
+        raise RuntimeError("the folder was read before the keys were measured")
+    p95 = _percentile(taken, 95)
+    return [
+        _spread("key to screen, while a model generates and a folder is read", taken, met=p95 <= 0.1),
+        Row("leaving in the middle of a run", f"{left:.2f} s"),
+    ], (
+        f"Busy: {len(taken)} keys, one every {_KEY_EVERY * 1000:.0f} ms, while runs of the seed profile "
+        f"went on (the app took {share:.2f} cores) and `deepthink ingest` read another folder."
+    )
+
+
+def _large() -> list[Row]:
+    latest = _store(_RUNS, turns=_TURNS)
+    app = Terminal()
+    first = app.wait_for(*_FRAME) - app.began
+    app.quiet(5.0)
+    alone = app.resident()
+    since = app.mark()
+    began = time.perf_counter()
+    app.press("\x1bOS")  # F4
+    runs = app.wait_for("company 999", since=since) - began
+    app.press("\x1bOQ")  # F2
+    time.sleep(1.0)
+    since = app.mark()
+    app.press("\x1b[21~")  # F10
+    app.wait_for(f"{_TURNS}", since=since)
+    time.sleep(1.0)
+    since = app.mark()
+    began = time.perf_counter()
+    app.press("\r")
+    opened = app.wait_for(latest, since=since) - began
+    app.quiet(2.0)
+    more = (app.resident() - alone) / 1e6
+    app.end()
+    return [
+        Row(f"first frame beside {_RUNS:,} runs", f"{first:.2f} s", "0.6 s", met=first <= 0.6),
+        Row(f"the list of {_RUNS:,} runs opens", f"{runs:.2f} s", "1 s", met=runs <= 1),
+        Row(f"a session of {_TURNS} turns opens", f"{opened:.2f} s", "1 s", met=opened <= 1),
+        Row("memory that both add", f"{more:.0f} MB"),
+    ]
+
+
+def _store(runs: int, turns: int = 0) -> str:
+    """A store of runs, the latest ``turns`` of them one session; words of the very last answer."""
+    store_file().parent.mkdir(parents=True, exist_ok=True)
+    store = Store(store_file())
+    fill(store, runs)
+    with store.transaction() as db:
+        if turns:
+            db.execute(
+                "UPDATE runs SET session = 'long' WHERE id IN "
+                "(SELECT id FROM runs ORDER BY started DESC LIMIT ?)",
+                [turns],
+            )
+            db.execute(
+                "INSERT INTO sessions SELECT 'long', '', min(started) FROM runs WHERE session = 'long'"
+            )
+        (answer,) = db.execute("SELECT answer FROM runs ORDER BY started DESC LIMIT 1").fetchall()[0]
+    return str(answer).split()[3]
+
+
+def _latencies(app: Terminal, seconds: float, ask: str = "") -> list[float]:
+    """Seconds from key to screen, one for each key; runs of ``ask`` go on all the while."""
+    letters = random.Random(7)
+    typed, taken = "", []
+    asked = -1
+    deadline = time.perf_counter() + seconds
+    while time.perf_counter() < deadline:
+        if ask and (asked < 0 or any(f"{end} in " in app.screen_text(asked) for end in ENDINGS.values())):
+            app.press(_CLEAR)
+            time.sleep(1.0)  # text in the same breath would come before it
+            asked = app.mark()
+            app.press(ask)
+            app.wait_for(ask[-9:], since=asked)
+            app.press("\r")
+            typed = ""
+            time.sleep(1.0)
+        if len(typed) > 50:
+            app.press(_CLEAR)
+            typed = ""
+            time.sleep(1.0)
+        key = letters.choice(string.ascii_lowercase.replace(typed[-1:] or " ", ""))
+        typed += key
+        since, began = app.mark(), time.perf_counter()
+        app.press(key)
+        taken.append(app.wait_for(typed[-4:], since=since) - began)
+        time.sleep(max(0.0, _KEY_EVERY - taken[-1]))
+    return taken
+
+
+def _write_reports(folder: Path, count: int) -> None:
+    """Files of words, enough of them to keep an embedder at work."""
+    words = random.Random(11)
+    folder.mkdir()
+    vocabulary = [*string.ascii_lowercase, "alpha", "beta", "report", "year", "of", "the", "stands", "for"]
+    for number in range(count):
+        text = " ".join(words.choices(vocabulary, k=700))
+        (folder / f"report-{number}.md").write_text(f"# Report {number}\n\n{text}.\n", "utf-8")
+
+
+def _spread(what: str, taken: list[float], met: bool | None = None) -> Row:
+    told = ", ".join(
+        f"{name} {seconds * 1000:.0f} ms"
+        for name, seconds in (
+            ("median", statistics.median(taken)),
+            ("p95", _percentile(taken, 95)),
+            ("most", max(taken)),
+        )
+    )
+    return Row(what, told, "" if met is None else "p95 100 ms", met)
+
+
+def _percentile(taken: list[float], percent: int) -> float:
+    return statistics.quantiles(taken, n=100, method="inclusive")[percent - 1]
