@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from textual.app import ComposeResult
 
 from models.scripted import HashEmbedder
 from traces.library import Library
@@ -24,6 +25,10 @@ class Beneath(DeepScreen):
     """Nothing, for a window to lie over."""
 
     MODE = "ask"
+
+    def compose(self) -> ComposeResult:
+        """Not even the frame, so that pictures of a window do not change with it."""
+        yield from ()
 
 
 def begin_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from tests.tui.app.waiting import until
 from traces.library import Library
 from tui.app.screens.passage import PassageScreen
 from tui.app.widgets.library_quote import find_quote, find_words
+from tui.app.widgets.library_table import aligned
 from tui.app.widgets.library_text import DocumentText
 
 SIZE = (80, 24)
@@ -151,3 +152,15 @@ def test_a_quotation_is_found_however_it_is_broken() -> None:
     assert find_quote(BANK, "") == []
     assert find_quote(BANK, "nowhere") == []
     assert find_words("Fire, fire and FIRE", "fire") == [(0, 4), (6, 10), (15, 19)]
+
+
+def test_a_table_is_aligned_where_there_is_room() -> None:
+    assert aligned(TABLE, 60).splitlines() == [
+        "Net sales by region (in millions)",
+        "Region   2024   2023",
+        "Europe  1,204  1,118",
+        "Asia      618    655",
+    ]
+    assert aligned(TABLE, 10) == TABLE
+    assert aligned("No cells", 60) == "No cells"
+    assert aligned("a | b | c\nlonger | x", 60) == "a       b  c\nlonger  x"

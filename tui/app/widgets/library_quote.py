@@ -39,6 +39,11 @@ def find_words(text: str, words: str) -> list[tuple[int, int]]:
     return found
 
 
+def bare(text: str) -> str:
+    """``text`` without what does not matter: words are in a passage if they are so when both are bare."""
+    return "".join(text.split()).replace("|", "").lower()
+
+
 def _squeezed(text: str) -> tuple[str, list[int]]:
     """``text`` without white space and bars, lower case, and where each of its letters stood."""
     letters: list[str] = []

@@ -14,10 +14,11 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from traces.records import Passage
-from tui.app.widgets.library_quote import find_quote, find_words
+from tui.app.widgets.library_quote import bare, find_quote, find_words
+from tui.app.widgets.library_table import aligned
 from tui.terminal import clean, one_line
 
-_NEAR = 30  # passages laid out before and after the wanted one, and again whenever an end comes near
+_NEAR = 20  # passages laid out before and after the wanted one, and again whenever an end comes near
 _MARGIN = 2
 _ABOVE = 3  # lines left above a passage that is gone to
 
@@ -57,11 +58,16 @@ sentence stands between » and «.
         self._first = self._last = 0  # what is laid out, the last one not included
         self._lines: list[Strip] = []
         self._starts: list[int] = []  # the line where each passage that is laid out begins
+        self._bare: list[str] = []  # the texts as they are looked through, once somebody does
+        # What was laid out: by passage, whether it is the current one, and the words found in it.
+        self._made: dict[tuple[int, bool, str], list[Strip]] = {}
+        self._made_for: tuple[object, ...] = ()
 
     def open(self, passages: Sequence[Passage], wanted: int) -> None:
         """Show ``passages``, scrolled to the one with this index."""
         self._passages = passages
         self._wanted = wanted
+        self._made, self._bare = {}, []
         self.go_to(wanted)
 
     def go_to(self, index: int) -> None:
@@ -85,7 +91,7 @@ sentence stands between » and «.
             by: 1 forwards, -1 backwards, 0 from the current passage on, itself included.
         """
         self._words = words
-        holding = [i for i, passage in enumerate(self._passages) if find_words(passage.text, words)]
+        holding = [i for i in range(len(self._passages)) if self._holds(i)]
         if holding:
             ahead = [i for i in holding if (i >= self.current if by == 0 else i > self.current)]
             behind = [i for i in holding if i < self.current]
@@ -93,6 +99,13 @@ sentence stands between » and «.
         else:
             self._lay_out()
         return len(holding)
+
+    def _holds(self, index: int) -> bool:
+        """Whether the words that are looked for are in this passage."""
+        wanted = bare(self._words)
+        if wanted and not self._bare:
+            self._bare = [bare(passage.text) for passage in self._passages]
+        return bool(wanted) and wanted in self._bare[index]
 
     @property
     def passage(self) -> Passage | None:
@@ -112,10 +125,17 @@ sentence stands between » and «.
         if width <= 0:  # not on the screen yet; `on_resize` will be
             self._lines, self._starts = [], [0] * (self._last - self._first)
             return
+        made_for = (width, self.visual_style, self.app.theme, self._wanted)
+        if made_for != self._made_for:
+            self._made, self._made_for = {}, made_for
         self._lines, self._starts = [], []
         for index in range(self._first, self._last):
             self._starts.append(len(self._lines))
-            self._lines.extend(self._strips(index, width))
+            words = self._words if self._holds(index) else ""
+            key = (index, index == self.current, words)
+            if key not in self._made:
+                self._made[key] = self._strips(index, width)
+            self._lines.extend(self._made[key])
         self.virtual_size = Size(width + _MARGIN, len(self._lines))
         self.refresh()
 
@@ -129,7 +149,7 @@ sentence stands between » and «.
             pieces.append(("  ", Content(f"p. {passage.page}").stylize("$foreground 55%")))
         if index == self._wanted and self._label:
             pieces.append((bar, Content(f"▸ {self._label}").stylize("bold $accent")))
-        pieces.append((bar, self._marked(index)))
+        pieces.append((bar, self._marked(index, width)))
         strips: list[Strip] = []
         for margin, content in pieces:
             edge = Visual.to_strips(
@@ -141,9 +161,10 @@ sentence stands between » and «.
             strips.extend(Strip.join([edge[0], line]) for line in lines)
         return [*strips, Strip.blank(width + _MARGIN, self.rich_style)]
 
-    def _marked(self, index: int) -> Content:
+    def _marked(self, index: int, width: int) -> Content:
         """The text of a passage with what is quoted from it and what was found in it marked."""
-        text = clean(self._passages[index].text)
+        passage = self._passages[index]
+        text = aligned(clean(passage.text), width - 2) if passage.kind == "table" else clean(passage.text)
         content = Content(text)
         for start, end in find_words(text, self._words):
             content = content.stylize("reverse", start, end)
