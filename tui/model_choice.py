@@ -48,10 +48,10 @@ def show_models() -> None:
     if not settings.reranker and (folder := assemble.reranker_on_disk()):
         out.print(Text(f"in use as reranker: {folder}"))
     for model in (f"llama.cpp:{known.name}" for known in CATALOGUE if known.role == "chat"):
-        measured = recall(model)
-        if measured is not None:
+        known_of = recall(model)
+        if known_of is not None:
             out.print(
-                Text(f"{model}, measured {measured.measured_at[:10]}: {_speed(measured)}", style="dim")
+                Text(f"{model}, measured {known_of.measured_at[:10]}: {_speed(known_of)}", style="dim")
             )
     out.print(Text(f"\nThey lie in {models_dir()}. Any .gguf path and ollama:NAME work too.", style="dim"))
 
@@ -69,17 +69,22 @@ def probe_model(name: str | None) -> None:
     with closing(assemble.open_chat(settings)) as chat, out.status(chat.name) as status, ctrl_c() as cancel:
         result = probe(chat, cancel=cancel, on_step=lambda what: status.update(f"{chat.name}: {what}"))
     remember(result)
+    rows = measured(result)
+    out.print(Text(result.name, style="bold"))
+    for what, found in rows.items():
+        out.print(f"  {what:<18}{found}")
+
+
+def measured(result: ProbeResult) -> dict[str, str]:
+    """What a probe found, as labels and words."""
     thinking = {None: "no such switch", True: "honoured", False: "not honoured"}[result.schema_thinking]
-    rows = {
+    return {
         "context": f"{result.context_tokens:,} tokens are really granted",
         "JSON by schema": "honoured" if result.schema else "not honoured; answers are repaired or replaced",
         "… while thinking": thinking,
         "choices": "with probabilities" if result.label_probabilities else "without probabilities",
         "speed": _speed(result),
     }
-    out.print(Text(result.name, style="bold"))
-    for what, found in rows.items():
-        out.print(f"  {what:<18}{found}")
 
 
 def _speed(result: ProbeResult) -> str:
@@ -87,21 +92,33 @@ def _speed(result: ProbeResult) -> str:
 
 
 def choose(name: str, role: CatalogueRole | None) -> None:
-    """Write ``name`` into the settings for its role.
+    """Write ``name`` into the settings for its role, and say so.
 
     Raises:
         ModelMissing: it is not known or not on this machine.
     """
-    role = role or _role(name)
-    if not name.startswith(assemble.OLLAMA):
-        name = _located(name, role)
-    put(KEYS[role], name)
-    typer.echo(f"{KEYS[role]} = {name}")
-    if role == "embedder":
+    key, stored = take(name, role)
+    typer.echo(f"{key} = {stored}")
+    if key == KEYS["embedder"]:
         failures.warn("A library whose vectors another embedder made has to be ingested anew.")
 
 
-def _role(name: str) -> CatalogueRole:
+def take(name: str, role: CatalogueRole | None) -> tuple[str, str]:
+    """Write ``name`` into the settings for its role; the setting and its value.
+
+    Raises:
+        ModelMissing: it is not known or not on this machine.
+        BadSetting: the settings file cannot be read or written.
+    """
+    role = role or role_of(name)
+    if not name.startswith(assemble.OLLAMA) and (role, name) != ("reranker", assemble.NO_RERANKER):
+        name = _located(name, role)
+    put(KEYS[role], name)
+    return KEYS[role], name
+
+
+def role_of(name: str) -> CatalogueRole:
+    """What a model is for, by its name or by what lies at its path. Raises `ModelMissing`."""
     if name.lower().endswith(".gguf") or name.startswith(assemble.OLLAMA):
         return "chat"
     folder = Path(name).expanduser()

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from tui.app.actions.action import Action
 
-MODELS: tuple[Action, ...] = ()
+MODELS = (
+    Action("models.use", "enter", "use", "Use", "Use the model under the cursor from now on."),
+    Action("models.pull", "p", "pull", "Fetch", "Fetch the model; what came before is gone on from."),
+    Action("models.probe", "t", "probe", "Measure", "Measure a language model: context, JSON, speed."),
+    Action("models.verify", "v", "verify", "Verify", "Compare the files with their publisher's sha256."),
+    Action("models.file", "i", "file", "A file", "Use a .gguf file, a model folder, or ollama:NAME."),
+    Action("models.stop", "x", "stop", "Stop", "Stop what is going on; what was fetched is kept."),
+    Action("models.leave", "escape", "leave", "Leave", "Leave the line for a path."),
+    Action("models.refresh", "u", "refresh", "Refresh", "Look again what there is.", shown=False),
+)
 SETTINGS = (
     Action("settings.edit", "enter", "edit", "Change", "Change the setting under the cursor."),
     Action("settings.unset", "u,delete", "unset", "Back to default", "Take it out of the settings file."),

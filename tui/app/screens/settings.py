@@ -16,6 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.app.actions import bindings, keymap
+from tui.app.loading import load_anew
 from tui.app.screens.base import DeepScreen
 from tui.app.setting_rows import LOADED, Row, SettingChecked, SettingsRead, change, check, read
 from tui.app.themes import TEXTUAL
@@ -196,7 +197,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
             case "app.keys":
                 self.app.set_keymap(keymap(value))
             case _ if key in LOADED:
-                in_background(self.app, self.deepthink.engine.prepare, group="prepare")
+                load_anew(self.deepthink)
 
     # --- drawing ---------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from tui.app.first_start import (
     use,
     welcome_needed,
 )
+from tui.app.loading import load_anew
 from tui.app.widgets.model_pull import PullEnded, PullTold, PullView, bar, pull_models
 from tui.app.work import Failed, in_background
 from tui.terminal import one_line, size
@@ -168,7 +169,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     @on(_Taken)
     def _use(self) -> None:
-        in_background(self.app, self._deepthink.engine.prepare, group="prepare")  # while the rest is done
+        load_anew(self._deepthink)  # while the rest is done
         self._end(None)
 
     @on(ReadTold)

@@ -97,8 +97,6 @@ class PullView(Static):
         self._progress = told.progress
         if told.given_up:
             self._notes = [*self._notes, told.given_up][-_NOTES:]
-        elif told.progress.phase == "waiting":
-            self._notes = [clean(told.progress.detail)]
         self.remove_class("-still")
         self.redraw()
 
@@ -119,12 +117,13 @@ class PullView(Static):
             return
         source = f", from {progress.source}" if progress.phase == "fetching" and progress.source else ""
         head = f"{progress.model}: {_PHASES[progress.phase]}{source}"
+        notes = [clean(progress.detail)] if progress.phase == "waiting" else self._notes
         lines = [
             Content(head).stylize("bold", 0, len(progress.model)),
             bar(progress.done / max(1, progress.total), self.content_size.width, size(progress.total)),
             *(
                 Content(f"! {one_line(note, self.content_size.width - 2)}").stylize("$warning")
-                for note in self._notes
+                for note in notes
             ),
         ]
         self.update(Content("\n").join(lines))
