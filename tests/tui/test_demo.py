@@ -65,7 +65,7 @@ def test_the_graph_needs_no_model(no_models: None, deepthink: Run) -> None:
     assert deepthink("graph", "--format", "png").code == 2
 
 
-def test_the_app_says_that_it_is_not_there_yet(deepthink: Run) -> None:
+def test_the_app_needs_a_terminal(deepthink: Run) -> None:
     ran = deepthink("tui")
     assert (ran.code, ran.out) == (2, "")
     assert "needs a terminal" in ran.err

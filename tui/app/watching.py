@@ -56,8 +56,8 @@ class Watches(Steers, DeepScreen):
                 f"A run goes on. {self.deepthink.key_of('run.add')} makes this one of its steps.",
                 severity="warning",
             )
+            self.query_one(Prompt).take_back(event.text)
             return
-        self.query_one(Prompt).remember(event.text)
         self.ask(event.text)
 
     def ask(self, text: str) -> None:
@@ -65,7 +65,7 @@ class Watches(Steers, DeepScreen):
         typed = read(text, self.known)
         if not typed.question:
             self.notify("Write the question beside it.", severity="warning")
-            self.query_one(Prompt).put(text)
+            self.query_one(Prompt).take_back(text)
             return
         self._typed = text
         from tui.app.fold import RunFold
@@ -166,8 +166,8 @@ class Watches(Steers, DeepScreen):
         if failure is not None and not cancelled:
             self.exchange.tell(f"{failure.error.title}: {failure.error.message} {failure.error.way_out}")
             self.post_message(failure)
-        if failure is not None and not prompt.text.strip():
-            prompt.put(self._typed)
+        if failure is not None:
+            prompt.take_back(self._typed)
         if self.is_current:
             prompt.focus()
         if self.fold.run_id:
@@ -185,6 +185,9 @@ class Watches(Steers, DeepScreen):
 
     def action_add(self) -> None:
         """The prompt's text becomes a step of the plan."""
+        self.query_one(Prompt).call_later(self._add)  # behind the keys that were typed before
+
+    def _add(self) -> None:
         prompt = self.query_one(Prompt)
         text = " ".join(prompt.text.split())
         if self.live is None:

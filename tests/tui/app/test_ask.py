@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from textual.content import Content
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 
@@ -265,3 +266,16 @@ async def test_one_run_at_a_time(make_app: MakeApp, filled: Path) -> None:
         gate.open()
         await until(pilot, lambda: screen.live is None)
         assert not screen.query_one(RunBar).display
+
+
+async def test_text_that_comes_in_one_burst_is_asked_whole(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        for key in "Who supplies it?":
+            app.post_message(Key("space" if key == " " else key, key))
+        app.post_message(Key("enter", "\r"))
+        await until(pilot, lambda: screen.query(Exchange))
+        assert screen.query_one(Exchange).question == "Who supplies it?"
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.live is None)

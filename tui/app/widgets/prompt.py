@@ -67,17 +67,41 @@ there too. While you type one, **Tab** takes the completion under the cursor of 
         self._choices: list[str] = []
         self._choice = 0
 
-    # --- asking ----------------------------------------------------------------------------------
+    # Actions reach the prompt past the keys that were typed before them and wait in its queue: text that
+    # is typed fast, or dropped, would be asked without its end. So each takes its turn behind them.
 
     def action_send(self) -> None:
         """Ask, unless there is nothing to ask."""
-        text = self.text.strip()
-        if text:
-            self.post_message(self.Sent(text))
+        self.call_later(self._send)
 
     def action_newline(self) -> None:
         """Break the line."""
-        self.insert("\n")
+        self.call_later(self.insert, "\n")
+
+    def action_earlier(self) -> None:
+        """The completion above, the line above, or, from the first line, the question before."""
+        self.call_later(self._earlier)
+
+    def action_later(self) -> None:
+        """The completion below, the line below, or, from the last line, the question after."""
+        self.call_later(self._later)
+
+    def action_complete(self) -> None:
+        """Take the completion; without one go to the next widget."""
+        self.call_later(self._complete)
+
+    # --- asking ----------------------------------------------------------------------------------
+
+    def _send(self) -> None:
+        text = self.text.strip()
+        if text:
+            self.remember(text)  # at once: what is typed from here on belongs to the next question
+            self.post_message(self.Sent(text))
+
+    def take_back(self, text: str) -> None:
+        """A question was not asked: it is there again, unless the next one is being typed."""
+        if not self.text.strip():
+            self.put(text)
 
     def put(self, text: str) -> None:
         """Set the text, with the cursor at its end."""
@@ -91,8 +115,7 @@ there too. While you type one, **Tab** takes the completion under the cursor of 
         self._at, self._typed = 0, ""
         self.text = ""
 
-    def action_earlier(self) -> None:
-        """The completion above, the line above, or, from the first line, the question before."""
+    def _earlier(self) -> None:
         if self._choices:
             self._choose(-1)
         elif self.cursor_at_first_line and self._at < len(self.earlier):
@@ -100,8 +123,7 @@ there too. While you type one, **Tab** takes the completion under the cursor of 
         else:
             self.action_cursor_up()
 
-    def action_later(self) -> None:
-        """The completion below, the line below, or, from the last line, the question after."""
+    def _later(self) -> None:
         if self._choices:
             self._choose(1)
         elif self.cursor_at_last_line and self._at > 0:
@@ -117,8 +139,7 @@ there too. While you type one, **Tab** takes the completion under the cursor of 
 
     # --- completing ------------------------------------------------------------------------------
 
-    def action_complete(self) -> None:
-        """Take the completion; without one go to the next widget."""
+    def _complete(self) -> None:
         if not self._choices:
             self.screen.focus_next()
             return
@@ -131,7 +152,7 @@ there too. While you type one, **Tab** takes the completion under the cursor of 
     def select_completion(self, index: int) -> None:
         """Take a completion that was clicked."""
         self._choice = index
-        self.action_complete()
+        self._complete()
         self.focus()
 
     @property
