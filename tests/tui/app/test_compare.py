@@ -12,6 +12,7 @@ from textual.widgets import Static
 from agent import events as ev
 from agent.state import PlanStep
 from tests.tui import stored
+from tests.tui.app.bare import bare
 from tests.tui.app.conftest import MakeApp
 from tests.tui.app.test_runs import opened
 from tests.tui.app.waiting import until
@@ -23,6 +24,8 @@ from tui.assemble import open_store
 from tui.comparison import Compared, Row, Section, compare
 from tui.outcome import outcome_of
 
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
 
 

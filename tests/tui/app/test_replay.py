@@ -10,6 +10,7 @@ from textual.widgets import Static, TabbedContent
 
 from agent import events as ev
 from tests.tui import stored
+from tests.tui.app.bare import bare
 from tests.tui.app.conftest import MakeApp
 from tests.tui.app.waiting import until
 from traces.labels import Labels
@@ -25,6 +26,8 @@ from tui.app.widgets.plan_tree import PlanTree
 from tui.app.widgets.player import READING
 from tui.assemble import open_store
 
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
 
 

@@ -13,18 +13,23 @@ from textual.widgets import Static
 from agent import checkpoints
 from tests.traces.many_runs import fill
 from tests.tui import stored
+from tests.tui.app.bare import BareScreen, bare
 from tests.tui.app.conftest import MakeApp
 from tests.tui.app.waiting import until
 from traces.ratings import Ratings
 from traces.runs import Runs
 from traces.store import StoreError
 from tui.app.app import DeepthinkApp
+from tui.app.screens.ask import AskScreen
 from tui.app.screens.confirm import ConfirmScreen
 from tui.app.screens.runs import RunsScreen
+from tui.app.widgets.prompt import Prompt
 from tui.app.widgets.run_list import RunList
 from tui.app.widgets.run_list_filter import RunFilter
 from tui.assemble import open_store
 
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
 
 
@@ -201,11 +206,9 @@ class Asked:
     """What was handed to the screen where one asks."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from tui.app.screens.ask import AskScreen
-
         self.calls: list[Sequence[str]] = []
         for name in ("put_question", "resume"):
-            monkeypatch.setattr(AskScreen, name, self._take, raising=False)
+            monkeypatch.setattr(BareScreen, name, self._take, raising=False)
 
     def _take(self, *arguments: str) -> None:
         self.calls.append(arguments)
@@ -222,6 +225,18 @@ async def test_a_question_is_asked_again(
         await until(pilot, lambda: asked.calls)
         assert app.current_mode == "ask"
     assert asked.calls == [(stored.QUESTION,)]
+
+
+async def test_the_question_is_in_the_prompt(
+    three: list[str], make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DeepthinkApp, "MODES", {**DeepthinkApp.MODES, "ask": AskScreen})
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(app.screen, AskScreen) and app.screen.query(Prompt))
+        assert app.screen.query_one(Prompt).text == stored.QUESTION
 
 
 async def test_only_what_can_go_on_is_resumed(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,14 @@ from textual.pilot import Pilot
 from textual.widgets import Input, RadioButton, RadioSet, Static
 
 from tests.tui import stored
+from tests.tui.app.bare import bare
 from tests.tui.app.conftest import MakeApp
 from tests.tui.app.waiting import until
 from tui.app.screens.export import ExportScreen
 from tui.export import file_name
 
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (80, 24)
 NAME = "who-supplies-orlavane-s-ceramic-bearings"
 

@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from tests.tui import stored
+from tests.tui.app.bare import bare
 from tests.tui.app.conftest import LOOKS, Look, MakeApp, Snap
 from tests.tui.app.test_compare import two_runs
 from tests.tui.app.test_runs import cut_off
@@ -33,6 +34,8 @@ from tui.app.widgets.answer import Answer
 from tui.app.widgets.run_list import RunList
 from tui.assemble import open_store
 
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
 SIZES = pytest.mark.parametrize("look", [LOOKS[0], LOOKS[3]], ids=lambda look: look.id, indirect=True)
 LONG = "Which single supplier does Orlavane buy its ceramic bearings from, and why only one?"
 _NOON = datetime(2026, 3, 14, 12, 0)

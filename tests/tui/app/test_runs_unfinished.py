@@ -12,6 +12,7 @@ from textual.widgets import OptionList
 from agent import checkpoints
 from agent import events as ev
 from tests.tui import stored
+from tests.tui.app.bare import bare
 from tests.tui.app.conftest import MakeApp
 from tests.tui.app.test_runs import Asked, cut_off, opened
 from tests.tui.app.waiting import until
@@ -21,6 +22,8 @@ from tui.app.screens.unfinished import UnfinishedScreen, unfinished
 from tui.assemble import open_store
 from tui.outcome import events_of
 
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
 
 

@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from tests.tui import stored
+from tests.tui.app.bare import bare
 from tests.tui.app.conftest import MakeApp
 from tests.tui.app.waiting import until
 from traces.runs import Runs
@@ -18,6 +19,8 @@ from tui.app.screens.confirm import ConfirmScreen
 from tui.app.screens.sessions import SessionList, SessionsScreen
 from tui.assemble import open_store
 
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
 
 

@@ -173,9 +173,10 @@ class RunsScreen(DeepScreen):
             self._show_preview(message.preview)
 
     def _show_preview(self, preview: Preview | None) -> None:
-        self._preview = preview
+        before, self._preview = self._preview, preview
         self.query_one(RunPreview).show(preview)
-        self.refresh_bindings()
+        if (before and before.going) != (preview and preview.going):  # the footer is made anew then
+            self.refresh_bindings()
 
     @property
     def _current(self) -> RunSummary | None:
