@@ -17,6 +17,7 @@ from tui.outcome import Step
 from tui.terminal import one_line
 
 _MOST = 12  # passages of a step
+_PADDING = 2  # cells that a list keeps free beside its entries
 _STAGES = ("vector", "keyword", "mmr", "rerank")
 
 
@@ -68,11 +69,11 @@ probability that it helps, the strategy that found it and its scores. **Enter** 
 
     def on_resize(self) -> None:
         """Lines are folded anew."""
-        if self._fold is not None and self.scrollable_content_region.width != self._width:
+        if self._fold is not None and self.scrollable_content_region.width - _PADDING != self._width:
             self._draw(self._fold)
 
     def _draw(self, fold: RunFold) -> None:
-        self._width = self.scrollable_content_region.width
+        self._width = self.scrollable_content_region.width - _PADDING
         kept = {item["passage_id"]: item for item in fold.outcome.evidence}
         quotes = fold.outcome.answered.quotes if fold.outcome.answered else {}
         at = self.highlighted

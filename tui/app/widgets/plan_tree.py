@@ -28,6 +28,7 @@ _COLOURS: Mapping[StepState, str] = {
     "nothing": "$error",
     "skipped": "$foreground 65%",
 }
+_PADDING = 2  # cells that a list keeps free beside its entries
 _SAID: Mapping[StepState, str] = {"nothing": " (nothing found)", "skipped": " (skipped)"}
 
 
@@ -66,7 +67,7 @@ step: its searches, how what they brought was graded, what else was tried, and t
 
     def on_resize(self) -> None:
         """Lines are folded anew."""
-        if self._fold is not None and self.scrollable_content_region.width != self._width:
+        if self._fold is not None and self.scrollable_content_region.width - _PADDING != self._width:
             self._draw()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -77,7 +78,7 @@ step: its searches, how what they brought was graded, what else was tried, and t
 
     def _draw(self) -> None:
         assert self._fold is not None
-        self._width = self.scrollable_content_region.width
+        self._width = self.scrollable_content_region.width - _PADDING
         steps = self._fold.outcome.steps
         rows = [self._step(self._fold, step) for step in steps]
         for offset, step in enumerate(self._fold.outcome.plan[len(steps) :], start=len(steps) + 1):
