@@ -35,7 +35,7 @@ def ask_screen(app: DeepthinkApp) -> AskScreen:
     return screen
 
 
-async def ready(pilot: Pilot[int | None]) -> AskScreen:
+async def ready(pilot: Pilot[int]) -> AskScreen:
     """The Ask screen once it has read what is stored."""
     app = pilot.app
     assert isinstance(app, DeepthinkApp)
@@ -43,7 +43,7 @@ async def ready(pilot: Pilot[int | None]) -> AskScreen:
     return ask_screen(app)
 
 
-async def asked(pilot: Pilot[int | None], question: str = QUESTION) -> AskScreen:
+async def asked(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
     """Ask, accept the answer if that is asked, and wait for the end of the run."""
     screen = await ready(pilot)
     screen.query_one(Prompt).put(question)

@@ -21,7 +21,7 @@ from tui.app.screens.ask import AskScreen
 from tui.app.widgets.run_panel import RunPanel
 from tui.app.work import failed
 
-Before = Callable[[Pilot[int | None]], Awaitable[None]]
+Before = Callable[[Pilot[int]], Awaitable[None]]
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LiveRun, "start", lambda _run, _shown_by: None)
 
 
-async def running(pilot: Pilot[int | None], *events: ev.Event) -> AskScreen:
+async def running(pilot: Pilot[int], *events: ev.Event) -> AskScreen:
     """A run of which that much is known."""
     screen = await ready(pilot)
     screen.ask(parts.LONG)
@@ -71,21 +71,21 @@ def picture(snap_compare: Snap, make_app: MakeApp, look: Look, before: Before) -
 
 
 def test_before_anything(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
-    async def before(pilot: Pilot[int | None]) -> None:
+    async def before(pilot: Pilot[int]) -> None:
         await ready(pilot)
 
     picture(snap_compare, make_app, look, before)
 
 
 def test_running(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
-    async def before(pilot: Pilot[int | None]) -> None:
+    async def before(pilot: Pilot[int]) -> None:
         await running(pilot, *research())
 
     picture(snap_compare, make_app, look, before)
 
 
 def test_failed(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
-    async def before(pilot: Pilot[int | None]) -> None:
+    async def before(pilot: Pilot[int]) -> None:
         screen = await running(pilot, *research(), parts.finished("failed", "ModelError: it fell over"))
         assert screen.live is not None
         error = ModelError("The engine fell over.", "Start it again, or choose a smaller model.")
@@ -96,7 +96,7 @@ def test_failed(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look)
 
 
 def test_answered(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
-    async def before(pilot: Pilot[int | None]) -> None:
+    async def before(pilot: Pilot[int]) -> None:
         screen = await running(pilot, *parts.whole_run())
         assert screen.live is not None
         screen.post_message(RunEnded(screen.live, None))
@@ -110,7 +110,7 @@ def test_answered(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Loo
 def test_asking_what_becomes_of_the_answer(
     snap_compare: Snap, make_app: MakeApp, filled: Path, size: tuple[int, int]
 ) -> None:
-    async def before(pilot: Pilot[int | None]) -> None:
+    async def before(pilot: Pilot[int]) -> None:
         claims = [parts.claim("Orlavane buys them from Mars", "not", "“Mars” does not stand in [1]")]
         asked = ev.Asked(
             "approve", "What shall become of it?", ["accept", "rewrite", "search", "stop"], claims
@@ -123,7 +123,7 @@ def test_asking_what_becomes_of_the_answer(
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
 def test_the_thinking(snap_compare: Snap, make_app: MakeApp, filled: Path, size: tuple[int, int]) -> None:
-    async def before(pilot: Pilot[int | None]) -> None:
+    async def before(pilot: Pilot[int]) -> None:
         screen = await running(pilot, *research())
         if size[0] < 110:
             await pilot.press("ctrl+l")

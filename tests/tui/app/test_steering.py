@@ -24,7 +24,7 @@ from tui.app.widgets.prompt import Prompt
 UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
 
 
-async def held(pilot: Pilot[int | None], gate: Gate) -> AskScreen:
+async def held(pilot: Pilot[int], gate: Gate) -> AskScreen:
     """Ask, and wait until the run stands at the gate."""
     screen = await ready(pilot)
     screen.query_one(Prompt).put(QUESTION)
@@ -33,7 +33,7 @@ async def held(pilot: Pilot[int | None], gate: Gate) -> AskScreen:
     return screen
 
 
-async def over(pilot: Pilot[int | None], screen: AskScreen) -> None:
+async def over(pilot: Pilot[int], screen: AskScreen) -> None:
     """Wait for the end of the run."""
     await until(pilot, lambda: screen.live is None)
 
