@@ -9,7 +9,7 @@ from textual.theme import Theme
 DARK: Final = Theme(
     name="dark",
     primary="#7aa2f7",
-    secondary="#9d7cd8",
+    secondary="#a386dc",
     accent="#e0af68",
     warning="#e0af68",
     error="#f7768e",

@@ -1,0 +1,133 @@
+"""The registry: names that last, keys that do not collide, somebody who does each action, remapping."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from textual.actions import parse
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.screen import Screen
+
+import tui.app.screens
+import tui.app.widgets
+from tests.tui.app.bare import bare
+from tests.tui.app.conftest import MakeApp
+from tui.app.actions import ACTIONS, Action, bindings, every, keymap
+from tui.app.app import DeepthinkApp
+from tui.app.screens.help import HelpScreen
+
+__all__ = ["bare"]
+
+
+def _classes() -> Iterator[type[DOMNode]]:
+    """Everything of the app that can have keys."""
+    yield DeepthinkApp
+    for package in (tui.app.screens, tui.app.widgets):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+                if issubclass(kind, DOMNode) and kind.__module__ == module.name:
+                    yield kind
+
+
+def _places(kind: type[DOMNode]) -> set[str]:
+    """The places whose actions are bound on a class."""
+    bound = kind.__dict__.get("BINDINGS", ())
+    ids = [binding.id for binding in bound if isinstance(binding, Binding) and binding.id]
+    return {name.partition(".")[0] for name in ids}
+
+
+def _owners(place: str) -> list[type[DOMNode]]:
+    return [kind for kind in _classes() if place in _places(kind)]
+
+
+_EVERY = list(every())
+_SCREENS = [kind for kind in _classes() if issubclass(kind, Screen) and _places(kind)]
+
+
+def test_names_are_unique_and_begin_with_their_place() -> None:
+    assert max(Counter(action.id for _, action in _EVERY).values()) == 1
+    assert [action.id for place, action in _EVERY if action.id.partition(".")[0] != place] == []
+
+
+@pytest.mark.parametrize("action", [action for _, action in _EVERY], ids=lambda action: action.id)
+def test_it_is_told_in_a_few_words_and_a_sentence(action: Action) -> None:
+    assert 0 < len(action.label) <= 20
+    assert action.help.endswith(".")
+    assert len(action.help) <= 80
+    assert action.help[0].isupper() or not action.help[0].isalpha()
+    assert " " not in action.key
+
+
+@pytest.mark.parametrize("place", ACTIONS)
+def test_somebody_does_it(place: str) -> None:
+    owners = _owners(place)
+    assert owners, f"nobody has the keys of {place}"
+    for owner in owners:
+        for action in ACTIONS[place]:
+            destination, name, _ = parse(action.does)
+            does: type[DOMNode] = DeepthinkApp if destination == "app" else owner
+            assert hasattr(does, f"action_{name}"), f"{action.id}: {does.__name__} has no action_{name}"
+
+
+@pytest.mark.parametrize("screen", _SCREENS, ids=lambda kind: kind.__name__)
+def test_no_two_keys_of_a_screen_collide(screen: type[Screen[object]]) -> None:
+    bound = {"app", *_places(screen)}
+    by_key: dict[str, list[str]] = {}
+    for place in bound:
+        for action in ACTIONS[place]:
+            for key in filter(None, action.key.split(",")):
+                by_key.setdefault(key, []).append(action.id)
+    assert {key: ids for key, ids in by_key.items() if len(ids) > 1} == {}
+
+
+@pytest.mark.parametrize("screen", _SCREENS, ids=lambda kind: kind.__name__)
+def test_its_places_are_in_the_registry(screen: type[Screen[object]]) -> None:
+    assert set(getattr(screen, "PLACES", ())) <= set(ACTIONS)
+
+
+def test_the_keys_of_a_place() -> None:
+    (close,) = bindings("help")
+    assert isinstance(close, Binding)
+    assert (close.id, close.key, close.action, close.show) == ("help.close", "escape,q", "close", True)
+
+
+def test_remapped_keys_are_read() -> None:
+    assert keymap("") == {}
+    assert keymap(" run.pause=f12 , app.runs = ctrl+g ") == {"run.pause": "f12", "app.runs": "ctrl+g"}
+    assert keymap("app.help=f1,app.help=f12") == {"app.help": "f1,f12"}
+    with pytest.raises(ValueError, match="there is no action “run"):
+        keymap("run.nope=f12")
+    with pytest.raises(ValueError, match="names no key"):
+        keymap("run.pause")
+
+
+@pytest.mark.usefixtures("bare")
+async def test_a_remapped_key_works_and_the_one_before_does_not(make_app: MakeApp) -> None:
+    app = make_app(keys="app.help=f12, help.close=ctrl+g")
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert app.key_of("app.help") == "f12"
+        await pilot.press("f1")
+        assert not isinstance(app.screen, HelpScreen)
+        await pilot.press("f12")
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("escape")
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("ctrl+g")
+        assert not isinstance(app.screen, HelpScreen)
+
+
+@pytest.mark.usefixtures("bare")
+async def test_keys_that_cannot_be_used_are_told_and_the_others_stay(make_app: MakeApp) -> None:
+    app = make_app(keys="nope=f12")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        (told,) = app._notifications
+        assert "there is no action “nope”" in told.message
+        await pilot.press("f1")
+        assert isinstance(app.screen, HelpScreen)

@@ -1,0 +1,140 @@
+"""The palette: everything that is possible on a screen is found there and works, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.actions import parse
+from textual.command import CommandPalette
+from textual.content import Content
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList
+
+from tests.tui.app.bare import bare
+from tests.tui.app.conftest import Look, MakeApp, Snap
+from tests.tui.app.waiting import until
+from tui.app.actions import ACTIONS
+from tui.app.app import DeepthinkApp
+from tui.app.palette import Actions, possible
+from tui.app.screens.help import HelpScreen
+from tui.app.themes import TEXTUAL
+from tui.settings import load
+
+__all__ = ["bare"]
+_MODES = [mode for mode in DeepthinkApp.MODES if mode != "ask"]
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of this machine is looked for."""
+    monkeypatch.setattr("tui.doctor.findings", lambda **_: iter(()))
+    monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "http://127.0.0.1:1")
+
+
+async def _opened(app: DeepthinkApp, pilot: Pilot[Any], words: str) -> list[str]:
+    """What the palette finds for some words."""
+    await pilot.press("ctrl+p")
+    await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+    app.screen.query_one(Input).value = words
+    found = app.screen.query_one(OptionList)
+    await until(pilot, lambda: found.option_count)
+    await until(
+        pilot, lambda: all(worker.is_finished for worker in app.workers if worker.node is app.screen)
+    )
+    return [Content.from_text(str(option.prompt)).plain for option in found.options]
+
+
+@pytest.mark.parametrize("mode", DeepthinkApp.MODES)
+async def test_everything_possible_is_offered_by_who_can_do_it(mode: str, make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.action_mode(mode)
+        await pilot.pause()
+        screen = app.screen
+        offered = {action.id: owner for action, owner, _ in possible(screen)}
+        bound = {b.id for _, b, enabled, _ in screen.active_bindings.values() if enabled and b.id}
+        assert bound - {"app.palette"} <= set(offered)
+        here = {"app", *getattr(screen, "PLACES", ())}
+        for place in here:
+            for action in ACTIONS[place]:
+                _, name, parameters = parse(action.does)
+                impossible = place != "app" and not screen.check_action(name, parameters)
+                assert action.id in offered or impossible or action.id == "app.palette", action.id
+        for place, actions in ACTIONS.items():
+            elsewhere = {action.id for action in actions} - bound
+            assert place in here or not elsewhere & set(offered), place
+        for action_id, owner in offered.items():
+            action = next(a for a in ACTIONS[action_id.partition(".")[0]] if a.id == action_id)
+            destination, name, _ = parse(action.does)
+            assert hasattr(app if destination else owner, f"action_{name}"), action_id
+
+
+@pytest.mark.parametrize("mode", _MODES)
+@pytest.mark.usefixtures("bare")
+async def test_every_screen_is_reached(mode: str, make_app: MakeApp) -> None:
+    app = make_app()
+    (action,) = (action for action in ACTIONS["app"] if action.id == f"app.{mode}")
+    async with app.run_test(size=(80, 24)) as pilot:
+        found = await _opened(app, pilot, action.help)
+        assert any(line.startswith(f"{action.label}  f") for line in found)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == mode)
+
+
+@pytest.mark.usefixtures("bare")
+async def test_an_action_of_the_screen_works_from_it(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("f8")
+        await _opened(app, pilot, "Find a setting by its name")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.focused is not None and app.focused.id == "search")
+        await _opened(app, pilot, "Help for what has the focus")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+
+
+@pytest.mark.usefixtures("bare")
+async def test_a_theme_is_taken_at_once_and_kept(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert app.engine.settings().app.theme == "dark"
+        found = await _opened(app, pilot, "theme")
+        assert {line.split("\n")[0] for line in found} >= {
+            "Theme: dark (in use)",
+            "Theme: light",
+            "Theme: ansi",
+        }
+        app.screen.query_one(Input).value = "Theme: contrast"
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 1)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.theme == TEXTUAL["contrast"])
+        await until(pilot, lambda: load().app.theme == "contrast")
+        await until(pilot, lambda: app.engine.settings().app.theme == "contrast")
+
+
+@pytest.mark.usefixtures("bare")
+async def test_a_theme_that_cannot_be_kept_is_told(make_app: MakeApp, home: Path) -> None:
+    home.parent.mkdir(parents=True, exist_ok=True)
+    home.write_text("a file where the folder should be")
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _opened(app, pilot, "Theme: light")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.failures)
+        assert app.theme == "light"
+
+
+@pytest.mark.usefixtures("bare")
+def test_palette_in_pictures(
+    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def show(pilot: Pilot[Any]) -> None:
+        await _opened(app, pilot, "theme")
+        app.screen.query_one(Input).cursor_blink = False
+
+    app = make_app(theme=look.theme)
+    assert Actions in {kind() for kind in app.COMMANDS if not isinstance(kind, type)}
+    assert snap_compare(app, terminal_size=look.size, run_before=show)
