@@ -29,7 +29,8 @@ PASSAGE = (
     Action("passage.copy", "c", "copy", "Copy", "Put the passage on the clipboard."),
     Action("passage.found_next", "down", "found(1)", "Next found", "The next place.", shown=False),
     Action("passage.found_before", "up", "found(-1)", "Found before", "The place before.", shown=False),
-    Action("passage.close", "escape,q", "close", "Close", "Back to where you came from."),
+    Action("passage.close", "escape", "close", "Close", "Back to where you came from."),
+    Action("passage.leave", "q", "leave", "Close", "Back to where you came from.", shown=False),
 )
 FILES = (Action("files.close", "escape", "close", "Cancel", "Read nothing."),)
 FILE_TREE = (

@@ -83,7 +83,7 @@ class LibraryScreen(DeepScreen):
         self.query_one("#shelves").set_class(not message.collections, "-empty")
         self.query_one(SearchPanel).offer([collection.name for collection in message.collections])
         if message.collections and self.focused is None:  # the tree was not shown while it was empty
-            self.query_one(Shelves).focus()
+            self.set_focus(self.query_one(Shelves))
         self._show_details()
         self.refresh_bindings()
 
@@ -248,7 +248,7 @@ class LibraryScreen(DeepScreen):
     def action_search(self) -> None:
         """Try the search by hand."""
         self.query_one(ContentSwitcher).current = "search"
-        self.query_one("#query", Input).focus()
+        self.set_focus(self.query_one("#query", Input))  # at once: what is typed next belongs there
         self.refresh_bindings()
 
     def action_hide(self) -> None:
@@ -257,7 +257,7 @@ class LibraryScreen(DeepScreen):
             self.query_one(ContentSwitcher).current = "shelves"
         else:
             self.query_one(IngestPanel).put_away()
-        self.query_one(Shelves).focus()
+        self.set_focus(self.query_one(Shelves))
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -158,7 +158,7 @@ class PassageScreen(ModalScreen[None]):
         finding = self.is_mounted and self.query_one("#words").display
         if action == "found":
             return bool(finding)
-        return not (finding and action in {"passage", "copy", "find"})
+        return not (finding and action in {"passage", "copy", "find", "leave"})
 
     def action_passage(self, by: int) -> None:
         """Go to the next passage, or the one before."""
@@ -169,7 +169,7 @@ class PassageScreen(ModalScreen[None]):
         """Ask for the words."""
         words = self.query_one("#words", Input)
         words.display = True
-        words.focus()
+        self.set_focus(words)  # at once: what is typed next belongs there
         self.refresh_bindings()
 
     def action_found(self, by: int) -> None:
@@ -183,6 +183,10 @@ class PassageScreen(ModalScreen[None]):
             self.app.copy_to_clipboard(clean(passage.text))
             self.notify("Copied.")
 
+    def action_leave(self) -> None:
+        """Back to the screen beneath."""
+        self.dismiss()
+
     def action_close(self) -> None:
         """Stop finding; if nothing is looked for, back to the screen beneath."""
         words = self.query_one("#words", Input)
@@ -191,5 +195,5 @@ class PassageScreen(ModalScreen[None]):
             return
         words.display = False
         words.value = ""
-        self.query_one(DocumentText).focus()
+        self.set_focus(self.query_one(DocumentText))
         self.refresh_bindings()
