@@ -162,5 +162,15 @@ def test_a_table_is_aligned_where_there_is_room() -> None:
         "Asia      618    655",
     ]
     assert aligned(TABLE, 10) == TABLE
+    named = (
+        "(in millions) | Year ended 2024 | Year ended 2023\nNet income | $92.8 | $74.2\nTaxes | (27.0) | —"
+    )
+    assert aligned(named, 40).splitlines() == [
+        "              Year   Year",
+        "(in          ended  ended",
+        "millions)     2024   2023",
+        "Net income   $92.8  $74.2",
+        "Taxes       (27.0)      —",
+    ]
     assert aligned("No cells", 60) == "No cells"
     assert aligned("a | b | c\nlonger | x", 60) == "a       b  c\nlonger  x"
