@@ -35,6 +35,8 @@ _FORMS: dict[Form, str] = {
 class FormButton(RadioButton):
     """A form; what is chosen shows by the dot, not by its colour alone."""
 
+    BUTTON_INNER = " "
+
     def watch_value(self) -> None:
         """Show the dot, or none."""
         self.BUTTON_INNER = "●" if self.value else " "
