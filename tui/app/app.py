@@ -139,8 +139,9 @@ class DeepthinkApp(App[int]):
     def tell_failure(self, message: Failed) -> None:
         """A toast at once; the whole of it by `action_failure`."""
         self.failures.append(message)
+        key = self.key_of("app.failure")  # none in a window over a screen
         self.notify(
-            f"{message.error.message}\n{self.key_of('app.failure')} shows it in full.",
+            f"{message.error.message}\n{key} shows it in full." if key else message.error.message,
             title=message.error.title,
             severity="error",
             timeout=8,

@@ -29,9 +29,6 @@ from tui.intake import Intake
 from tui.settings import Settings, load
 
 __all__ = ["bare"]
-pytestmark = pytest.mark.usefixtures("bare")
-
-Pull = Callable[..., Path]
 
 
 class _Machine:
@@ -106,6 +103,7 @@ async def _opened(app: DeepthinkApp, pilot: Pilot[Any], answers: list[str | None
     await until(pilot, lambda: "▸" in _shown(app))
 
 
+@pytest.mark.usefixtures("bare")
 async def test_enter_enter_enter_and_a_question_that_works(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +133,7 @@ async def test_enter_enter_enter_and_a_question_that_works(
         assert Runs(app.engine.store).recent(1) == []
 
 
+@pytest.mark.usefixtures("bare")
 async def test_the_smaller_model_is_taken_into_use(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +149,7 @@ async def test_the_smaller_model_is_taken_into_use(
         assert machine.pulled == ["qwen2.5-coder-0.5b", "all-minilm-l6-v2"]
 
 
+@pytest.mark.usefixtures("bare")
 async def test_a_pull_is_stopped_and_taken_up_again(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +167,7 @@ async def test_a_pull_is_stopped_and_taken_up_again(
         await until(pilot, lambda: "✓ 1" in _shown(app))
 
 
+@pytest.mark.usefixtures("bare")
 async def test_what_goes_wrong_is_told_with_a_way_out(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,6 +185,7 @@ async def test_what_goes_wrong_is_told_with_a_way_out(
         assert "✗" not in _shown(app)
 
 
+@pytest.mark.usefixtures("bare")
 async def test_documents_of_ones_own(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
@@ -209,6 +211,7 @@ async def test_documents_of_ones_own(
     assert answers == [""]  # the sample question would find nothing in them
 
 
+@pytest.mark.usefixtures("bare")
 async def test_escape_leaves_and_stops(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,9 +229,26 @@ async def test_escape_leaves_and_stops(
     assert machine.pulled == []
 
 
+async def test_the_app_begins_with_it_and_ends_up_with_an_answer(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.pulled = ["qwen2.5-coder-1.5b", "all-minilm-l6-v2"]
+    app = _make(make_app, machine, monkeypatch)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen) and "▸ 2" in _shown(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "▸ 3" in _shown(app))
+        await pilot.press("enter")
+        runs = Runs(app.engine.store)
+        await until(pilot, lambda: any(run.finished for run in runs.recent(1)))
+        (run,) = runs.recent(1)
+        assert (run.question, run.status) == (demo_question().question, "answered")
+
+
 _STEPS = ["nothing", "fetching", "documents", "question", "failed"]
 
 
+@pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize("step", _STEPS)
 @pytest.mark.parametrize("look", [LOOKS[0], LOOKS[2], LOOKS[4]], ids=lambda look: look.id, indirect=True)
 def test_welcome_in_pictures(

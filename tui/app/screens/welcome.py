@@ -74,12 +74,12 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         with VerticalScroll(id="welcome", can_focus=False):
             yield Static("deepthink", classes="title")
             yield Static(_INTRO, classes="quiet", id="intro")
-            yield Static(id="trouble", classes="error", markup=False)
             for step in (1, 2, 3):
                 yield Static(id=f"head{step}", classes="head")
                 yield Static(id=f"body{step}", classes="body", markup=False)
                 if step == 1:
                     yield PullView(id="pull")
+            yield Static(id="trouble", classes="error", markup=False)
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
