@@ -293,7 +293,7 @@ async def test_a_reading_goes_on_while_one_is_elsewhere_and_can_be_stopped(make_
         await until(pilot, lambda: "Reading into second" in str(told_by.content))
         await until(pilot, lambda: "Reading has ended: 1 added." in notices(app))
         await pilot.press("f3", "x")
-        await until(pilot, lambda: "✓ Stopped. Read into second: nothing to do" in told(pilot))
+        await until(pilot, lambda: "✓ Stopped reading into second: nothing was read" in told(pilot))
         assert other.cancelled
 
 

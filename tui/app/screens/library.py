@@ -267,7 +267,7 @@ class LibraryScreen(DeepScreen):
         from agent.sample_library import COLLECTIONS
 
         panel, chosen = self.query_one(IngestPanel), self.query_one(Shelves).chosen
-        held = {collection.name for collection in self._collections or ()}
+        held = {collection.name for collection in self._collections or () if collection.documents}
         here = not self._searching
         with_chosen = here and chosen is not None
         possible = {
@@ -276,7 +276,7 @@ class LibraryScreen(DeepScreen):
             "reread": with_chosen,
             "remove": with_chosen,
             "describe": with_chosen,
-            "samples": here and not panel.running and held.isdisjoint(COLLECTIONS),
+            "samples": here and not panel.running and held.issuperset(COLLECTIONS),
             "stop": panel.running,
             "hide": not here or (panel.has_class("-shown") and not panel.running),
         }

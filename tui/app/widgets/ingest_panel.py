@@ -179,9 +179,11 @@ stop the others: it is named with what to do about it. You can go to any other s
         else:
             wrong = bool(self._failure or fold.failed)
             sign, style = ("✗", "$error") if wrong else ("✓", "$success")
-            stopped = "Stopped. " if job.cancel.is_set() else ""
-            title = one_line(job.title, 40)
-            text = f"{sign} {stopped}Read {title}: {fold.counts}"
+            title, counts = one_line(job.title, 40), fold.counts
+            text = f"{sign} Read {title}: {counts}"
+            if job.cancel.is_set():
+                counts = counts if fold.done or fold.failed else "nothing was read"
+                text = f"{sign} Stopped reading {title}: {counts}"
             lines.append(Content(text).stylize(f"bold {style}"))
         if self._failure:
             lines.append(Content(f"✗ {one_line(self._failure)}").stylize("$error"))
