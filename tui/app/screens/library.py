@@ -276,7 +276,7 @@ class LibraryScreen(DeepScreen):
             "reread": with_chosen,
             "remove": with_chosen,
             "describe": with_chosen,
-            "samples": here and not panel.running and held.issuperset(COLLECTIONS),
+            "samples": here and not panel.running and not held.issuperset(COLLECTIONS),
             "stop": panel.running,
             "hide": not here or (panel.has_class("-shown") and not panel.running),
         }
