@@ -28,6 +28,7 @@ from tui.wording import ENDINGS
 _MODEL = "qwen2.5-coder-0.5b"
 _STARTS = 9
 _KEYS_FOR, _KEY_EVERY = 35.0, 0.15  # seconds
+_ASK_KEY, _RUNS_KEY, _SESSIONS_KEY = "\x1bOQ", "\x1bOS", "\x1b[21~"  # F2, F4, F10
 _CLEAR = "\x15"  # Ctrl-U deletes the line
 _IDLE_FOR = 30.0
 _RUNS, _TURNS = 10_000, 200
@@ -71,12 +72,12 @@ def measure() -> Table:
 def _first_frames() -> list[Row]:
     frames, keys, leaving = [], [], []
     for _ in range(_STARTS):
-        app = Terminal()
-        frames.append(app.wait_for(*_FRAME) - app.began)
-        since = app.mark()
-        app.press("q")
-        keys.append(app.wait_for("q", since=since) - app.began)
-        leaving.append(app.end())
+        with Terminal() as app:
+            frames.append(app.wait_for(*_FRAME) - app.began)
+            since = app.mark()
+            app.press("q")
+            keys.append(app.wait_for("q", since=since) - app.began)
+            leaving.append(app.end())
     first, key = statistics.median(frames), statistics.median(keys)
     return [
         Row(f"first frame, median of {_STARTS}", f"{first:.2f} s", "0.6 s", met=first <= 0.6),
@@ -89,19 +90,20 @@ def _idle() -> list[Row]:
     alone = subprocess.run(
         [sys.executable, "-c", _MODELS_ALONE], capture_output=True, text=True, check=True
     )
-    app = Terminal()
-    app.wait_for(*_FRAME)
-    app.quiet(5.0)
-    before, began = app.cpu_seconds(), time.perf_counter()
-    time.sleep(_IDLE_FOR)
-    share = (app.cpu_seconds() - before) / (time.perf_counter() - began)
-    over = (app.resident() - int(alone.stdout)) / 1e6
-    idle = _latencies(app, _KEYS_FOR / 3)
-    app.end()
+    with Terminal() as app:
+        app.wait_for(*_FRAME)
+        app.quiet(5.0)
+        before, began = app.cpu_seconds(), time.perf_counter()
+        time.sleep(_IDLE_FOR)
+        share = (app.cpu_seconds() - before) / (time.perf_counter() - began)
+        over = (app.resident() - int(alone.stdout)) / 1e6
+        idle = _latencies(app, _KEYS_FOR / 3)
+        left = app.end()
     return [
         Row(f"idle, over {_IDLE_FOR:.0f} s", f"{share:.2%} of a core", "1 %", met=share < 0.01),
         Row("memory over the models, idle", f"{over:.0f} MB", "500 MB", met=over < 500),
         _spread("key to screen, idle", idle),
+        Row("leaving when the models are loaded", f"{left:.2f} s"),
     ]
 
 
@@ -110,25 +112,26 @@ def _busy(home: Path) -> tuple[list[Row], str]:
     _write_reports(home / "second", 2000)
     ingest = [str(Path(sys.executable).parent / "deepthink"), "ingest"]
     subprocess.run([*ingest, str(home / "first"), "-c", "reports"], check=True, capture_output=True)
-    app = Terminal(_BUSY)
-    app.wait_for(*_FRAME)
-    app.quiet(3.0)
-    reading = subprocess.Popen(
-        [*ingest, str(home / "second"), "-c", "more"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    time.sleep(8.0)  # until it computes vectors
-    before, began = app.cpu_seconds(), time.perf_counter()
-    taken = _latencies(app, _KEYS_FOR, ask=_QUESTION)
-    share = (app.cpu_seconds() - before) / (time.perf_counter() - began)
-    still = reading.poll() is None
-    reading.terminate()
-    reading.wait()
-    left = app.end()
-    if not still:
-        raise RuntimeError("the folder was read before the keys were measured")
+    with Terminal(_BUSY) as app:
+        app.wait_for(*_FRAME)
+        app.quiet(3.0)
+        reading = subprocess.Popen(
+            [*ingest, str(home / "second"), "-c", "more"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            time.sleep(8.0)  # until it computes vectors
+            before, began = app.cpu_seconds(), time.perf_counter()
+            taken = _latencies(app, _KEYS_FOR, ask=_QUESTION)
+            share = (app.cpu_seconds() - before) / (time.perf_counter() - began)
+            if reading.poll() is not None:
+                raise RuntimeError("the folder was read before the keys were measured")
+        finally:
+            reading.kill()
+            reading.wait()
+        left = app.end()
     p95 = _percentile(taken, 95)
     return [
         _spread("key to screen, while a model generates and a folder is read", taken, met=p95 <= 0.1),
@@ -141,27 +144,27 @@ def _busy(home: Path) -> tuple[list[Row], str]:
 
 def _large() -> list[Row]:
     latest = _store(_RUNS, turns=_TURNS)
-    app = Terminal()
-    first = app.wait_for(*_FRAME) - app.began
-    app.quiet(5.0)
-    alone = app.resident()
-    since = app.mark()
-    began = time.perf_counter()
-    app.press("\x1bOS")  # F4
-    runs = app.wait_for("company 999", since=since) - began
-    app.press("\x1bOQ")  # F2
-    time.sleep(1.0)
-    since = app.mark()
-    app.press("\x1b[21~")  # F10
-    app.wait_for(f"{_TURNS}", since=since)
-    time.sleep(1.0)
-    since = app.mark()
-    began = time.perf_counter()
-    app.press("\r")
-    opened = app.wait_for(latest, since=since) - began
-    app.quiet(2.0)
-    more = (app.resident() - alone) / 1e6
-    app.end()
+    with Terminal() as app:
+        first = app.wait_for(*_FRAME) - app.began
+        app.quiet(5.0)
+        alone = app.resident()
+        since = app.mark()
+        began = time.perf_counter()
+        app.press(_RUNS_KEY)
+        runs = app.wait_for("company 999", since=since) - began
+        app.press(_ASK_KEY)
+        time.sleep(1.0)
+        since = app.mark()
+        app.press(_SESSIONS_KEY)
+        app.wait_for(f"{_TURNS}", since=since)
+        time.sleep(1.0)
+        since = app.mark()
+        began = time.perf_counter()
+        app.press("\r")
+        opened = app.wait_for(latest, since=since) - began
+        app.quiet(2.0)
+        more = (app.resident() - alone) / 1e6
+        app.end()
     return [
         Row(f"first frame beside {_RUNS:,} runs", f"{first:.2f} s", "0.6 s", met=first <= 0.6),
         Row(f"the list of {_RUNS:,} runs opens", f"{runs:.2f} s", "1 s", met=runs <= 1),

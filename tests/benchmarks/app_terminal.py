@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import signal
 import struct
 import subprocess
 import sys
@@ -48,6 +47,17 @@ class Terminal:
         os.close(slave)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        """Nothing goes on computing after a measurement that failed."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(5)
+        os.close(self._master)
 
     @property
     def pid(self) -> int:
@@ -109,12 +119,9 @@ class Terminal:
             try:
                 self._process.wait(60)
             except subprocess.TimeoutExpired:
-                self._process.send_signal(signal.SIGKILL)
+                self._process.kill()
                 self._process.wait()
-        took = time.perf_counter() - began
-        self._reader.join(5)
-        os.close(self._master)
-        return took
+        return time.perf_counter() - began
 
     def _read(self) -> None:
         while True:
