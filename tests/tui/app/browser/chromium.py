@@ -158,7 +158,7 @@ class Page:
 @asynccontextmanager
 async def chromium(profile: Path) -> AsyncIterator[Page]:
     """An empty page in a browser of its own; ``profile`` is the folder that the browser keeps to."""
-    assert EXECUTABLE is not None
+    assert EXECUTABLE is not None, "Chromium is not installed (Debian: apt-get install chromium)"
     with (profile.parent / "chromium.log").open("wb") as log:
         process = subprocess.Popen(
             [EXECUTABLE, *_FLAGS, f"--user-data-dir={profile}", "about:blank"],
