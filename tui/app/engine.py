@@ -56,6 +56,8 @@ class Engine:
         self._chat_made_of: tuple[object, ...] = ()
         self._embedder: Embedder | None = None
         self._embedder_made_of: tuple[object, ...] = ()
+        self._reranker: Reranker | None = None
+        self._reranker_made_of: str | None = None
 
     def settings(self) -> Settings:
         """The settings in force. Raises `BadSetting`."""
@@ -110,7 +112,11 @@ class Engine:
         """The reranker, if there is one. Raises `ModelMissing` where one is named that is not there."""
         from tui import assemble
 
-        return assemble.open_reranker(self.settings())
+        settings = self.settings()
+        with self._lock:
+            if settings.reranker != self._reranker_made_of:
+                self._reranker, self._reranker_made_of = assemble.open_reranker(settings), settings.reranker
+            return self._reranker
 
     def prepare(self) -> None:
         """Load everything that the first question needs, telling each state; meant for a worker.

@@ -1,22 +1,15 @@
-"""The first start's work, for threads: what is here, reading documents, taking the models that came."""
+"""The first start's work, for threads: what is here, and taking the models that came."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
 from textual.message import Message
 
-from tui.app.work import Failed, failed
-
 if TYPE_CHECKING:
-    from agent.ingest import IngestEvent
     from models.catalogue import CatalogueRole, ModelEntry
     from tui.app.engine import Engine
-    from tui.intake import Intake
 
 
 class First(Message):
@@ -53,45 +46,6 @@ class First(Message):
         self.documents = documents
         self.samples = samples
         self.question = question
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How far the reading of documents has come.
-
-    Attributes:
-        files: Files done.
-        total: Files there are.
-        name: The file under way.
-        passages: Its passages that have a vector.
-        of: Its passages.
-    """
-
-    files: int = 0
-    total: int = 0
-    name: str = ""
-    passages: int = 0
-    of: int = 0
-
-
-class ReadTold(Message):
-    """Documents are being read."""
-
-    def __init__(self, reading: Reading) -> None:
-        super().__init__()
-        self.reading = reading
-
-
-class ReadEnded(Message):
-    """The reading has ended; ``refused`` are files that could not be read, with the reason."""
-
-    def __init__(
-        self, refused: Sequence[str], *, stopped: bool = False, failure: Failed | None = None
-    ) -> None:
-        super().__init__()
-        self.refused = refused
-        self.stopped = stopped
-        self.failure = failure
 
 
 def look(engine: Engine) -> First:
@@ -155,72 +109,6 @@ def use(engine: Engine, names: Sequence[str]) -> None:
         if getattr(settings, key) != known.name:
             put(key, known.name)
     engine.reload()
-
-
-def read_samples(node: DOMNode, engine: Engine, cancel: threading.Event) -> ReadEnded:
-    """Read the sample library, telling ``node``."""
-
-    def events() -> Iterator[IngestEvent]:
-        from tui import samples
-
-        for collection in samples.COLLECTIONS:
-            yield from samples.read(collection, engine.store, engine.embedder(), cancel)
-
-    return _read(node, events())
-
-
-def read_own(node: DOMNode, engine: Engine, chosen: Intake, cancel: threading.Event) -> ReadEnded:
-    """Read what a person chose, telling ``node``."""
-
-    def events() -> Iterator[IngestEvent]:
-        from agent.ingest import ingest
-        from tui.intake import fetch
-
-        yield from ingest(
-            chosen.paths,
-            addresses=chosen.addresses,
-            fetch=fetch(engine.settings(), cancel) if chosen.addresses else None,
-            collection=chosen.collection,
-            description=chosen.description,
-            store=engine.store,
-            embedder=engine.embedder(),
-            cancel=cancel,
-        )
-
-    return _read(node, events())
-
-
-def _read(node: DOMNode, events: Iterator[IngestEvent]) -> ReadEnded:
-    from agent import ingest as ing
-    from models.protocols import GenerationCancelled
-    from tui.terminal import one_line
-
-    files = total = 0
-    name = ""
-    refused: list[str] = []
-    try:
-        for event in events:
-            match event:
-                case ing.FileFound():
-                    total += event.total
-                case ing.FileStarted():
-                    name = event.name
-                    node.post_message(ReadTold(Reading(files, total, name)))
-                case ing.FileEmbedding():
-                    told = Reading(files, total, name, event.done_chunks, event.total_chunks)
-                    node.post_message(ReadTold(told))
-                case ing.FileDone():
-                    files += 1
-                case ing.FileFailed():
-                    files += 1
-                    refused.append(f"{one_line(event.name, 40)}: {event.error.message}")
-                case _:
-                    pass
-    except GenerationCancelled:
-        return ReadEnded(refused, stopped=True)
-    except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
-        return ReadEnded(refused, failure=failed(error))
-    return ReadEnded(refused)
 
 
 def _known(name: str, role: CatalogueRole) -> ModelEntry | None:

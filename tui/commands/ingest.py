@@ -6,10 +6,6 @@ from typing import Annotated
 
 import typer
 
-from tui.intake import DEFAULT_COLLECTION
-
-__all__ = ["DEFAULT_COLLECTION", "ingest"]
-
 
 def ingest(
     paths: Annotated[

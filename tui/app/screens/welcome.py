@@ -18,24 +18,16 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
 from tui.app.actions import bindings
-from tui.app.first_start import (
-    First,
-    ReadEnded,
-    Reading,
-    ReadTold,
-    look,
-    read_own,
-    read_samples,
-    use,
-    welcome_needed,
-)
+from tui.app.first_start import First, look, use, welcome_needed
 from tui.app.loading import load_anew
+from tui.app.widgets.ingest_job import IngestEnded, IngestJob, IngestTold
 from tui.app.widgets.model_pull import PullEnded, PullTold, PullView, bar, pull_models
 from tui.app.work import Failed, in_background
 from tui.terminal import one_line, size
 
 if TYPE_CHECKING:
     from tui.app.app import DeepthinkApp
+    from tui.ingest_fold import IngestFold
     from tui.intake import Intake
 
 __all__ = ["WelcomeScreen", "welcome_needed"]
@@ -65,7 +57,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._first: First | None = None
         self._busy = ""
         self._cancel = threading.Event()
-        self._reading: Reading | None = None
+        self._reading: IngestFold | None = None
         self._refused: Sequence[str] = ()
         self._trouble = ""
 
@@ -113,7 +105,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
             case 1:
                 self._pull(first.missing)
             case 2:
-                self._begin("reading", partial(read_samples, self, self._deepthink.engine, self._fresh()))
+                self._read(IngestJob.of_samples(self._deepthink.engine))
             case _:
                 self.dismiss(first.question if first.samples else "")
 
@@ -130,8 +122,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     def _chosen(self, chosen: Intake | None) -> None:
         if chosen is not None:
-            engine = self._deepthink.engine
-            self._begin("reading", partial(read_own, self, engine, chosen, self._fresh()))
+            self._read(IngestJob.of(self._deepthink.engine, chosen))
 
     def action_stop(self) -> None:
         """Stop what is going on."""
@@ -172,15 +163,17 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         load_anew(self._deepthink)  # while the rest is done
         self._end(None)
 
-    @on(ReadTold)
-    def _read_told(self, message: ReadTold) -> None:
-        self._reading = message.reading
+    @on(IngestTold)
+    @on(IngestEnded)
+    def _read_on(self, message: IngestTold | IngestEnded) -> None:
+        assert self._reading is not None
+        for event in message.job.drain():
+            self._reading.take(event)
+        failed = self._reading.failed
+        self._refused = [f"{one_line(file.name, 40)}: {file.error.message}" for file in failed]
         self._redraw()
-
-    @on(ReadEnded)
-    def _read(self, message: ReadEnded) -> None:
-        self._refused = message.refused
-        self._end(message.failure, stopped=message.stopped)
+        if isinstance(message, IngestEnded):
+            self._end(message.failure, stopped=message.job.cancel.is_set())
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
@@ -214,8 +207,16 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
     def _pull(self, names: Sequence[str]) -> None:
         self._begin("fetching", partial(pull_models, self, names, self._fresh()))
 
+    def _read(self, job: IngestJob) -> None:
+        from tui.ingest_fold import IngestFold
+
+        self._busy, self._trouble, self._reading = "reading", "", IngestFold()
+        self._cancel = job.cancel
+        self._redraw()
+        job.start(self)
+
     def _begin(self, busy: str, work: Callable[[], Message]) -> None:
-        self._busy, self._trouble, self._reading = busy, "", None
+        self._busy, self._trouble = busy, ""
         self._redraw()
         in_background(self, work, group="welcome")
 
@@ -267,12 +268,12 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         first, reading = self._first, self._reading
         title = "Documents"
         if reading is not None:
-            share = (reading.files + (reading.passages / reading.of if reading.of else 0)) / max(
-                1, reading.total
-            )
+            embedded, passages = reading.passages or (0, 0)
+            share = (reading.finished + (embedded / passages if passages else 0)) / max(1, reading.total)
             width = self.query_one("#body2").content_size.width
             line = bar(share, max(width, 20), f"{reading.total} documents")
-            return title, Content.assemble(line, f"\n{one_line(reading.name, 60)}")
+            name = reading.under_way.name if reading.under_way is not None else ""
+            return title, Content.assemble(line, f"\n{one_line(name, 60)}")
         if self._step() < 2:
             return title, "Samples about a company that does not exist, or your own."
         if self._step() == 2:

@@ -21,9 +21,8 @@ from tui.terminal import clean, one_line
 if TYPE_CHECKING:
     from agent.inspection import Staged
     from agent.retrieval.recall import Recall, Strategy
-    from models.protocols import Embedder, Reranker
+    from models.protocols import Embedder
     from tui.app.app import DeepthinkApp
-    from tui.settings import Settings
 
 _STRATEGIES = ("hybrid", "vector", "keyword")
 _STAGES = {"vector": "vector", "mmr": "MMR", "keyword": "keyword", "fused": "fused", "rerank": "reranker"}
@@ -88,7 +87,6 @@ opens the passage under the cursor.
         self._staged: Sequence[Staged] = ()
         self._strategy = ""
         self._recall: tuple[Embedder, Recall] | None = None  # keeps its keyword index from search to search
-        self._reranker: tuple[Settings, Reranker | None] | None = None
 
     def compose(self) -> ComposeResult:
         """From the query to the passage."""
@@ -156,10 +154,7 @@ opens the passage under the cursor.
             self.post_message(self.Loading())
         if self._recall is None or self._recall[0] is not embedder:
             self._recall = (embedder, Recall(library, embedder))
-        settings = engine.settings()
-        if self._reranker is None or self._reranker[0] is not settings:
-            self._reranker = (settings, engine.reranker())
-        recall, reranker = self._recall[1], self._reranker[1]
+        recall, reranker = self._recall[1], engine.reranker()
         staged = inspect(query, strategy, scope, recall=recall, embedder=embedder.name, reranker=reranker)
         return self.Found(query, strategy, staged)
 
