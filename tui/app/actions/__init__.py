@@ -41,6 +41,8 @@ ACTIONS: Mapping[str, Sequence[Action]] = {
     "settings": machine.SETTINGS,
     "doctor": machine.DOCTOR,
     "confirm": machine.CONFIRM,
+    "help": machine.HELP,
+    "welcome": machine.WELCOME,
 }
 """Place to its actions, in the order in which help and footer have them."""
 
