@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from textual.message import Message
 from textual.widget import Widget
 
-from tui.app.work import Failed, failed
+from tui.app.work import Batch, Failed, failed
 
 if TYPE_CHECKING:
     from agent import events as ev
@@ -51,17 +51,15 @@ class LiveRun:
         from agent.steering import Steering
 
         self.steering = Steering()
-        self._shown_by: Widget | None = None
         self._engine = engine
         self._prepare = prepare
         self._model = model
-        self._lock = threading.Lock()
-        self._waiting: list[ev.Event] = []
+        self._events: Batch[ev.Event] = Batch(lambda: RunEvents(self))
         self._ended = threading.Event()
 
     def start(self, shown_by: Widget) -> None:
         """Begin; `RunEvents` and at last `RunEnded` are posted to ``shown_by``."""
-        self._shown_by = shown_by
+        self._events.goes_to(shown_by)
         shown_by.run_worker(
             lambda: self._work(shown_by), thread=True, group="run", exit_on_error=False, name="run"
         )
@@ -70,7 +68,7 @@ class LiveRun:
         """Say what is done before the run proper begins; from its thread."""
         from agent import events as ev
 
-        self._put(ev.NodeProgress("", 0, words))
+        self._events.put(ev.NodeProgress("", 0, words))
 
     def leave(self) -> None:
         """Cancel it because the app is left, and give it a moment to store that.
@@ -82,9 +80,7 @@ class LiveRun:
 
     def drain(self) -> list[ev.Event]:
         """The events since the last time."""
-        with self._lock:
-            events, self._waiting = self._waiting, []
-            return events
+        return self._events.drain()
 
     def _work(self, shown_by: Widget) -> None:
         failure: Failed | None = None
@@ -92,18 +88,11 @@ class LiveRun:
             begin = self._prepare(self)
             with closing(begin(steering=self.steering, **self._parts())) as events:
                 for event in events:
-                    self._put(event)
+                    self._events.put(event)
         except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
             failure = failed(error)
         self._ended.set()
         shown_by.post_message(RunEnded(self, failure))
-
-    def _put(self, event: ev.Event) -> None:
-        with self._lock:
-            self._waiting.append(event)
-            first = len(self._waiting) == 1
-        if first and self._shown_by is not None:  # the others are drained with it
-            self._shown_by.post_message(RunEvents(self))
 
     def _parts(self) -> dict[str, Any]:
         from tui.assemble import open_web

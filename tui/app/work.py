@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from textual.dom import DOMNode
 from textual.message import Message
+from textual.message_pump import MessagePump
 from textual.worker import Worker
 
 from traces.errors import DeepthinkError
+
+T = TypeVar("T")
 
 
 class Failed(Message):
@@ -24,6 +29,38 @@ class Failed(Message):
         super().__init__()
         self.error = error
         self.detail = detail
+
+
+class Batch(Generic[T]):
+    """What a thread brings, handed over together: a screen that is busy takes many at once.
+
+    Args:
+        told: Makes the message that something waits, posted when nothing did before.
+    """
+
+    def __init__(self, told: Callable[[], Message]) -> None:
+        self._told = told
+        self._to: MessagePump | None = None
+        self._lock = threading.Lock()
+        self._waiting: list[T] = []
+
+    def goes_to(self, pump: MessagePump) -> None:
+        """Post messages to ``pump`` from now on."""
+        self._to = pump
+
+    def put(self, item: T) -> None:
+        """Add to what waits."""
+        with self._lock:
+            self._waiting.append(item)
+            first = len(self._waiting) == 1
+        if first and self._to is not None:  # the others are drained with it
+            self._to.post_message(self._told())
+
+    def drain(self) -> list[T]:
+        """What has come since the last time."""
+        with self._lock:
+            items, self._waiting = self._waiting, []
+            return items
 
 
 def in_background(

@@ -221,17 +221,7 @@ Every `[n]` of the answer opens its passage.
     def _open_passage(self, passage: Passage) -> None:
         from tui.app.screens.passage import PassageScreen
 
-        self.app.push_screen(
-            PassageScreen(
-                passage.passage_id,
-                quote=passage.quote,
-                collection=passage.collection,
-                number=passage.number,
-                title=passage.title,
-                section=passage.section,
-                text=passage.text,
-            )
-        )
+        self.app.push_screen(PassageScreen.of(passage))
 
     def on_decision_strip_answered(self, event: DecisionStrip.Answered) -> None:
         """The run asked for a decision, and got it in the strip."""

@@ -22,6 +22,7 @@ from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
     from tui.app.app import DeepthinkApp
+    from tui.app.widgets.evidence import Passage as Found
 
 _GONE = (
     "This passage is no longer in the library: its document was removed, or read again and cut otherwise."
@@ -72,6 +73,19 @@ class PassageScreen(ModalScreen[None]):
         self._kept = Passage(passage_id, 0, collection, "", title, "", section, None, 0, "text", text)
         self._document: Document | None = None
         self._count = 0
+
+    @classmethod
+    def of(cls, passage: Found) -> PassageScreen:
+        """For a passage of a run; as the run kept it where the library no longer has it."""
+        return cls(
+            passage.passage_id,
+            quote=passage.quote,
+            collection=passage.collection,
+            number=passage.number,
+            title=passage.title,
+            section=passage.section,
+            text=passage.text,
+        )
 
     def compose(self) -> ComposeResult:
         """Where it stands, the document, and the words to find."""

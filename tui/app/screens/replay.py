@@ -23,7 +23,7 @@ from tui.app.fold import EVERYTHING, Part
 from tui.app.screens.base import DeepScreen
 from tui.app.widgets.decision_labels import LabelsChanged, drop_label, load_labels, store_label
 from tui.app.widgets.decision_strip import DecisionStrip
-from tui.app.widgets.evidence import EvidenceList, Passage
+from tui.app.widgets.evidence import EvidenceList
 from tui.app.widgets.exchange import Exchange
 from tui.app.widgets.meters import Meters
 from tui.app.widgets.player import Player
@@ -212,18 +212,7 @@ evidence and the decisions, where you can say what a decision should have been.
     def _open_passage(self, message: Exchange.PassageWanted | EvidenceList.Opened) -> None:
         from tui.app.screens.passage import PassageScreen
 
-        passage: Passage = message.passage
-        self.app.push_screen(
-            PassageScreen(
-                passage.passage_id,
-                quote=passage.quote,
-                collection=passage.collection,
-                number=passage.number,
-                title=passage.title,
-                section=passage.section,
-                text=passage.text,
-            )
-        )
+        self.app.push_screen(PassageScreen.of(message.passage))
 
     @on(DecisionStrip.Labelled)
     def _labelled(self, message: DecisionStrip.Labelled) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 from textual.widget import Widget
 
-from tui.app.work import Failed, failed
+from tui.app.work import Batch, Failed, failed
 
 if TYPE_CHECKING:
     from agent.ingest import IngestEvent
@@ -52,8 +52,7 @@ class IngestJob:
         self.title = title
         self.cancel = threading.Event()
         self._read = read
-        self._lock = threading.Lock()
-        self._waiting: list[IngestEvent] = []
+        self._events: Batch[IngestEvent] = Batch(lambda: IngestTold(self))
 
     @classmethod
     def of(cls, engine: Engine, chosen: Intake) -> IngestJob:
@@ -90,13 +89,12 @@ class IngestJob:
 
     def start(self, shown_by: Widget) -> None:
         """Begin; `IngestTold` and at last `IngestEnded` are posted to ``shown_by``."""
+        self._events.goes_to(shown_by)
         shown_by.run_worker(lambda: self._work(shown_by), thread=True, group="ingest", exit_on_error=False)
 
     def drain(self) -> list[IngestEvent]:
         """The events since the last time."""
-        with self._lock:
-            events, self._waiting = self._waiting, []
-            return events
+        return self._events.drain()
 
     def _work(self, shown_by: Widget) -> None:
         failure: Failed | None = None
@@ -105,11 +103,7 @@ class IngestJob:
 
             try:
                 for event in self._read(self.cancel):
-                    with self._lock:
-                        self._waiting.append(event)
-                        first = len(self._waiting) == 1
-                    if first:  # the others are drained with it
-                        shown_by.post_message(IngestTold(self))
+                    self._events.put(event)
                     if self.cancel.is_set():  # between files that bring no vectors as well
                         break
             except GenerationCancelled:
