@@ -41,7 +41,7 @@ class Terminal:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})},
+            env=_environment(environment or {}),
             start_new_session=True,
         )
         os.close(slave)
@@ -147,3 +147,9 @@ class Terminal:
                     raise TimeoutError(complaint)
                 self._lock.wait(min(left, 0.5))
             return time.perf_counter()
+
+
+def _environment(own: Mapping[str, str]) -> dict[str, str]:
+    """Without the sizes that a shell may have set: they would go before the terminal's own."""
+    outer = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+    return {**outer, "TERM": "xterm-256color", "COLORTERM": "truecolor", **own}

@@ -1,0 +1,143 @@
+"""A person's first session with the real 0.5B model, from the first start to a run that is resumed.
+
+With ``RENEW_PICTURES=1`` its screens are kept as the pictures of the README.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import agent.sample_library
+from tests.tui.app.terminal.tmux import EXECUTABLE, Tmux
+from traces.paths import store_file
+from tui.app.widgets.prompt import PLACEHOLDER
+from tui.wording import ENDINGS
+
+pytestmark = [
+    pytest.mark.model,
+    pytest.mark.skipif(
+        EXECUTABLE is None and not os.environ.get("CI"),
+        reason="tmux is not installed (apt-get install tmux)",
+    ),
+]
+_PICTURES = Path(__file__).with_name("pictures")
+_RENEW = bool(os.environ.get("RENEW_PICTURES"))
+_LONG = 300.0  # seconds for what a model does; reached only where something hangs
+_ANSWERED = f"✓ {ENDINGS['answered']} in"
+_FIRST = (
+    "Which single supplier does Orlavane buy all of its ceramic compressor bearings from, what halted "
+    "production at that supplier's plant in 2025, and for how long?"
+)
+_SECOND = (
+    "Who is president of Orlavane's Industrial Heat segment according to the annual report, and to which "
+    "new position did the board appoint that person in July 2025?"
+)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Tmux]:
+    """A terminal in which nothing runs yet."""
+    tmux = Tmux(tmp_path)
+    yield tmux
+    tmux.close()
+
+
+def _picture(terminal: Tmux, name: str, title: str) -> None:
+    if _RENEW:
+        terminal.picture(_PICTURES / f"{name}.svg", title)
+
+
+def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path: Path, home: Path) -> None:
+    person = tmp_path / "person"
+    documents = person / "orlavane"
+    for name in agent.sample_library.COLLECTIONS:
+        shutil.copytree(Path(agent.sample_library.__file__).parent / name, documents / name)
+    environment = {
+        "HOME": str(person),
+        "DEEPTHINK_HOME": str(home),
+        "DEEPTHINK_MODELS": os.environ["DEEPTHINK_MODELS"],
+        "DEEPTHINK_MODEL": "qwen2.5-coder-0.5b",
+    }
+    command = [str(Path(sys.executable).parent / "deepthink-tui")]
+
+    # The first start, and a folder of one's own.
+    terminal.start(command, environment)
+    terminal.shows("▸ 2  Documents")
+    _picture(terminal, "welcome", "The first start")
+    terminal.press("welcome.files")
+    terminal.shows("holds 12 files")
+    terminal.key("shift+tab")  # from the tree to the line for a path
+    terminal.shows(
+        "esc Cancel", lambda screen: " Mark " not in screen
+    )  # the footer: the line has the focus
+    terminal.type(f"{documents}/")
+    terminal.shows("Enter reads 12 files.")
+    terminal.press("file_tree.take")
+    terminal.shows("✓ 2  Documents", "12 in the library", patience=_LONG)
+    terminal.press("welcome.next")
+    terminal.shows(PLACEHOLDER[:30], "documents  12 documents")
+
+    # A question, its answer, and the passage behind a citation.
+    terminal.type(_FIRST)
+    terminal.press("prompt.send")
+    terminal.shows("step 1 of", patience=_LONG)
+    terminal.press("ask.panel")
+    terminal.shows("Plan", "Evidence", "Decisions")
+    terminal.press("ask.panel")
+    terminal.shows(_ANSWERED, "supported by their sources", patience=_LONG)
+    terminal.press("ask.citations")
+    terminal.shows("Open passage")  # the footer: the answer has the focus
+    _picture(terminal, "answer", "An answer, each claim with its source")
+    terminal.press("answer.open")
+    terminal.shows("cited as [1]", "»")
+    _picture(terminal, "passage", "The passage behind a citation")
+    terminal.press("passage.close")
+    terminal.shows(lambda screen: "cited as" not in screen)  # a key right after Escape belongs to it
+    terminal.press("ask.panel")
+    terminal.shows("Plan", "Evidence", "Decisions")
+    _picture(terminal, "thinking", "The thinking: plan, evidence, decisions")
+
+    # What a decision should have been.
+    terminal.press("app.decisions")
+    terminal.shows("CONTINUE", "rules", patience=20)
+    terminal.key("up")  # from the last one, which the cursor is at
+    terminal.press("strip.finish")
+    terminal.shows("✎")
+    _picture(terminal, "decisions", "Every decision, and what it should have been")
+
+    # Leaving in the middle of a run, and going on with it; its next decision is the person's.
+    terminal.press("app.ask")
+    terminal.press("ask.panel")
+    terminal.shows(PLACEHOLDER[:30])
+    terminal.type(_SECOND)
+    terminal.press("prompt.send")
+    terminal.shows("step 1 of", patience=_LONG)
+    terminal.press("app.quit")
+    assert terminal.ended() == 0
+    terminal.start(command, environment)
+    terminal.shows("One run can go on", "Industrial Heat")
+    _picture(terminal, "resume", "What was cut off can go on")
+    terminal.press("unfinished.resume")
+    terminal.shows("step 1 of", patience=_LONG)
+    terminal.press("run.decide")
+    terminal.shows("What is to be done at the next decision?")
+    terminal.key("down")
+    terminal.key("down")
+    terminal.key("enter")  # FINISH
+    terminal.shows(_ANSWERED, "as you decided", patience=_LONG)
+    terminal.press("app.quit")
+    assert terminal.ended() == 0
+
+    with duckdb.connect(str(store_file()), read_only=True) as store:
+        assert store.execute("SELECT status FROM runs").fetchall() == [("answered",)] * 2
+        (human,) = store.execute("SELECT list(action) FROM decisions WHERE source = 'human'").fetchall()
+        assert human == (["FINISH"],)
+        labels = store.execute("SELECT action FROM labels WHERE origin = 'said'").fetchall()
+        assert labels == [("FINISH",)]
