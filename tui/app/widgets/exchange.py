@@ -13,17 +13,20 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from agent import events as ev
 from agent.state import Evidence
 from tui.app.fold import EVERYTHING, Part, RunFold
 from tui.app.widgets.answer import Answer
 from tui.app.widgets.asked import AskedBox
 from tui.app.widgets.evidence import Passage
+from tui.app.widgets.hanging import hanging
 from tui.blocks import place, supported
 from tui.terminal import clean, duration, one_line
 from tui.transcript import DOING
 from tui.wording import ENDINGS, quote_of
 
 _QUOTE = 160
+_PADDING = 2  # cells that a list keeps free beside its entries
 
 
 class Sources(OptionList):
@@ -41,6 +44,32 @@ best. **Enter** opens it in its document.
     Sources > .option-list--option-highlighted { background: transparent; text-style: none; }
     Sources:focus > .option-list--option-highlighted { background: $panel; text-style: bold; }
     """
+
+    def __init__(self) -> None:
+        super().__init__(markup=False, classes="hidden")
+        self._answered: ev.Answered | None = None
+        self._width = 0
+
+    def show(self, answered: ev.Answered) -> None:
+        """List what an answer cites."""
+        self._answered = answered
+        self._draw()
+        self.set_class(not answered.sources, "hidden")
+
+    def on_resize(self) -> None:
+        """Lines are folded anew."""
+        if self.scrollable_content_region.width != self._width:
+            self._draw()
+
+    def _draw(self) -> None:
+        if self._answered is None:
+            return
+        self._width, at = self.scrollable_content_region.width, self.highlighted
+        self.clear_options()
+        for item in self._answered.sources:
+            told = _source(item, self._answered, self._width - _PADDING)
+            self.add_option(Option(told, id=str(item["number"])))
+        self.highlighted = at if at is not None and at < self.option_count else None
 
     def on_focus(self) -> None:
         """Be at the first source."""
@@ -83,7 +112,7 @@ class Exchange(Vertical):
         """Everything is there from the start; what is empty is not displayed."""
         yield Static(Content(clean(self.question).strip()), classes="question")
         yield Answer()
-        yield Sources(markup=False, classes="hidden")
+        yield Sources()
         yield Static(classes="failed hidden", markup=False)
         yield Static(classes="state", markup=False)
 
@@ -136,11 +165,7 @@ class Exchange(Vertical):
             self.query_one(Answer).write(fold.text)  # it is being written anew
             return
         self.query_one(Answer).finish(answered.answer)
-        sources.clear_options()
-        sources.add_options(
-            [Option(_source(item, fold), id=str(item["number"])) for item in answered.sources]
-        )
-        sources.set_class(not answered.sources, "hidden")
+        sources.show(answered)
 
     def _show_asked(self, fold: RunFold) -> None:
         if fold.asked is None:
@@ -180,14 +205,14 @@ def passage_of(item: Evidence, quotes: dict[str, str]) -> Passage:
     )
 
 
-def _source(item: Evidence, fold: RunFold) -> Content:
-    quote = one_line(quote_of(item, fold.outcome.answered), _QUOTE)
-    first = Content(f"[{item['number']}] {place(item)}")
-    return (
-        Content("").join([first, Content(f"\n    “{quote}”").stylize("$foreground 65%")])
-        if quote
-        else first
-    )
+def _source(item: Evidence, answered: ev.Answered, width: int) -> Content:
+    lead = f"[{item['number']}] "
+    where = Content(hanging(lead, place(item), width))
+    quote = one_line(quote_of(item, answered), _QUOTE)
+    if not quote:
+        return where
+    said = Content(hanging(" " * len(lead), f"“{quote}”", width)).stylize("$foreground 65%")
+    return Content("\n").join([where, said])
 
 
 def _state(fold: RunFold) -> str:

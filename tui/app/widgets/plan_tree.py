@@ -43,7 +43,7 @@ class PlanTree(OptionList):
 ### The plan
 
 `✓` found, `✗` nothing found, `▸` under way, `·` still to come, `–` skipped. **Enter** opens and closes a
-step: its searches, how what they brought was graded, what else was tried, and the finding.
+step: its searches, how what they brought was graded, and what else was tried. `→` is the finding.
 """
     DEFAULT_CSS = """
     PlanTree { background: transparent; border: none; padding: 0; height: 1fr; }
@@ -98,13 +98,12 @@ step: its searches, how what they brought was graded, what else was tried, and t
     def _step(self, fold: RunFold, step: Step) -> Content:
         state = fold.state_of(step)
         label = _label(state, step.number, step.question or fold.outcome.question, self._width)
-        if (state == "under way") == (step.number in self._toggled):
-            return label
-        beneath = [one_line(trail(event)) for event in step.trail]
-        if step.note is not None:
-            beneath.append(f"→ {one_line(step.note['sentence'])}")
-        lines = [Content(hanging("   ", line, self._width)).stylize("$foreground 80%") for line in beneath]
-        return Content("\n").join([label, *lines])
+        opened = (state == "under way") != (step.number in self._toggled)
+        beneath = [one_line(trail(event)) for event in step.trail] if opened else []
+        lines = [hanging("   ", line, self._width) for line in beneath]
+        if step.note is not None and step.note["sentence"]:
+            lines.append(hanging("   → ", one_line(step.note["sentence"]), self._width))
+        return Content("\n").join([label, *(Content(line).stylize("$foreground 80%") for line in lines)])
 
 
 def _label(state: StepState, number: int, question: str, width: int) -> Content:
