@@ -101,7 +101,10 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     terminal.press("passage.close")
     terminal.shows(lambda screen: "cited as" not in screen)  # a key right after Escape belongs to it
     terminal.press("ask.panel")
-    terminal.shows("Plan", "Evidence", "Decisions")
+    terminal.shows("Plan", "Evidence", "Decisions", "✓ 2.")
+    terminal.key("shift+tab")  # from the plan to the names of the tabs
+    terminal.key("right")
+    terminal.shows("ORLAVANE THERMAL")  # the evidence
     _picture(terminal, "thinking", "The thinking: plan, evidence, decisions")
 
     # What a decision should have been.
@@ -122,7 +125,7 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     terminal.press("app.quit")
     assert terminal.ended() == 0
     terminal.start(command, environment)
-    terminal.shows("One run can go on", "Industrial Heat")
+    terminal.shows("One run can go on", "Industrial Heat", "Later")
     _picture(terminal, "resume", "What was cut off can go on")
     terminal.press("unfinished.resume")
     terminal.shows("step 1 of", patience=_LONG)
