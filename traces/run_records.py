@@ -39,7 +39,10 @@ class RunEnd:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stored run; ``finished`` is None while it runs, or if it was killed."""
+    """A stored run; ``finished`` and ``seconds`` are None while it runs, or if it was killed.
+
+    ``seconds`` are those spent running: the time between being cut off and resumed is no part of them.
+    """
 
     id: str
     question: str
@@ -62,11 +65,7 @@ class Run:
     standalone: str
     request: Mapping[str, Any]
     superstep: int
-
-    @property
-    def seconds(self) -> float | None:
-        """Wall-clock seconds of the run, None unless it finished."""
-        return (self.finished - self.started).total_seconds() if self.finished else None
+    seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ class RunSummary:
 
     Attributes:
         finished: None while it runs, or if it was killed.
+        seconds: Spent running, without those between being cut off and resumed; None unless it finished.
         rating: The person's, "" if it has none.
         decisions: How many were taken, without shadow decisions.
         labels: How many of them a person labelled.
@@ -27,6 +28,7 @@ class RunSummary:
     status: str
     started: datetime
     finished: datetime | None
+    seconds: float | None
     profile: str
     chat_model: str
     decider: str
@@ -34,11 +36,6 @@ class RunSummary:
     rating: str
     decisions: int
     labels: int
-
-    @property
-    def seconds(self) -> float | None:
-        """Wall-clock seconds of the run, None unless it finished."""
-        return (self.finished - self.started).total_seconds() if self.finished else None
 
 
 def search(
@@ -50,7 +47,7 @@ def search(
     rows = db.execute(
         f"""
         WITH page AS MATERIALIZED (
-            SELECT id, question, status, started, finished, profile, chat_model, decider, session
+            SELECT id, question, status, started, finished, seconds, profile, chat_model, decider, session
             FROM runs WHERE {where} ORDER BY started DESC, id DESC LIMIT ? OFFSET ?
         ), taken AS (
             SELECT run_id, count(*) AS n FROM decisions

@@ -57,7 +57,7 @@ class Runs:
             db.execute(
                 """
                 INSERT INTO runs VALUES
-                    (?, ?, ?, ?, ?, ?, ?, ?, 'running', '', '', ?, NULL, 0, 0, 0, 0, ?, '', ?, -2)
+                    (?, ?, ?, ?, ?, ?, ?, ?, 'running', '', '', ?, NULL, 0, 0, 0, 0, ?, '', ?, -2, NULL)
                 """,
                 [
                     run_id,
@@ -79,7 +79,9 @@ class Runs:
         """Take back the end of a run that is resumed; the rest of its events stay."""
         with self._store.transaction() as db:
             db.execute("DELETE FROM events WHERE run_id = ? AND kind = 'RunFinished'", [run_id])
-            db.execute("UPDATE runs SET status = 'running', finished = NULL WHERE id = ?", [run_id])
+            db.execute(
+                "UPDATE runs SET status = 'running', finished = NULL, seconds = NULL WHERE id = ?", [run_id]
+            )
 
     def wait(self, run_id: str) -> None:
         """Mark a run that cannot go on before a person has answered it."""
@@ -124,7 +126,8 @@ class Runs:
                 db.execute(
                     """
                     UPDATE runs SET status = ?, stopped_because = ?, answer = ?, finished = ?,
-                        model_calls = ?, evaluated = ?, reused = ?, generated = ?, standalone = ?
+                        model_calls = ?, evaluated = ?, reused = ?, generated = ?, standalone = ?,
+                        seconds = (SELECT max(elapsed) FROM events WHERE run_id = ?)
                     WHERE id = ?
                     """,
                     [
@@ -137,6 +140,7 @@ class Runs:
                         end.reused,
                         end.generated,
                         end.standalone,
+                        run_id,
                         run_id,
                     ],
                 )
@@ -255,7 +259,7 @@ class Runs:
 _RUN = """
     SELECT id, question, profile, chat_model, embedder, reranker, decider, collections, status,
            stopped_because, answer, started, finished, model_calls, evaluated, reused, generated,
-           session, standalone, request, superstep
+           session, standalone, request, superstep, seconds
     FROM runs
 """
 

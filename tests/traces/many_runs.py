@@ -12,7 +12,7 @@ DECISIONS = 3
 _RUNS = """
 INSERT INTO runs (id, question, profile, chat_model, embedder, reranker, decider, collections, status,
     stopped_because, answer, started, finished, model_calls, evaluated, reused, generated, session,
-    standalone, request, superstep)
+    standalone, request, superstep, seconds)
 SELECT substr(md5(i::VARCHAR), 1, 12),
     format('What did company {} say about {} in {}?', i % 1000,
         ['revenue', 'risks', 'suppliers', 'research', 'staff', 'prices', '100%_growth'][1 + i % 7],
@@ -23,7 +23,7 @@ SELECT substr(md5(i::VARCHAR), 1, 12),
     format('Company {} named {} [1]. ', i % 1000, md5((i * 7)::VARCHAR))
         || repeat('It repeated this in its report of the year [2]. ', 12),
     TIMESTAMP '2025-01-01' + to_minutes(30 * i), TIMESTAMP '2025-01-01' + to_minutes(30 * i + 1),
-    6, 4000, 9000, 400, substr(md5((i // 10)::VARCHAR), 1, 8), '', '{}', 30
+    6, 4000, 9000, 400, substr(md5((i // 10)::VARCHAR), 1, 8), '', '{}', 30, 60
 FROM range(?) AS t(i)
 """
 

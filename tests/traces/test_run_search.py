@@ -10,7 +10,7 @@ from tests.traces.many_runs import DECISIONS, EVENTS, fill
 from tests.traces.test_runs import NEW, decision
 from traces.labels import Labels
 from traces.ratings import Ratings
-from traces.runs import RunEnd, Runs
+from traces.runs import RunEnd, Runs, StoredEvent
 from traces.store import Store
 
 
@@ -30,14 +30,15 @@ def test_a_summary_says_what_a_list_shows(store: Store) -> None:
     assert (summary.id, summary.question, summary.status) == (run_id, "Why?", "running")
     assert (summary.seconds, summary.rating, summary.decisions, summary.labels) == (None, "", 0, 0)
     end = RunEnd("answered", "", "So.", 0, 0, 0, 0)
-    runs.record(run_id, [], [decision(0), decision(0, shadow=True), decision(1)], end)
+    finished = StoredEvent(0, 2.4, "RunFinished", {})
+    runs.record(run_id, [finished], [decision(0), decision(0, shadow=True), decision(1)], end)
     Labels(store).put(run_id, 1, "FINISH")
     Ratings(store).rate(run_id, "good")
     (summary,) = runs.search()
     assert (summary.rating, summary.decisions, summary.labels) == ("good", 2, 1)
     assert (summary.profile, summary.chat_model, summary.decider) == ("lean", "chat", "rules")
     assert summary.session == "s1"
-    assert summary.seconds is not None
+    assert summary.seconds == 2.4
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -40,8 +42,7 @@ def test_a_run_round_trips(store: Store) -> None:
     run = runs.find(run_id[:5])
     assert (run.status, run.answer, run.collections) == ("answered", "Because.", ("a", "b"))
     assert (run.model_calls, run.evaluated, run.reused, run.generated) == (3, 10, 20, 30)
-    assert run.seconds is not None
-    assert run.seconds >= 0
+    assert run.seconds == 0.2  # as its last event tells it
     assert runs.events(run_id) == events
     assert runs.decisions(run_id) == [decision(0), decision(0, shadow=True), decision(1)]
 
@@ -76,8 +77,38 @@ def test_a_resumed_run_loses_its_end_and_nothing_else(store: Store) -> None:
     runs.reopen(run_id)
     run = runs.find(run_id)
     assert (run.status, run.finished, run.superstep) == ("running", None, 4)
-    assert (run.session, run.request) == ("s1", {"steps": 3})
+    assert (run.session, run.request, run.seconds) == ("s1", {"steps": 3}, None)
     assert [e.kind for e in runs.events(run_id)] == ["Noted"]
+
+
+def test_the_time_until_a_run_is_resumed_is_no_part_of_what_it_took(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, clock = Runs(store), iter([datetime(2026, 5, 4, 9), datetime(2026, 5, 4, 11)])
+    monkeypatch.setattr("traces.runs.now", lambda: next(clock))
+    run_id = runs.begin(NEW)
+    runs.record(run_id, [StoredEvent(0, 1.5, "Noted", {})])
+    runs.record(
+        run_id, [StoredEvent(1, 2.4, "RunFinished", {})], end=RunEnd("answered", "", "", 1, 2, 3, 4)
+    )
+    assert runs.find(run_id).seconds == 2.4
+    (summary,) = runs.search()
+    assert summary.seconds == 2.4
+
+
+def test_what_earlier_runs_took_is_taken_from_their_events(tmp_path: Path) -> None:
+    store = Store(tmp_path / "new.duckdb")
+    ended, killed = Runs(store).begin(NEW), Runs(store).begin(NEW)
+    for run_id in (ended, killed):
+        events = [StoredEvent(0, 0.0, "RunStarted", {}), StoredEvent(1, 2.4, "Noted", {})]
+        Runs(store).record(
+            run_id, events, end=None if run_id == killed else RunEnd("failed", "", "", 0, 0, 0, 0)
+        )
+    with store.transaction() as db:  # as it was before
+        db.execute("ALTER TABLE runs DROP COLUMN seconds")
+        db.execute("DELETE FROM schema_version WHERE version >= 5")
+    again = Runs(Store(store.path))
+    assert (again.find(ended).seconds, again.find(killed).seconds) == (2.4, None)
 
 
 def test_unfinished_runs_are_the_killed_the_waiting_the_failed_and_the_cancelled(store: Store) -> None:
