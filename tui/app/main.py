@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 import sys
+import threading
 from collections.abc import Sequence
 
 _LOOPBACK = "127.0.0.1"
@@ -41,6 +42,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _open() -> int:
     import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
     from tui import failures
     from tui.app.app import DeepthinkApp
@@ -51,10 +53,19 @@ def _open() -> int:
             "The app needs a terminal.", 'Without one there is the command line: deepthink ask "…".'
         )
     app = DeepthinkApp()
-    code = app.run(loop=asyncio.new_event_loop())  # asyncio.run would wait for every thread
+    loop = asyncio.new_event_loop()  # asyncio.run would wait for every thread
+    loop.set_default_executor(ThreadPoolExecutor(initializer=_give_way))
+    code = app.run(loop=loop)
     if code and app.failures:
         failures.report(app.failures[-1].error)
     return code or failures.DONE
+
+
+def _give_way() -> None:
+    """A thread that works, and those it starts to compute in, leave the processor to the one that draws."""
+    if sys.platform == "linux":  # elsewhere it would be the whole process
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, min(19, os.getpriority(os.PRIO_PROCESS, thread) + 5))
 
 
 def _parser() -> argparse.ArgumentParser:
