@@ -29,6 +29,7 @@ _MODEL = "qwen2.5-coder-0.5b"
 _STARTS = 9
 _KEYS_FOR, _KEY_EVERY = 35.0, 0.15  # seconds
 _ASK_KEY, _RUNS_KEY, _SESSIONS_KEY = "\x1bOQ", "\x1bOS", "\x1b[21~"  # F2, F4, F10
+_LIBRARY_KEY, _ESCAPE = "\x1bOR", "\x1b"  # F3
 _CLEAR = "\x15"  # Ctrl-U deletes the line
 _IDLE_FOR = 30.0
 _RUNS, _TURNS = 10_000, 200
@@ -55,7 +56,7 @@ def measure() -> Table:
     with tempfile.TemporaryDirectory(prefix="deepthink-bench-") as home:
         os.environ["DEEPTHINK_HOME"] = home
         busy, note = _busy(Path(home))
-        rows += busy
+        rows += [*busy, *_busy_within(Path(home))]
     with tempfile.TemporaryDirectory(prefix="deepthink-bench-") as home:
         os.environ["DEEPTHINK_HOME"] = home
         rows += _large()
@@ -140,6 +141,37 @@ def _busy(home: Path) -> tuple[list[Row], str]:
         f"Busy: {len(taken)} keys, one every {_KEY_EVERY * 1000:.0f} ms, while runs of the seed profile "
         f"went on (the app took {share:.2f} cores) and `deepthink ingest` read another folder."
     )
+
+
+def _busy_within(home: Path) -> list[Row]:
+    """The same with the other folder read by the app itself; after `_busy`, whose folders it takes."""
+    with Terminal(_BUSY) as app:
+        app.wait_for(*_FRAME)
+        app.quiet(3.0)
+        app.press(_ESCAPE)  # the run that was left is offered
+        time.sleep(1.0)
+        app.press(_LIBRARY_KEY)
+        time.sleep(1.5)
+        since = app.mark()
+        app.press("a")
+        app.wait_for("Mark", since=since)
+        time.sleep(0.5)
+        app.press("\x1b[Z")  # Shift-Tab, from the tree to the line for a path
+        time.sleep(0.5)
+        since = app.mark()
+        app.press(f"{home / 'second'}/")
+        app.wait_for("Enter reads", since=since)
+        since = app.mark()
+        app.press("\r")
+        app.wait_for("Reading into", since=since)
+        time.sleep(3.0)
+        app.press(_ASK_KEY)
+        time.sleep(1.0)
+        taken = _latencies(app, _KEYS_FOR, ask=_QUESTION)
+        app.end()
+    return [
+        _spread("the same, the folder read by the app itself", taken, met=_percentile(taken, 95) <= 0.1)
+    ]
 
 
 def _large() -> list[Row]:
