@@ -348,7 +348,7 @@ class Heartbeat(Event):
 class RunFinished(Event):
     """The last event of every run that was not killed."""
 
-    status: str  # answered, not_found, rejected, waiting (for a person), cancelled, failed
+    status: str  # answered, not_found, rejected, waiting (for a person), interrupted, cancelled, failed
     stopped_because: str
     seconds: float
     model_calls: int

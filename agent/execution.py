@@ -110,7 +110,8 @@ class Execution:
                     final = self._drive(kept, initial, resumed)
             except GenerationCancelled as cancelled:
                 recorder.failure = cancelled
-                recorder.end(ledger, "cancelled", "cancelled", "", "")
+                ended = "interrupted" if self._steering.left else "cancelled"
+                recorder.end(ledger, ended, ended, "", "")
             except BaseException as failure:  # noqa: BLE001 - raised in the caller's thread
                 recorder.failure = failure
                 recorder.end(ledger, "failed", f"{type(failure).__name__}: {failure}", "", "")

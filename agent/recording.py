@@ -169,7 +169,10 @@ class Recorder:
         return True
 
     def end(self, ledger: RunLedger, status: str, stopped_because: str, answer: str, question: str) -> None:
-        """Close the run in the store and emit the last event."""
+        """Emit the last event, and close the run in the store if this is its end.
+
+        One that waits for a person or is interrupted has none: it stands there as what was never ended.
+        """
         usage, calls = ledger.usage, ledger.calls
         finished = ev.RunFinished(
             status=status,
@@ -188,7 +191,7 @@ class Recorder:
                 self._store(self._unstored)
             if status == "waiting":
                 self._runs.wait(self._run_id)
-            else:
+            elif status != "interrupted":
                 self._runs.record(self._run_id, [self._next(self.elapsed, finished)], end=closing)
         finally:
             self._stream.put(finished)  # told last, and told even if it could not be stored

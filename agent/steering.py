@@ -24,6 +24,7 @@ class Steering:
     def __init__(self, cancel: threading.Event | None = None) -> None:
         self._cancel = cancel or threading.Event()
         self._lock = threading.Condition()
+        self._left = False
         self._paused = False
         self._finish = False
         self._skip = False
@@ -36,6 +37,11 @@ class Steering:
 
     def cancel(self) -> None:
         """End the run without an answer, within a second. It can be resumed later."""
+        self._cancel.set()
+
+    def leave(self) -> None:
+        """End the run because nobody stays to watch it: it is interrupted, as if it had been killed."""
+        self._left = not self._cancel.is_set()  # what was cancelled before stays cancelled
         self._cancel.set()
 
     def pause(self) -> None:
@@ -111,6 +117,11 @@ class Steering:
     def cancelled(self) -> threading.Event:
         """Set once the run is to end without an answer."""
         return self._cancel
+
+    @property
+    def left(self) -> bool:
+        """Whether it ends because of `leave`."""
+        return self._left
 
     @property
     def finishing(self) -> bool:

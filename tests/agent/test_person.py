@@ -346,6 +346,36 @@ def test_a_run_that_ended_while_it_waited_for_a_decision_asks_again(person: Pers
     assert list(Labels(person.store).of_run(run_id)) == [0]
 
 
+def test_a_run_that_is_left_was_interrupted_and_not_cancelled(person: Person) -> None:
+    seen: list[ev.Event] = []
+
+    def leave(event: ev.Event) -> None:
+        seen.append(event)
+        if isinstance(event, ev.Asked):
+            person.steering.leave()
+
+    request = replace(DEEP, approve="always")
+    with pytest.raises(GenerationCancelled):
+        person.watch([TWO, FIRST], request, leave, teaching=True)
+    assert isinstance(seen[-1], ev.RunFinished)
+    assert seen[-1].status == "interrupted"
+    (left,) = resumable(person.store)
+    assert (left.why, left.run.status, left.run.finished) == ("interrupted", "running", None)
+    kinds = [event.kind for event in Runs(person.store).events(left.run.id)]
+    assert ev.StepStarted.kind in kinds, "what had happened is stored"
+    assert ev.RunFinished.kind not in kinds
+
+    events = person.watch([TRUE], request, person.replies("FINISH"), left.run.id, teaching=True)
+    assert _only(events, ev.RunFinished)[0].status == "answered"
+
+
+def test_leaving_a_run_that_was_cancelled_leaves_it_cancelled() -> None:
+    steering = Steering()
+    steering.cancel()
+    steering.leave()
+    assert not steering.left
+
+
 def test_what_was_waited_for_a_person_is_not_counted_when_the_run_goes_on(person: Person) -> None:
     def cancel(_messages: Sequence[Message]) -> Any:
         person.steering.cancel()

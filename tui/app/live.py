@@ -71,11 +71,11 @@ class LiveRun:
         self._events.put(ev.NodeProgress("", 0, words))
 
     def leave(self) -> None:
-        """Cancel it because the app is left, and give it a moment to store that.
+        """Interrupt it because the app is left, and give it a moment to store what it has.
 
-        Without it, it is found to be interrupted. It can be resumed either way.
+        Without that moment too it is found to be interrupted, and can be resumed.
         """
-        self.steering.cancel()
+        self.steering.leave()
         self._ended.wait(_MOMENT)
 
     def drain(self) -> list[ev.Event]:

@@ -18,7 +18,7 @@ from tests.tui.app.test_runs import Asked, cut_off, opened
 from tests.tui.app.waiting import until
 from traces.runs import Run, Runs
 from tui.app.screens.confirm import ConfirmScreen
-from tui.app.screens.unfinished import UnfinishedScreen, unfinished
+from tui.app.screens.unfinished import UnfinishedScreen, offered, unfinished
 from tui.assemble import open_store
 from tui.outcome import events_of
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
 
 
-async def offered(pilot: Pilot[Any]) -> tuple[UnfinishedScreen, list[Run | None]]:
+async def shown(pilot: Pilot[Any]) -> tuple[UnfinishedScreen, list[Run | None]]:
     """The window over what is there."""
     chosen: list[Run | None] = []
     screen = UnfinishedScreen(unfinished(open_store()))
@@ -48,7 +48,7 @@ async def test_the_chosen_run_is_returned(make_app: MakeApp) -> None:
     cut_off(status="waiting", question="Which year?")
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
-        screen, chosen = await offered(pilot)
+        screen, chosen = await shown(pilot)
         waiting, interrupted = told(screen)
         assert "waits for you" in waiting
         assert "Which year?" in waiting
@@ -62,7 +62,7 @@ async def test_later_leaves_them(make_app: MakeApp) -> None:
     cut_off()
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
-        _, chosen = await offered(pilot)
+        _, chosen = await shown(pilot)
         await pilot.press("escape")
         await until(pilot, lambda: chosen)
     assert chosen == [None]
@@ -80,7 +80,7 @@ async def test_a_run_that_is_given_up_is_not_offered_again(make_app: MakeApp) ->
 
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
-        screen, chosen = await offered(pilot)
+        screen, chosen = await shown(pilot)
         for key, left in (("d", [run_id]), ("delete", [])):
             await pilot.press(key)
             await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
@@ -108,7 +108,7 @@ async def test_what_another_process_works_on_is_left_to_it(make_app: MakeApp) ->
     app = make_app()
     with checkpoints.opened(open_store(), run_id, lambda _log: None):
         async with app.run_test(size=SIZE) as pilot:
-            screen, chosen = await offered(pilot)
+            screen, chosen = await shown(pilot)
             assert "is going on" in told(screen)[0]
             await pilot.press("enter")
             await pilot.pause()
@@ -118,6 +118,16 @@ async def test_what_another_process_works_on_is_left_to_it(make_app: MakeApp) ->
             await pilot.press("y")
             await until(pilot, lambda: app.failures)
     assert app.failures[0].error.title == "The run is still going on"
+
+
+def test_what_a_person_cancelled_is_not_offered_unasked() -> None:
+    store = open_store()
+    wanted = [cut_off(status=status) for status in ("running", "failed", "waiting")]
+    cancelled, elsewhere = cut_off(status="cancelled"), stored.store_run(status="running")
+    with checkpoints.opened(store, elsewhere, lambda _log: None):
+        found = unfinished(store)
+        assert [entry.run.id for entry in found] == [elsewhere, cancelled, *wanted[::-1]]
+        assert [entry.run.id for entry in offered(found)] == wanted[::-1]
 
 
 async def test_the_list_of_runs_offers_them_too(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:

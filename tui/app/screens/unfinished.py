@@ -37,6 +37,11 @@ def unfinished(store: Store) -> list[Resumable]:
     return resumable(store)
 
 
+def offered(found: Sequence[Resumable]) -> list[Resumable]:
+    """Those that are offered unasked: not what a person cancelled, and not what goes on elsewhere."""
+    return [entry for entry in found if entry.why not in {"cancelled", "going on"}]
+
+
 class UnfinishedList(OptionList):
     """The runs, with why each stopped; Enter is the screen's."""
 
