@@ -39,7 +39,7 @@ DOING: Mapping[str, str] = {
 IN_STEP = frozenset({"retrieve", "rerank", "grade", "correct", "distil", "reflect"})
 """The nodes that work on one research step."""
 
-RESUMABLE = frozenset({"waiting", "cancelled", "failed"})
+RESUMABLE = frozenset({"waiting", "interrupted", "cancelled", "failed"})
 """Statuses of a run that `deepthink resume` takes up again."""
 
 _QUIET = (ev.NodeStarted, ev.NodeProgress, ev.NodeFinished, ev.ModelCalled, ev.Heartbeat, ev.NotebookGrew)
@@ -118,7 +118,10 @@ class Transcript:
                 self._claims = event.sentences or self._claims
                 return []
             case ev.RunFinished():
-                if event.status == "cancelled":  # it was not wanted as it is, and may yet become another
+                if event.status in {
+                    "interrupted",
+                    "cancelled",
+                }:  # it was not wanted as it is, and may yet become another
                     self._answered = None
                 return [*self.rest(), self._closing(event)]
             case _:
@@ -162,11 +165,11 @@ class Transcript:
         items = [cost, f"run {self._run_id}"]
         if event.status in RESUMABLE:
             items[-1] = going_on(self._run_id, event.status)
-        if self._claims and event.status not in {"not_found", "cancelled", "failed"}:
+        if self._claims and event.status not in {"not_found", "interrupted", "cancelled", "failed"}:
             items.insert(0, blocks.supported(self._claims))
         because = event.stopped_because if event.stopped_because != event.status else ""
         because = f" ({one_line(because)})" if because else ""
-        return Block("done", f"{ended} in {duration(event.seconds)}{because}", tuple(items), "closing")
+        return Block("done", f"{ended}, {duration(event.seconds)}{because}", tuple(items), "closing")
 
 
 def going_on(run_id: str, status: str) -> str:

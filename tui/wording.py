@@ -19,6 +19,7 @@ ENDINGS: Final = {
     "not_found": "not found in the documents",
     "rejected": "withheld: the sources do not support it",
     "waiting": "waiting for a person's answer",
+    "interrupted": "interrupted",
     "cancelled": "cancelled",
     "failed": "failed",
     "running": "without an end: still going on, or killed",

@@ -92,7 +92,7 @@ def _unreadable(name: str, error: Any) -> UnreadableDocument:
             "Save a copy without the password and add that.",
         )
     return UnreadableDocument(
-        f"{name} begins like a PDF, but is damaged ({error}).",
+        f"{name} begins like a PDF, but is damaged: {str(error).rstrip('.')}.",
         "Open it in a PDF viewer; if that works, print it to a new PDF and add that.",
     )
 

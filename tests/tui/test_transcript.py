@@ -56,7 +56,7 @@ def test_of_several_answers_the_last_is_shown_once(capsys: pytest.CaptureFixture
     assert _plain([started(), first, asked, last, finished()], capsys)[1:] == [
         "approve: you: rewrite it from the evidence",
         "answer: A better one [1].",
-        "done: answered in 1 min 01 s (llm: enough is known) | 1 of 1 sentence is "
+        "done: answered, 1 min 01 s (llm: enough is known) | 1 of 1 sentence is "
         "supported by its sources; 5 model calls · 2,066 tokens read, 3,448 reused (63%), 126 written; "
         "run abc123def456",
     ]
@@ -64,7 +64,7 @@ def test_of_several_answers_the_last_is_shown_once(capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize("because", ["", "answered"])
 def test_an_end_that_needs_no_reason_has_none(because: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "done: answered in 1 min 01 s | " in _plain([finished(because=because)], capsys)[0]
+    assert "done: answered, 1 min 01 s | " in _plain([finished(because=because)], capsys)[0]
 
 
 def test_a_run_that_was_cut_off_shows_the_answer_it_had(capsys: pytest.CaptureFixture[str]) -> None:

@@ -184,6 +184,6 @@ def _said(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per eve
         case ev.Answered():
             return Block("answer", event.answer)
         case ev.RunFinished():
-            return Block("end", f"{ENDINGS.get(event.status, event.status)} in {duration(event.seconds)}")
+            return Block("end", f"{ENDINGS.get(event.status, event.status)}, {duration(event.seconds)}")
         case _:
             return Block(event.kind)
