@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.widgets import Footer, Static
+from textual.widgets._footer import FooterKey
 
 from agent import checkpoints
 from tests.traces.many_runs import fill
@@ -48,6 +49,17 @@ def said(app: DeepthinkApp, selector: str) -> str:
 def listed(app: DeepthinkApp) -> list[str]:
     """The ids in the list, as it has them."""
     return [str(row.key.value) for row in app.screen.query_one(RunList).ordered_rows]
+
+
+def footer(app: DeepthinkApp) -> list[str]:
+    """What the footer says in 80 columns, word by word."""
+    line = app.screen.query_one(Footer)
+    parts = [(part.region, part) for part in line.query("FooterKey, FooterLabel")]
+    return [
+        part.description or part.key if isinstance(part, FooterKey) else str(part.render())
+        for region, part in parts
+        if region.right <= line.region.right
+    ]
 
 
 async def opened(pilot: Pilot[Any], count: int) -> None:
@@ -102,9 +114,8 @@ async def test_questions_and_answers_are_searched(three: list[str], make_app: Ma
         await pilot.press("x", "y")
         await until(pilot, lambda: "No run fits" in said(app, "#runs-none"))
         await pilot.press("escape")
-        assert app.screen.query_one(RunList).has_focus or not listed(app)
-        await pilot.press("escape")
         await until(pilot, lambda: listed(app) == three)
+        await until(pilot, lambda: app.screen.query_one(RunList).has_focus)
         await pilot.press("slash", *"seals", "enter")
         await until(pilot, lambda: listed(app) == three[2:])
         assert app.screen.query_one(RunList).has_focus
@@ -250,11 +261,33 @@ async def test_only_what_can_go_on_is_resumed(make_app: MakeApp, monkeypatch: py
         await pilot.pause()
         assert app.current_mode == "runs"
         await pilot.press("down")
-        await until(pilot, lambda: "R goes on" in said(app, "#preview-answer"))
+        await until(pilot, lambda: "r goes on" in said(app, "#preview-answer"))
+        assert "interrupted" in said(app, "#preview-facts")
         await pilot.press("r")
         await until(pilot, lambda: asked.calls)
         assert app.current_mode == "ask"
     assert asked.calls == [(resumable,)]
+
+
+async def test_keys_are_named_as_they_are_mapped(make_app: MakeApp) -> None:
+    cut_off()
+    app = make_app(keys="runs.resume=z, runs.mark=M")
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 1)
+        assert "z goes on with it" in said(app, "#preview-answer")
+        assert said(app, "#preview-keys") == "f status · M compare · o ask again · u unfinished"
+        await pilot.press("M")
+        (told,) = app._notifications
+        assert told.message == "Marked. M on another run compares the two."
+
+
+async def test_what_matters_most_fits_into_the_footer(make_app: MakeApp) -> None:
+    cut_off()
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, 1)
+        await until(pilot, lambda: "Resume" in footer(app))
+        assert footer(app)[:9] == ["Replay", "Search", "g", "p", "w", "Rate", "Resume", "Export", "Delete"]
 
 
 async def test_a_list_that_cannot_be_read_says_so_and_is_read_again(

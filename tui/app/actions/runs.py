@@ -5,33 +5,44 @@ from __future__ import annotations
 from tui.app.actions.action import Action
 
 
-def _rate(place: str, key: str, rating: str) -> Action:
+def _rate(key: str, rating: str) -> Action:
     return Action(
-        f"{place}.rate_{rating}",
+        f"runs.rate_{rating}",
         key,
         f"rate('{rating}')",
         rating.capitalize(),
         f"Rate the answer as {rating}; once more takes the rating back.",
-        shown=False,
     )
+
+
+RESUME = Action("runs.resume", "r", "resume", "Resume", "Go on with a run that did not come to its end.")
+MARK = Action(
+    "runs.mark", "c", "mark", "Compare", "Mark a run, then a second to compare them.", shown=False
+)
+STATUS = Action("runs.status", "f", "status(1)", "Status", "Only runs of one status.", shown=False)
+AGAIN = Action("runs.again", "o", "again", "Ask again", "Put its question into the prompt.", shown=False)
+UNFINISHED_RUNS = Action(
+    "runs.unfinished", "u", "unfinished", "Unfinished", "Which runs can be resumed.", shown=False
+)
+REFRESH = Action("runs.refresh", "R", "refresh", "Refresh", "Read the list again.", shown=False)
+CLEAR = Action("runs.clear", "escape", "clear", "Clear", "Back to every run, without a mark.", shown=False)
+BESIDES = (STATUS, MARK, AGAIN, UNFINISHED_RUNS)
+"""What the footer has no room for in 80 columns; the preview names their keys."""
 
 
 RUNS = (
     Action("runs.open", "enter", "open", "Replay", "See the run again, event by event."),
     Action("runs.search", "slash", "search", "Search", "Search the questions and the answers."),
-    Action("runs.status", "f", "status(1)", "Status", "Only runs of one status; again for the next."),
+    _rate("g", "good"),
+    _rate("p", "partly"),
+    _rate("w", "wrong"),
+    RESUME,
+    Action("runs.export", "x", "export", "Export", "Write the run to a file."),
+    Action("runs.delete", "d,delete", "delete", "Delete", "Delete the run, with all of it."),
+    *BESIDES,
     Action("runs.status_back", "F", "status(-1)", "Status before", "The status before.", shown=False),
-    Action("runs.mark", "c", "mark", "Compare", "Mark a run, then a second to compare the two."),
-    _rate("runs", "g", "good"),
-    _rate("runs", "p", "partly"),
-    _rate("runs", "w", "wrong"),
-    Action("runs.export", "x", "export", "Export", "Write the run to a file.", shown=False),
-    Action("runs.resume", "r", "resume", "Resume", "Go on with a run that did not come to its end."),
-    Action("runs.again", "o", "again", "Ask again", "Put its question into the prompt.", shown=False),
-    Action("runs.delete", "d,delete", "delete", "Delete", "Delete the run, with all of it.", shown=False),
-    Action("runs.unfinished", "u", "unfinished", "Unfinished", "Which runs can be resumed.", shown=False),
-    Action("runs.refresh", "R", "refresh", "Refresh", "Read the list again.", shown=False),
-    Action("runs.clear", "escape", "clear", "Clear", "Back to the list; every run, no mark.", shown=False),
+    REFRESH,
+    CLEAR,
 )
 REPLAY = (
     Action("replay.play", "space", "play", "Play", "Play, or pause."),

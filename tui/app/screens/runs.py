@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.message import Message
@@ -18,6 +18,7 @@ from textual.widgets import DataTable, Static
 
 from traces.runs import Run, RunSummary
 from tui.app.actions import bindings
+from tui.app.actions.runs import CLEAR, MARK, REFRESH
 from tui.app.screens.base import DeepScreen
 from tui.app.widgets import run_list_work as work
 from tui.app.widgets.run_list import RunList
@@ -34,13 +35,6 @@ if TYPE_CHECKING:
 PAGE = 100
 """Runs that are read at a time."""
 _STILL = 0.08  # seconds the cursor rests before a run is previewed
-_HELP = """\
-### Runs
-
-Every run that is stored, newest first. After `/` each word that you type must occur in the question or in
-the answer; `f` shows runs of one status. **Enter** replays a run, `c` on two runs compares them. `g`, `p`
-and `w` rate the answer as good, partly good or wrong; the same key takes the rating back.
-"""
 
 
 class RunsScreen(DeepScreen):
@@ -49,8 +43,17 @@ class RunsScreen(DeepScreen):
     MODE: ClassVar[str] = "runs"
     PLACES: ClassVar[Sequence[str]] = ("runs",)
     CSS_PATH = "runs.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
-    HELP = _HELP
+    BINDINGS: ClassVar[list[BindingType]] = [
+        replace(one, group=Binding.Group("Rate")) if "rate" in one.action else one
+        for one in cast("list[Binding]", bindings("runs"))
+    ]
+    HELP = """\
+### Runs
+
+Every run that is stored, newest first. After `/` each word that you type must occur in the question or in
+the answer; `f` shows runs of one status, **Escape** every run. **Enter** replays a run, `c` on two compares
+them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same again takes the rating back.
+"""
 
     @dataclass
     class FoundUnfinished(Message):
@@ -96,15 +99,17 @@ class RunsScreen(DeepScreen):
             self.query_one("#runs-none", Static).update(self._nothing())
         elif message.first:
             self._preview_soon()
+            if self.focused is None:  # the list was not there to have the keys
+                self.call_after_refresh(runs.focus)
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
         self._loading = False
         if self._total < 0:  # with a list on the screen the app's own telling is enough
-            error = message.error
+            error, again = message.error, self.deepthink.key_for(REFRESH)
             self.query_one("#runs").add_class("-none")
             self.query_one(RunFilter).tell(None)
-            told = f"✗ The runs cannot be read.\n\n{error.message}\n{error.way_out}\n\nR tries again."
+            told = f"✗ The runs cannot be read.\n\n{error.message}\n{error.way_out}\n\n{again} tries again."
             self.query_one("#runs-none", Static).update(Content(told))
 
     @on(RunList.NearEnd)
@@ -126,11 +131,10 @@ class RunsScreen(DeepScreen):
         self.query_one(RunFilter).turn(by)
 
     def action_clear(self) -> None:
-        """Back from the search to the list; from the list to every run, without a mark."""
+        """Back to the list, to every run, without a mark."""
         runs, choice = self.query_one(RunList), self.query_one(RunFilter)
         if choice.typing:
-            runs.focus()
-            return
+            self.set_focus(runs if runs.row_count else None)
         runs.mark("")
         if choice.active:
             choice.clear()
@@ -148,9 +152,10 @@ class RunsScreen(DeepScreen):
         in_background(self, reading, group="runs", exclusive=True)
 
     def _nothing(self) -> Content:
+        clear, ask = self.deepthink.key_for(CLEAR), self.deepthink.key_of("app.ask")
         if self.query_one(RunFilter).active:
-            return Content("No run fits.\n\nEscape shows every run.")
-        return Content("No run is stored yet.\n\nAsk something: F2 goes to the prompt.")
+            return Content(f"No run fits.\n\n{clear} shows every run.")
+        return Content(f"No run is stored yet.\n\nAsk something: {ask} goes to the prompt.")
 
     # The run under the cursor
 
@@ -161,8 +166,7 @@ class RunsScreen(DeepScreen):
         self._moved = self.set_timer(_STILL, self._load_preview)
 
     def _load_preview(self) -> None:
-        current = self._current
-        if current is not None:
+        if (current := self._current) is not None:
             reading = partial(work.preview, self.deepthink.engine.store, current.id)
             in_background(self, reading, group="preview", exclusive=True)
 
@@ -187,9 +191,8 @@ class RunsScreen(DeepScreen):
         if action in {"open", "mark", "rate", "export", "again", "delete"}:
             return self._current is not None
         if action == "resume":
-            preview, current = self._preview, self._current
-            here = preview is not None and current is not None and preview.run.id == current.id
-            return here and preview is not None and preview.going == "resumable"
+            shown, current = self._preview, self._current
+            return bool(shown and current and (shown.run.id, shown.going) == (current.id, "resumable"))
         return True
 
     @on(DataTable.RowSelected)
@@ -208,7 +211,7 @@ class RunsScreen(DeepScreen):
         if runs.marked in {"", current.id}:
             runs.mark("" if runs.marked else current.id)
             if runs.marked:
-                self.notify("Marked. C on another run compares the two.")
+                self.notify(f"Marked. {self.deepthink.key_for(MARK)} on another run compares the two.")
             return
         from tui.app.screens.compare import CompareScreen
 
@@ -220,15 +223,13 @@ class RunsScreen(DeepScreen):
         current = self._current
         if current is not None:
             wanted = None if current.rating == rating else rating
-            in_background(
-                self, partial(work.rate, self.deepthink.engine.store, current.id, wanted), group="rate"
-            )
+            rating_it = partial(work.rate, self.deepthink.engine.store, current.id, wanted)
+            in_background(self, rating_it, group="rate")
 
     @on(work.Rated)
     def _rated(self, message: work.Rated) -> None:
         runs = self.query_one(RunList)
-        run = runs.of(message.run_id)
-        if run is not None:
+        if (run := runs.of(message.run_id)) is not None:
             runs.show(replace(run, rating=message.rating))
         self.notify(f"Rated as {message.rating}." if message.rating else "The rating is taken back.")
 
@@ -277,12 +278,12 @@ class RunsScreen(DeepScreen):
 
     @on(FoundUnfinished)
     def _found_unfinished(self, message: FoundUnfinished) -> None:
-        if not message.found:
-            self.notify("Every run came to its end: there is nothing to resume.")
-            return
         from tui.app.screens.unfinished import UnfinishedScreen
 
-        self.app.push_screen(UnfinishedScreen(message.found), self._resume)
+        if message.found:
+            self.app.push_screen(UnfinishedScreen(message.found), self._resume)
+        else:
+            self.notify("Every run came to its end: there is nothing to resume.")
 
     async def _resume(self, run: Run | None) -> None:
         if run is not None:

@@ -115,7 +115,8 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         if table.row_count:
             self.query_one("#sessions").remove_class("-none")
         else:
-            self._show_none("No session fits." if self._words else "No session yet: N begins one.")
+            new = cast("DeepthinkApp", self.app).key_of("sessions.new") or "n"
+            self._show_none("No session fits." if self._words else f"No session yet: {new} begins one.")
         self.refresh_bindings()
 
     def _show_none(self, told: str) -> None:

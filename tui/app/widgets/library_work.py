@@ -120,6 +120,6 @@ def dropped(engine: Engine, text: str, collection: str) -> Named:
     for path in chosen.paths:
         if not path.expanduser().exists():
             raise NothingToIngest(
-                f"There is no file {one_line(str(path), 80)}.", "Press a to choose what is to be read."
+                f"There is no file {one_line(str(path), 80)}.", "Add it from where it is now."
             )
     return Named(chosen)

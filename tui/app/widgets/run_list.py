@@ -21,7 +21,9 @@ _RATINGS = {"good": "✓ good", "partly": "~ partly", "wrong": "✗ wrong"}
 class RunList(RowTable):
     """Stored runs, newest first; a run that is marked has ``▸`` before it."""
 
-    HELP = "Every run that is stored. Enter replays one, C marks one and then a second to compare them."
+    HELP = (
+        "Every run that is stored. **Enter** replays one, `c` marks one and then a second to compare them."
+    )
     WIDTHS: ClassVar[Mapping[str, int]] = {
         "when": 11,
         "status": 10,
