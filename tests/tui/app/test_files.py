@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.widgets import Input, Static
+from textual.widgets._footer import FooterKey
 
 from tests.tui.app.conftest import MakeApp
 from tests.tui.app.library_shelf import begin_with_nothing, fill
@@ -43,6 +44,11 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def told(screen: FilesScreen) -> str:
     return str(screen.query_one("#told", Static).content)
+
+
+def keys(screen: FilesScreen) -> list[str]:
+    """What the footer says the keys do."""
+    return [key.description for key in screen.query(FooterKey)]
 
 
 def rows(screen: FilesScreen) -> list[str]:
@@ -123,6 +129,35 @@ async def test_paths_are_typed_completed_and_pasted(make_app: MakeApp, shelf: Pa
         await pilot.press("enter")
         await until(pilot, lambda: taken)
     assert taken == [Intake((shelf / "report.pdf", shelf / "letters"), (), "documents", "")]
+
+
+async def test_what_is_typed_in_the_tree_goes_to_the_line_for_paths(make_app: MakeApp, shelf: Path) -> None:
+    app = make_app()
+    taken: list[Intake | None] = []
+    async with app.run_test(size=SIZE) as pilot:
+        screen = FilesScreen(shelf)
+        app.push_screen(screen, taken.append)
+        await until(pilot, lambda: screen.is_mounted and rows(screen))
+        line, tree = screen.query_one(PathInput), screen.query_one(PathTree)
+        await until(pilot, lambda: "Open or shut" in keys(screen))
+        await pilot.press("down", "down", "space")
+        assert list(tree.marked) == [shelf / "[b]odd.md"]
+        await until(pilot, lambda: "Open or shut" not in keys(screen))
+        assert "Read" in keys(screen)
+        await pilot.press(*"rep")
+        assert line.has_focus
+        assert line.value == "rep"
+        await until(pilot, lambda: line._suggestion)
+        await pilot.press("tab")
+        await until(pilot, lambda: told(screen) == "Enter reads 2 files, the 1 marked among them.")
+        await until(pilot, lambda: keys(screen)[:1] == ["Read"])
+        tree.focus()
+        tree.post_message(events.Paste(f" {shelf / 'letters'}"))
+        await until(pilot, lambda: line.has_focus and line.value.endswith("letters"))
+        line.value = "report.pdf"
+        await pilot.press("enter")
+        await until(pilot, lambda: taken)
+    assert taken == [Intake((Path("report.pdf"), shelf / "[b]odd.md"), (), "documents", "")]
 
 
 async def test_an_address_needs_the_web_and_a_collection_a_name(

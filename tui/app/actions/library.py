@@ -32,14 +32,25 @@ PASSAGE = (
     Action("passage.close", "escape", "close", "Close", "Back to where you came from."),
     Action("passage.leave", "q", "leave", "Close", "Back to where you came from.", shown=False),
 )
-FILES = (Action("files.close", "escape", "close", "Cancel", "Read nothing."),)
+FILES = (
+    Action("files.read", "enter", "read", "Read", "Read what is typed and what is marked.", priority=True),
+    Action("files.close", "escape", "close", "Cancel", "Read nothing."),
+)
 FILE_TREE = (
     Action(
         "file_tree.take", "enter", "take", "Read", "Read what is marked, else what is under the cursor."
     ),
+    Action("file_tree.turn", "enter", "turn", "Open or shut", "Open the folder, or shut it."),
     Action("file_tree.mark", "space", "mark", "Mark", "Mark a file or folder, or take the mark away."),
-    Action("file_tree.open", "right", "open", "Open", "Open the folder."),
-    Action("file_tree.shut", "left", "shut", "Shut", "Shut the folder, or go to the one around it."),
+    Action("file_tree.open", "right", "open", "Open", "Open the folder.", shown=False),
+    Action(
+        "file_tree.shut",
+        "left",
+        "shut",
+        "Shut",
+        "Shut the folder, or go to the one around it.",
+        shown=False,
+    ),
     Action("file_tree.up", "backspace", "up", "Folder above", "Show the folder above.", shown=False),
     Action("file_tree.hidden", "full_stop", "hidden", "Hidden", "Show or hide hidden files.", shown=False),
 )

@@ -70,6 +70,7 @@ class FilesScreen(ModalScreen[Intake | None]):
         self._collection = collection
         self._settings: Settings | None = None
         self._descriptions: dict[str, str] = {}
+        self._choice: tuple[str, list[Path], Path | None] | None = None  # that was counted last
 
     def compose(self) -> ComposeResult:
         """A line for paths, the tree, what the choice brings, and the collection."""
@@ -114,13 +115,33 @@ class FilesScreen(ModalScreen[Intake | None]):
         placeholder = held or "In one line, for the planner; may stay empty"
         self.query_one("#description", Input).placeholder = placeholder
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What Enter does in the tree is the tree's."""
+        if action == "read":
+            return isinstance(self.focused, Input)
+        return super().check_action(action, parameters)
+
+    @on(PathTree.Typed)
+    def _typed(self, message: PathTree.Typed) -> None:
+        line = self.query_one(PathInput)
+        line.cursor_position = len(line.value)
+        line.focus()
+        if len(message.text) == 1:
+            line.insert_text_at_cursor(message.text)
+        else:
+            line.paste(message.text)
+
     @on(Input.Changed, "#path")
     @on(PathTree.Changed)
     @on(Tree.NodeHighlighted)
     def _count(self) -> None:
+        self.refresh_bindings()  # what Enter does
         text, tree = self.query_one("#path", PathInput).value, self.query_one(PathTree)
         marked = list(tree.marked)
-        under = tree.under_cursor
+        under = None if text.strip() or marked else tree.under_cursor
+        if (text, marked, under) == self._choice:
+            return  # what is told of it stands, be it why it cannot be read
+        self._choice = (text, marked, under)
 
         def work() -> Message:
             return self.Counted(*_told(text, marked, under))
@@ -134,13 +155,14 @@ class FilesScreen(ModalScreen[Intake | None]):
         if message.folder is not None and message.folder != Path(tree.path):
             tree.path = message.folder
 
-    @on(Input.Submitted)
     @on(PathTree.Taken)
-    def _take(self) -> None:
+    def action_read(self) -> None:
+        """Read what is typed and marked, once it is known that it can be read."""
         names, settings = self._names(), self._settings
         if not names or settings is None:
             self._tell("Mark something to read with the space bar, or write a path.", wrong=True)
             return
+        self.workers.cancel_group(self, "count")  # what is told next is what came of this
         collection = self.query_one("#collection", Input).value.strip()
         description = self.query_one("#description", Input).value
 
@@ -161,12 +183,10 @@ class FilesScreen(ModalScreen[Intake | None]):
 
     def _names(self) -> list[str]:
         text, tree = self.query_one("#path", PathInput).value, self.query_one(PathTree)
-        if text.strip():
-            return pasted(text)
+        if text.strip() or tree.marked:
+            return [*pasted(text), *(str(path) for path in tree.marked)]
         under = tree.under_cursor
         node = tree.cursor_node
-        if tree.marked:
-            return [str(path) for path in tree.marked]
         return [str(under)] if under is not None and node is not None and not node.allow_expand else []
 
     def _tell(self, told: str, *, wrong: bool = False) -> None:
@@ -206,7 +226,7 @@ def _told(text: str, marked: Sequence[Path], under: Path | None) -> tuple[str, P
     addresses = len(pasted(text)) - len(names)
     typed = [Path(name).expanduser() for name in names]
     folder = typed[0] if text.endswith("/") and len(typed) == 1 and typed[0].is_dir() else None
-    paths = typed if text.strip() else list(marked) or ([under] if under else [])
+    paths = [*typed, *marked] if text.strip() or marked else [under] if under else []
     count, more = count_readable(paths, _MOST, lambda: worker.is_cancelled)
     files = f"{'more than ' if more else ''}{count:,} file{'' if count == 1 else 's'}"
     if text.strip():
@@ -214,8 +234,8 @@ def _told(text: str, marked: Sequence[Path], under: Path | None) -> tuple[str, P
         if missing is not None:
             return f"{one_line(str(missing), 60)} is not there.", None
         pages = f"{addresses} address{'' if addresses == 1 else 'es'}" if addresses else ""
-        told = " and ".join(part for part in (files if typed else "", pages) if part)
-        return f"Enter reads {told}.", folder
+        told = " and ".join(part for part in (files if paths else "", pages) if part)
+        return f"Enter reads {told}{f', the {len(marked)} marked among them' if marked else ''}.", folder
     if marked:
         return f"{len(marked)} marked: Enter reads {files}.", None
     if under is None:

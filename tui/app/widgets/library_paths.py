@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -65,13 +66,18 @@ the completion. Files that are dropped on the terminal arrive here.
 """
 
     def __init__(self, *, placeholder: str = "", id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(placeholder=placeholder, id=id, suggester=_Completing())
+        # What was typed in the tree is there already when the line gets the keys.
+        super().__init__(placeholder=placeholder, id=id, suggester=_Completing(), select_on_focus=False)
 
     def on_paste(self, event: events.Paste) -> None:
         """Several lines are several paths."""
         event.prevent_default()
         event.stop()
-        names = pasted(event.text)
+        self.paste(event.text)
+
+    def paste(self, text: str) -> None:
+        """Add paths as they were pasted."""
+        names = pasted(text)
         self.insert_text_at_cursor(names[0] if len(names) == 1 else shlex.join(names))
 
     def on_key(self, event: events.Key) -> None:
@@ -96,9 +102,10 @@ class PathTree(DirectoryTree):
     HELP = """\
 ### The files
 
-**Space** marks files and folders, **Enter** reads what is marked, or the file under the cursor. **→** opens
-a folder and **←** shuts it, **Backspace** shows the folder above, **.** shows or hides hidden files. A
-folder is read whole: what was read from it before and is gone now is removed from the collection.
+**Space** marks files and folders, **Enter** reads what is marked, or the file under the cursor; what stands
+in the line above is read with it. **→** opens a folder and **←** shuts it, **Backspace** shows the folder
+above, **.** shows or hides hidden files; other letters go to the line above. A folder is read whole: what
+was read from it before and is gone now is removed from the collection.
 """
     ICON_NODE = "▸ "
     ICON_NODE_EXPANDED = "▾ "
@@ -115,6 +122,12 @@ folder is read whole: what was read from it before and is gone now is removed fr
 
     class Changed(Message):
         """Something was marked, or its mark taken away."""
+
+    @dataclass
+    class Typed(Message):
+        """A path begins to be typed, or was pasted; the line for paths takes it."""
+
+        text: str
 
     def __init__(self, path: Path, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         self.marked: dict[Path, None] = {}
@@ -162,13 +175,35 @@ folder is read whole: what was read from it before and is gone now is removed fr
         self.post_message(self.Changed())
         self.action_cursor_down()
 
+    def on_key(self, event: events.Key) -> None:
+        """Pass on what is typed and does nothing here."""
+        bound = self.screen.active_bindings
+        if event.character and event.is_printable and not bound.keys() & {event.key, *event.aliases}:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Typed(event.character))
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Pass it on."""
+        event.stop()
+        self.post_message(self.Typed(event.text))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Enter reads, but opens a folder as long as nothing is marked."""
+        if action in {"take", "turn"}:
+            node = self.cursor_node
+            folder = not self.marked and node is not None and node.allow_expand
+            return folder == (action == "turn")
+        return super().check_action(action, parameters)
+
     def action_take(self) -> None:
-        """Read what is marked or the file under the cursor; open a folder that is not marked."""
-        node = self.cursor_node
-        if not self.marked and node is not None and node.allow_expand:
-            node.toggle()
-        else:
-            self.post_message(self.Taken())
+        """Read what is marked or the file under the cursor."""
+        self.post_message(self.Taken())
+
+    def action_turn(self) -> None:
+        """Open the folder under the cursor, or shut it."""
+        if self.cursor_node is not None:
+            self.cursor_node.toggle()
 
     def action_open(self) -> None:
         """Open the folder under the cursor."""
