@@ -17,6 +17,7 @@ from textual.widgets import Input, TextArea
 from tui.app.actions import Action, bindings, keymap
 from tui.app.appearance import Appearance, appearance
 from tui.app.engine import Engine, EngineChanged, EngineState
+from tui.app.messages import AlreadyHere
 from tui.app.themes import OURS
 from tui.app.work import Failed, failed, in_background
 
@@ -85,6 +86,7 @@ class DeepthinkApp(App[int]):
     """
 
     TITLE = "deepthink"
+    NOTIFICATION_TIMEOUT = 3
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
     COMMANDS: ClassVar[set[Any]] = {_palette}
@@ -144,7 +146,7 @@ class DeepthinkApp(App[int]):
             f"{message.error.message}\n{key} shows it in full." if key else message.error.message,
             title=message.error.title,
             severity="error",
-            timeout=8,
+            timeout=6,
             markup=False,
         )
 
@@ -168,11 +170,20 @@ class DeepthinkApp(App[int]):
                 return self.get_key_display(binding)
         return ""
 
+    def push_screen(self, screen: Any, *args: Any, **kwargs: Any) -> Any:
+        """As Textual's; what was told before does not lie over what is asked now."""
+        self.clear_notifications()
+        return super().push_screen(screen, *args, **kwargs)
+
     def action_mode(self, name: str) -> None:
-        """Go to a screen."""
+        """Go to a screen; where one is there already, to where one types in it."""
+        self.clear_notifications()
         while len(self.screen_stack) > 1:  # what lies over the screen that is left would wait under the key
             self.pop_screen()
-        self.switch_mode(name)
+        if name == self.current_mode:
+            self.screen.post_message(AlreadyHere())
+        else:
+            self.switch_mode(name)
 
     def action_failure(self) -> None:
         """Show the failures in full."""

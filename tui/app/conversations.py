@@ -100,7 +100,8 @@ def load_beginning(engine: Engine) -> Beginning:
         ),
         [(c.name, c.documents) for c in Library(engine.store).collections()],
         history[::-1],
-        [found for found in resumable(engine.store) if found.why != "going on"],
+        # What a person cancelled is not thrown back at them; the stored runs have it.
+        [found for found in resumable(engine.store) if found.why not in {"going on", "cancelled"}],
         len(recent),
     )
 

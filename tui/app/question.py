@@ -19,11 +19,15 @@ _REFERENCE = re.compile(r"(?:^|(?<=\s))([#@])(\S+)")
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A question with the collections (``#``) and the paths (``@``) that it names."""
+    """A question with the collections (``#``) and the paths (``@``) that it names.
+
+    ``unknown`` are those it names that are not there: most likely mistyped, and nothing to go on from.
+    """
 
     question: str
     collections: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def read(text: str, known: frozenset[str]) -> Typed:
@@ -31,25 +35,30 @@ def read(text: str, known: frozenset[str]) -> Typed:
 
     Args:
         text: As it stands in the prompt.
-        known: Names of collections; ``#`` before anything else is part of the question, as is ``@``
-            before what is no file.
+        known: Names of collections. ``#1`` is part of the question, as is ``@`` before a word that is not
+            written as a path.
     """
     collections: list[str] = []
     paths: list[Path] = []
+    unknown: list[str] = []
 
     def taken(found: re.Match[str]) -> str:
         sign, word = found[1], found[2]
         if sign == "#" and word in known:
             collections.append(word)
             return ""
+        if sign == "#" and known and word[0].isalpha():
+            unknown.append(found[0])
         path = Path(word).expanduser()
         if sign == "@" and path.exists():
             paths.append(path)
             return ""
+        if sign == "@" and any(mark in word for mark in "/~"):
+            unknown.append(found[0])
         return found[0]
 
     question = " ".join(_REFERENCE.sub(taken, text).split())
-    return Typed(question, tuple(dict.fromkeys(collections)), tuple(dict.fromkeys(paths)))
+    return Typed(question, tuple(dict.fromkeys(collections)), tuple(dict.fromkeys(paths)), tuple(unknown))
 
 
 def begin(

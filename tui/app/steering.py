@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from tui.app.live import LiveRun
     from tui.app.widgets.exchange import Exchange
 
+AFTER_THE_LAST_DECISION = frozenset({"synthesise", "verify", "answer_directly"})
+"""Nodes that no decision of this round follows."""
+
 OVERRIDE = "override"
 """What the question for the next decision is about; the others come from the run."""
 
@@ -30,10 +33,11 @@ class Steers(Screen[None]):
     exchange: Exchange | None = None
     teaching: bool = False
 
-    def action_cancel(self) -> None:
+    def cancel(self) -> None:
         """End the run without an answer."""
         if self.live is not None:
             self.live.steering.cancel()
+            self.notify("Cancelled; it can be resumed.")
 
     def action_pause(self) -> None:
         """Pause it, or go on."""
@@ -55,9 +59,11 @@ class Steers(Screen[None]):
 
     def action_skip(self) -> None:
         """Give up the step under way."""
+        from tui.transcript import IN_STEP
+
         if self.live is None:
             return
-        if self.fold is not None and self.fold.step:
+        if self.fold is not None and self.fold.node in IN_STEP:
             self.live.steering.skip()
             self.notify(f"Step {self.fold.step} is given up.")
         else:
@@ -69,6 +75,9 @@ class Steers(Screen[None]):
             return
         if self.fold is not None and self.fold.asked is not None:
             self.notify("The run is asking already.", severity="warning")
+            return
+        if self.fold is not None and self.fold.node in AFTER_THE_LAST_DECISION:
+            self.notify("The last decision of this run is taken.", severity="warning")
             return
         from agent import events as ev
         from agent.state import ACTIONS
@@ -83,7 +92,7 @@ class Steers(Screen[None]):
         if self.live is not None:
             self.live.steering.teach(self.teaching)
         self.notify(
-            "Teaching: each decision waits for you." if self.teaching else "Decisions are no longer yours."
+            "Teaching: each decision waits for you." if self.teaching else "The decider decides again."
         )
         self.teaching_changed()
 

@@ -14,7 +14,7 @@ from textual import on
 
 from tui.app.conversations import ResumeReady, load_resumed
 from tui.app.live import Begin, LiveRun, RunEnded, RunEvents
-from tui.app.question import begin, read
+from tui.app.question import Typed, begin, read
 from tui.app.screens.base import DeepScreen
 from tui.app.steering import OVERRIDE, Steers
 from tui.app.widgets.conversation import Conversation
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from agent import events as ev
     from tui.app.fold import Part, RunFold
     from tui.app.widgets.asked import AskedBox
+    from tui.app.widgets.exchange import Exchange
 
-WHILE_IT_RUNS = frozenset({"cancel", "pause", "finish", "skip", "add", "decide"})
+WHILE_IT_RUNS = frozenset({"pause", "finish", "skip", "add", "decide"})
 """Actions that are possible only while a run goes on."""
 
 
@@ -63,8 +64,9 @@ class Watches(Steers, DeepScreen):
     def ask(self, text: str) -> None:
         """Ask what was typed, as the next turn of the session."""
         typed = read(text, self.known)
-        if not typed.question:
-            self.notify("Write the question beside it.", severity="warning")
+        trouble = self._wrong_with(typed)
+        if trouble:
+            self.notify(trouble, severity="warning", markup=False)
             self.query_one(Prompt).take_back(text)
             return
         self._typed = text
@@ -75,6 +77,22 @@ class Watches(Steers, DeepScreen):
             return begin(engine, typed, session, tell=run.tell, cancelled=run.steering.cancelled)
 
         self._start(typed.question, RunFold(), prepare)
+
+    def _wrong_with(self, typed: Typed) -> str:
+        """Why this is not asked, in a sentence; "" if nothing is wrong."""
+        for word in typed.unknown:
+            if word.startswith("@"):
+                return f"There is no file or folder {word[1:]}."
+            return f"No collection is called {word[1:]}; there are {', '.join(sorted(self.known))}."
+        return "" if typed.question else "Write the question beside it."
+
+    def on_exchange_asks(self, event: Exchange.Asks) -> None:
+        """A question is there: the keys go to it, unless somebody is typing something else."""
+        if event.box.asked.about == OVERRIDE or not self.query_one(Prompt).is_being_written:
+            event.box.take_focus()
+        else:
+            key = self.deepthink.key_of("ask.citations")
+            self.notify(f"{event.box.asked.question} {key} goes there.", title="The run asks", markup=False)
 
     def resume(self, run_id: str) -> None:
         """Go on with a stored run, in its session."""
@@ -132,9 +150,6 @@ class Watches(Steers, DeepScreen):
         if started is not None and started.session:
             self.session = started.session
         self._draw(changed)
-        conversation = self.query_one(Conversation)
-        if "asked" in changed and self.fold.asked is not None and not conversation.is_vertical_scroll_end:
-            self.notify(self.fold.asked.question, title="The run asks", markup=False)
 
     def draw_all(self) -> None:
         """Draw everything of the run anew."""
@@ -182,6 +197,16 @@ class Watches(Steers, DeepScreen):
             self.decided(event.reply)
         elif self.live is not None:
             self.live.steering.reply(event.reply)
+
+    def action_back(self) -> None:
+        """To the prompt; from there cancel the run, or clear what is written."""
+        prompt = self.query_one(Prompt)
+        if not prompt.has_focus:
+            prompt.focus()
+        elif self.live is not None:
+            self.cancel()
+        else:
+            prompt.clear_away()
 
     def action_add(self) -> None:
         """The prompt's text becomes a step of the plan."""

@@ -50,8 +50,9 @@ async def asked(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
     await pilot.press("enter")
     await until(pilot, lambda: screen.live is None or (screen.fold and screen.fold.asked))
     if screen.live is not None:
-        await until(pilot, lambda: screen.query("AskedBox"))
-        await pilot.press("enter")
+        await until(pilot, lambda: screen.query("AskedBox OptionList"))
+        await until(pilot, lambda: screen.query_one("AskedBox OptionList").has_focus)
+        await pilot.press("down", "enter")
         await until(pilot, lambda: screen.live is None)
     return screen
 
@@ -277,5 +278,5 @@ async def test_text_that_comes_in_one_burst_is_asked_whole(make_app: MakeApp, fi
         app.post_message(Key("enter", "\r"))
         await until(pilot, lambda: screen.query(Exchange))
         assert screen.query_one(Exchange).question == "Who supplies it?"
-        await pilot.press("escape")
+        screen.cancel()
         await until(pilot, lambda: screen.live is None)

@@ -38,6 +38,14 @@ async def over(pilot: Pilot[int], screen: AskScreen) -> None:
     await until(pilot, lambda: screen.live is None)
 
 
+async def accept(pilot: Pilot[int], screen: AskScreen) -> None:
+    """Accept the answer as it is, if that is asked."""
+    if screen.live is not None:
+        choices = screen.query_one(AskedBox).query_one(OptionList)
+        await until(pilot, lambda: choices.has_focus)
+        await pilot.press("down", "enter")
+
+
 def asking(screen: AskScreen, about: str) -> Callable[[], bool]:
     """Whether the run asks about that."""
     return lambda: any(box.asked.about == about and box.children for box in screen.query(AskedBox))
@@ -95,8 +103,7 @@ async def test_answer_now_skip_and_add(make_app: MakeApp, filled: Path) -> None:
         assert screen.fold.steered
         await pilot.press("ctrl+n")
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
-        if screen.live is not None:
-            await pilot.press("enter")
+        await accept(pilot, screen)
         await over(pilot, screen)
         steered = [event.what for event in screen.fold.outcome.steering]
         assert {"skip", "add"} <= set(steered)
@@ -110,14 +117,13 @@ async def test_a_decision_is_taken_by_the_person_and_is_a_label(make_app: MakeAp
         await pilot.press("ctrl+d")
         await until(pilot, asking(screen, "override"))
         choices = screen.query_one(AskedBox).query_one(OptionList)
-        assert choices.has_focus
+        await until(pilot, lambda: choices.has_focus)
         choices.highlighted = 2  # FINISH
         await pilot.press("enter")
         await until(pilot, lambda: not screen.query(AskedBox))
         gate.open()
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
-        if screen.live is not None:
-            await pilot.press("enter")
+        await accept(pilot, screen)
         await over(pilot, screen)
         run = Runs(app.engine.store).find("last")
         assert next(d.source for d in Runs(app.engine.store).decisions(run.id) if not d.shadow) == "human"
@@ -133,14 +139,14 @@ async def test_teaching_asks_at_each_decision(make_app: MakeApp, filled: Path) -
         screen.query_one(Prompt).put(QUESTION)
         await pilot.press("enter")
         await until(pilot, asking(screen, "decide"))
-        suggested = [str(o.prompt) for o in screen.query_one(AskedBox).query_one(OptionList).options]
-        assert sum("← suggested" in option for option in suggested) == 1
+        choices = screen.query_one(AskedBox).query_one(OptionList)
+        assert sum("← suggested" in str(option.prompt) for option in choices.options) == 1
+        await until(pilot, lambda: choices.has_focus)
         await pilot.press("enter")
         await until(pilot, lambda: screen.fold and screen.fold.outcome.decisions)
         await pilot.press("ctrl+t")
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
-        if screen.live is not None:
-            await pilot.press("enter")
+        await accept(pilot, screen)
         await over(pilot, screen)
         run = Runs(app.engine.store).find("last")
         assert Labels(app.engine.store).of_run(run.id)[0].origin == "teach"
@@ -157,6 +163,7 @@ async def test_an_answer_without_support_is_the_persons_to_judge_as_often_as_nee
         await until(pilot, asking(screen, "approve"))
         box = screen.query_one(AskedBox)
         choices = box.query_one(OptionList)
+        await until(pilot, lambda: choices.has_focus)
         choices.highlighted = choices.get_option_index("search")
         await pilot.press("enter")
         await until(pilot, lambda: box not in screen.query(AskedBox) and asking(screen, "approve")())
@@ -176,12 +183,11 @@ async def test_what_is_vague_is_asked_back_inline(make_app: MakeApp, filled: Pat
         await pilot.press("enter")
         await until(pilot, asking(screen, "clarify"))
         field = screen.query_one(AskedBox).query_one(Input)
-        assert field.has_focus
+        await until(pilot, lambda: field.has_focus)
         field.value = QUESTION
         await pilot.press("enter")
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
-        if screen.live is not None:
-            await pilot.press("enter")
+        await accept(pilot, screen)
         await over(pilot, screen)
         assert Runs(app.engine.store).find("last").status == "answered"
 

@@ -1,7 +1,7 @@
 """The one registry of what can be done: keys, footer, palette and help all read it.
 
 An action belongs to a place: the app, a screen, or a widget. Its id stays the same for ever, since people
-remap keys by it: ``deepthink config set app.keys "run.pause=f12, app.runs=ctrl+g"``.
+remap keys by it: ``deepthink config set app.keys "run.pause=f11, app.runs=alt+r"``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ ACTIONS: Mapping[str, Sequence[Action]] = {
     "run": ask.RUN,
     "prompt": ask.PROMPT,
     "answer": ask.ANSWER,
+    "thinking": ask.THINKING,
     "library": library.LIBRARY,
     "passage": library.PASSAGE,
     "files": library.FILES,
@@ -72,18 +73,12 @@ def every() -> Iterator[tuple[str, Action]]:
 
 
 def keymap(text: str) -> dict[str, str]:
-    """Remapped keys by action id, from ``"run.pause=f12, app.runs=ctrl+g"``.
+    """Remapped keys by action id, from ``"run.pause=f11, app.runs=alt+r"``.
 
     Raises:
-        ValueError: an action is unknown, or a pair has no key; in words.
+        ValueError: an action or a key is unknown, a pair has no key, a key is another action's in the same
+            place or one around it, or it would keep the prompt from being typed in; in words.
     """
-    known = {action.id for _, action in every()}
-    mapped: dict[str, str] = {}
-    for pair in filter(None, (part.strip() for part in text.split(","))):
-        name, _, key = (part.strip() for part in pair.partition("="))
-        if name not in known:
-            raise ValueError(f"there is no action “{name}”; the help (F1) lists them")
-        if not key:
-            raise ValueError(f"“{pair}” names no key; write for example {name}=ctrl+g")
-        mapped[name] = f"{mapped[name]},{key}" if name in mapped else key
-    return mapped
+    from tui.app.actions.remap import read
+
+    return read(text, ACTIONS)

@@ -6,7 +6,15 @@ from tui.app.actions.action import Action
 
 ASK = (
     Action("ask.panel", "ctrl+l", "panel", "Thinking", "Show or hide the thinking.", priority=True),
-    Action("ask.citations", "ctrl+y", "citations", "Citations", "Go to the last answer.", priority=True),
+    Action(
+        "ask.citations",
+        "ctrl+y",
+        "citations",
+        "Citations",
+        "To what is asked, or the last answer's citations.",
+        priority=True,
+    ),
+    Action("ask.unfinished", "f12", "unfinished", "Unfinished", "Runs that can go on.", shown=False),
     Action("ask.sessions", "f10", "sessions", "Sessions", "Open, name or delete a session.", priority=True),
     Action("ask.new", "", "new_session", "New session", "The next question stands alone."),
     Action("ask.older", "", "older", "Earlier turns", "Show more of the session's earlier turns."),
@@ -33,7 +41,14 @@ ASK = (
     ),
 )
 RUN = (
-    Action("run.cancel", "escape", "cancel", "Cancel", "Cancel; the prompt gets its question back.", False),
+    Action(
+        "run.cancel",
+        "escape",
+        "back",
+        "Cancel",
+        "To the prompt; there: cancel the run, or clear it.",
+        False,
+    ),
     Action("run.pause", "ctrl+o", "pause", "Pause", "Pause, or go on.", False, priority=True),
     Action(
         "run.finish", "ctrl+n", "finish", "Answer now", "Answer from what was found.", False, priority=True
@@ -60,4 +75,8 @@ ANSWER = (
     Action("answer.next", "right", "citation(1)", "Next citation", "Go to the next citation."),
     Action("answer.previous", "left", "citation(-1)", "Citation before", "Go back one.", shown=False),
     Action("answer.open", "enter", "open", "Open passage", "Open the cited passage in its document."),
+)
+THINKING = (
+    Action("thinking.next", "right", "tab(1)", "Next tab", "Go to the next tab."),
+    Action("thinking.previous", "left", "tab(-1)", "Tab before", "Go to the tab before.", shown=False),
 )

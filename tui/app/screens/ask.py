@@ -5,22 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
+from textual.widgets import Static
 
 from tui.app.actions import bindings
+from tui.app.beginning import Begins
 from tui.app.conversations import (
-    Beginning,
     SessionLoaded,
     TurnsLoaded,
-    load_beginning,
     load_session,
     load_turns,
 )
-from tui.app.watching import WHILE_IT_RUNS, Watches
+from tui.app.messages import AlreadyHere
+from tui.app.watching import WHILE_IT_RUNS
 from tui.app.widgets.conversation import Conversation
 from tui.app.widgets.meters import Meters
 from tui.app.widgets.prompt import Prompt, PromptBox
@@ -28,15 +28,17 @@ from tui.app.widgets.run_bar import RunBar
 from tui.app.work import in_background
 
 if TYPE_CHECKING:
-    from traces.runs import Run
     from tui.app.fold import Part, RunFold
     from tui.app.widgets.decision_labels import LabelsChanged
     from tui.app.widgets.decision_strip import DecisionStrip
     from tui.app.widgets.evidence import EvidenceList, Passage
     from tui.app.widgets.exchange import Exchange
 
+_READ_ONLY = frozenset({"Conversation", "Answer", "Sources", "PlanTree", "EvidenceList"})
+"""Widgets that take no letters; by name, since most are imported once there is a run."""
 
-class AskScreen(Watches):
+
+class AskScreen(Begins):
     """The main screen."""
 
     MODE: ClassVar[str] = "ask"
@@ -58,6 +60,7 @@ Every `[n]` of the answer opens its passage.
         with Horizontal(id="upper"):
             yield Conversation()
             yield Vertical(id="thinking")
+        yield Static(id="offer", markup=False)
         yield Meters()
         yield RunBar()
         yield PromptBox()
@@ -76,48 +79,6 @@ Every `[n]` of the answer opens its passage.
         """Put a question into the prompt, to be changed or asked."""
         self.query_one(Prompt).put(text)
         self.query_one(Prompt).focus()
-
-    # --- the beginning ---------------------------------------------------------------------------
-
-    def look_again(self) -> None:
-        """Read settings, collections and earlier questions."""
-        in_background(self, partial(load_beginning, self.deepthink.engine), group="beginning")
-
-    @on(Beginning)
-    def _begun(self, message: Beginning) -> None:
-        prompt, meters, setting = self.query_one(Prompt), self.query_one(Meters), message.setting
-        prompt.collections = [name for name, _ in message.collections]
-        prompt.earlier = list(message.history)
-        self.known = frozenset(prompt.collections)
-        meters.model, meters.profile, meters.decider = setting.model, setting.profile, setting.decider
-        meters.offline, meters.tokens = setting.offline, setting.tokens
-        meters.redraw()
-        self.query_one(Conversation).introduce(_introduction(message))
-        if self.session or self.exchange is not None or not self.is_current:
-            return
-        if not message.collections and not message.runs:
-            self._welcome()
-        elif message.unfinished:
-            self._offer(message)
-
-    def _welcome(self) -> None:
-        from tui.app.screens.welcome import WelcomeScreen
-
-        def done(question: str | None) -> None:
-            self.look_again()
-            if question:
-                self.ask(question)
-
-        self.app.push_screen(WelcomeScreen(), done)
-
-    def _offer(self, message: Beginning) -> None:
-        from tui.app.screens.unfinished import UnfinishedScreen
-
-        def chosen(run: Run | None) -> None:
-            if run is not None:
-                self.resume(run.id)
-
-        self.app.push_screen(UnfinishedScreen(message.unfinished), chosen)
 
     # --- sessions --------------------------------------------------------------------------------
 
@@ -165,10 +126,12 @@ Every `[n]` of the answer opens its passage.
         await self.query_one(Conversation).show_earlier(message.folds)
 
     def action_citations(self) -> None:
-        """Go to the first citation of the last answer."""
-        exchange = self.query_one(Conversation).latest
-        if exchange is None or not exchange.go_to_citations():
+        """Go to what is asked, or to the first citation of the last answer that has one."""
+        exchange = self.query_one(Conversation).latest_cited
+        if exchange is None:
             self.notify("There is no citation yet.")
+        else:
+            exchange.go_to_citations()
 
     # --- the thinking ----------------------------------------------------------------------------
 
@@ -176,6 +139,7 @@ Every `[n]` of the answer opens its passage.
         """The thinking is shown beside the conversation where there is room for it."""
         from tui.app.widgets.run_panel import RunPanel
 
+        self.query_one("#offer").display = False
         self.add_class("-has-run")
         place = self.query_one("#thinking")
         if not place.query(RunPanel):
@@ -252,6 +216,19 @@ Every `[n]` of the answer opens its passage.
 
     # --- the frame -------------------------------------------------------------------------------
 
+    @on(AlreadyHere)
+    def _already_here(self) -> None:
+        self.query_one(Prompt).focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """What is typed where nothing can be typed is meant for the prompt."""
+        reading = type(self.focused).__name__ in _READ_ONLY
+        if reading and event.is_printable and event.character is not None:
+            event.stop()
+            prompt = self.query_one(Prompt)
+            prompt.focus()
+            prompt.insert(event.character)
+
     def action_scroll(self, where: str) -> None:
         """Scroll the conversation from wherever one is."""
         conversation = self.query_one(Conversation)
@@ -269,14 +246,3 @@ Every `[n]` of the answer opens its passage.
         if action == "older":
             return self.query_one(Conversation).has_earlier
         return True
-
-
-def _introduction(found: Beginning) -> Content:
-    """What to do first."""
-    if not found.collections:
-        return Content(
-            "The library is empty.\n\nF3 adds documents; @path in a question reads a file on the way."
-        )
-    lines = [f"  {name}  {count} document{'s' * (count != 1)}" for name, count in found.collections]
-    title = Content("Ask a question about your documents.\n\n").stylize("bold")
-    return Content("").join([title, Content("\n".join(lines))])

@@ -36,8 +36,8 @@ class AskedBox(Vertical):
     HELP = """\
 ### The run asks
 
-**↑ ↓** and **Enter** choose; where nothing is listed, type a line. **Esc** cancels the run;
-it can be resumed.
+**↑ ↓** and **Enter** choose; where nothing is listed, type a line. **Esc** goes back to the
+prompt; once more, and the run is cancelled, which can be resumed.
 """
     DEFAULT_CSS = """
     AskedBox { height: auto; border: round $accent; padding: 0 1; margin: 0 0 0 2; }
@@ -60,7 +60,7 @@ it can be resumed.
     def compose(self) -> ComposeResult:
         """The question, what it is about, what may be replied."""
         asked = self.asked
-        yield Static(Content(f"? {one_line(asked.question)}").stylize("bold"))
+        yield Static(Content(f"? {one_line(asked.question)}").stylize("bold"), classes="asks")
         doubted = [claim for claim in asked.claims if claim["verdict"] != "supported"]
         for claim in doubted[:_MOST]:
             yield Static(Content(f"  ✗ {judged(claim)}"))
@@ -72,16 +72,20 @@ it can be resumed.
             yield Input(placeholder="Enter alone: as best it can")
 
     def on_mount(self) -> None:
-        """Be where one types, with what is suggested under the cursor."""
-        if self.asked.options:
-            choices = self.query_one(OptionList)
-            suggested = self.asked.suggested
-            choices.highlighted = (
-                self.asked.options.index(suggested) if suggested in self.asked.options else 0
-            )
-            choices.focus(scroll_visible=False)
-        else:
+        """The question stays in sight where its own line scrolls away."""
+        self.border_title = one_line(self.asked.question, 60)
+
+    def take_focus(self) -> None:
+        """Be where one types; only what is suggested is under the cursor."""
+        if not self.asked.options:
             self.query_one(Input).focus(scroll_visible=False)
+            return
+        choices, suggested = self.query_one(OptionList), self.asked.suggested
+        choices.focus(scroll_visible=False)
+        # Nothing is chosen by an Enter that was meant for elsewhere.
+        choices.highlighted = (
+            self.asked.options.index(suggested) if suggested in self.asked.options else None
+        )
 
     def _label(self, word: str) -> Content:
         share = self.asked.probabilities.get(word)

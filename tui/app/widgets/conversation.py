@@ -116,6 +116,14 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         return next(iter(reversed(self.query(Exchange))), None)
 
     @property
+    def latest_cited(self) -> Exchange | None:
+        """The last turn whose answer has citations, or that asks something."""
+        from tui.app.widgets.exchange import Exchange
+
+        turns = reversed(self.query(Exchange))
+        return next((turn for turn in turns if turn.question_box or turn.has_citations), None)
+
+    @property
     def has_earlier(self) -> bool:
         """Whether turns are not shown yet."""
         return bool(self._earlier)

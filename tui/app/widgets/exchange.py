@@ -16,6 +16,8 @@ from textual.widgets.option_list import Option
 from agent import events as ev
 from agent.state import Evidence
 from tui.app.fold import EVERYTHING, Part, RunFold
+from tui.app.steering import AFTER_THE_LAST_DECISION as _TOO_LATE
+from tui.app.steering import OVERRIDE
 from tui.app.widgets.answer import Answer
 from tui.app.widgets.asked import AskedBox
 from tui.app.widgets.evidence import Passage
@@ -26,6 +28,7 @@ from tui.transcript import DOING
 from tui.wording import ENDINGS, quote_of
 
 _QUOTE = 160
+_QUESTION = 1200  # characters of a question; what was pasted whole is in the prompt's history
 _PADDING = 2  # cells that a list keeps free beside its entries
 
 
@@ -110,7 +113,9 @@ class Exchange(Vertical):
 
     def compose(self) -> ComposeResult:
         """Everything is there from the start; what is empty is not displayed."""
-        yield Static(Content(clean(self.question).strip()), classes="question")
+        question = clean(self.question).strip()
+        shown = f"{question[:_QUESTION].rstrip()} …" if len(question) > _QUESTION else question
+        yield Static(Content(shown), classes="question")
         yield Answer()
         yield Sources()
         yield Static(classes="failed hidden", markup=False)
@@ -125,17 +130,22 @@ class Exchange(Vertical):
             self.query_one(Answer).write(fold.text)
         if "answer" in changed or "text" in changed:
             self._show_answer(fold)
-        if "asked" in changed:
+        if changed & {"asked", "status"}:
             self._show_asked(fold)
 
-    def go_to_citations(self) -> bool:
-        """Be at the first citation of the answer; False if there is none."""
+    @property
+    def has_citations(self) -> bool:
+        """Whether there is one to go to."""
+        return bool(self.query_one(Answer).citations)
+
+    def go_to_citations(self) -> None:
+        """Be at what is asked, else at the first citation of the answer."""
+        if self._box is not None:
+            self._box.take_focus()
+            return
         answer = self.query_one(Answer)
-        if not answer.citations:
-            return False
         answer.focus()
         answer.action_citation(1)
-        return True
 
     def tell(self, words: str) -> None:
         """A line of its own for what went wrong."""
@@ -143,11 +153,24 @@ class Exchange(Vertical):
         line.update(Content(f"✗ {words}"))
         line.remove_class("hidden")
 
+    class Asks(Message):
+        """A question is there to be answered."""
+
+        def __init__(self, box: AskedBox) -> None:
+            super().__init__()
+            self.box = box
+
     def ask(self, box: AskedBox) -> None:
         """Put a question at the end, in place of one that stands there; whoever is at the end sees it."""
         self.unask()
         self._box = box
         self.mount(box)
+        self.call_after_refresh(self.post_message, self.Asks(box))
+
+    @property
+    def question_box(self) -> AskedBox | None:
+        """What is asked in this turn, if anything."""
+        return self._box
 
     def unask(self) -> None:
         """Take the question away."""
@@ -169,7 +192,8 @@ class Exchange(Vertical):
 
     def _show_asked(self, fold: RunFold) -> None:
         if fold.asked is None:
-            self.unask()
+            if self._box is not None and (self._box.asked.about != OVERRIDE or fold.node in _TOO_LATE):
+                self.unask()
         elif self._box is None or self._box.asked is not fold.asked:
             self.ask(AskedBox(fold.asked))
 
@@ -232,7 +256,7 @@ def _ended(fold: RunFold) -> str:
     assert finished is not None
     sign = "✓" if finished.status == "answered" else "–" if finished.status == "not_found" else "✗"
     answered = fold.outcome.answered
-    told = [f"{sign} {ENDINGS.get(finished.status, finished.status)} in {duration(finished.seconds)}"]
+    told = [f"{sign} {ENDINGS.get(finished.status, finished.status)}, {duration(finished.seconds)}"]
     if answered is not None and answered.sentences and finished.status == "answered":
         told.append(supported(answered.sentences))
     because = finished.stopped_because

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from tui.app.fold import Part, RunFold
 
 _PARTS = {"meters", "status", "question"}
+_GAP = "  "
 
 
 class Meters(Static):
@@ -47,30 +49,45 @@ class Meters(Static):
             self.redraw()
 
     def redraw(self) -> None:
-        """Draw the line; what matters least falls off a narrow one first."""
+        """Draw the line; where it is narrow, numbers are rounded and what matters least falls off."""
+        width = max(self.size.width - 2, 1)
+        parts = self._parts(exact=True)
+        if _length(parts) > width:
+            parts = self._parts(exact=False)
+        while _length(parts) > width and len(parts) > 1:
+            parts.remove(max(parts, key=lambda part: part[0]))
+        self.update(Content(_GAP.join(text for _, text in parts)))
+
+    def _parts(self, *, exact: bool) -> list[tuple[int, str]]:
+        """What there is to tell, in order, each with its rank: what has the highest can be done without."""
         started = self._fold.outcome.started if self._fold else None
         setting = [
-            (started.chat_model if started else self.model).removeprefix("llama.cpp:"),
-            started.profile if started else self.profile,
-            f"decides: {started.decider if started else self.decider}",
-            "● offline" if self.offline else "○ web on",
-            *(["teaching"] if self.teaching else []),
+            (5, (started.chat_model if started else self.model).removeprefix("llama.cpp:")),
+            (8, started.profile if started else self.profile),
+            (7, f"decides: {started.decider if started else self.decider}"),
+            (0, "● offline" if self.offline else "○ web on"),
+            (1, "teaching" if self.teaching else ""),
         ]
-        cost = self._cost() if self._fold else []
-        width = max(self.size.width - 2, 1)
-        while len("  ".join([*setting, *cost])) > width and len(setting) > 2:
-            setting.pop(1)
-        self.update(Content("  ".join(part for part in [*setting, *cost] if part)))
+        return [part for part in [*setting, *(self._cost(exact=exact) if self._fold else [])] if part[1]]
 
-    def _cost(self) -> list[str]:
+    def _cost(self, *, exact: bool) -> list[tuple[int, str]]:
         assert self._fold is not None
         evaluated, reused, generated = self._fold.usage
-        share = f" ({reused / (evaluated + reused):.0%})" if reused else ""
-        parts = [f"read {evaluated:,}", f"reused {reused:,}{share}", f"written {generated:,}"]
+        share = f"{reused / (evaluated + reused):.0%}" if reused else ""
         speed = self._fold.tokens_per_second
-        if speed is not None:
-            parts.append(f"{speed:.1f} tok/s")
-        parts.append(duration(self._fold.elapsed))
-        if self.tokens:
-            parts.append(f"budget {min(1.0, (evaluated + generated) / self.tokens):.0%}")
-        return parts
+        return [
+            (3, f"read {_count(evaluated, exact=exact)}"),
+            (4, f"reused {reused:,} ({share})" if exact and share else f"reused {share or 0}"),
+            (3, f"written {_count(generated, exact=exact)}"),
+            (6, f"{speed:.1f} tok/s" if speed is not None else ""),
+            (1, duration(self._fold.elapsed)),
+            (2, f"budget {min(1.0, (evaluated + generated) / self.tokens):.0%}" if self.tokens else ""),
+        ]
+
+
+def _length(parts: Sequence[tuple[int, str]]) -> int:
+    return len(_GAP.join(text for _, text in parts))
+
+
+def _count(tokens: int, *, exact: bool) -> str:
+    return f"{tokens:,}" if exact or tokens < 1000 else f"{tokens / 1000:.1f}k"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -21,6 +22,7 @@ from tui.app.actions import bindings
 PLACEHOLDER = "Ask something of your documents…   #collection looks only there, @file reads it first"
 _MOST = 6  # completions shown
 _LOOKED_AT = 400  # entries of a folder
+_MOMENT = 1.0  # seconds after a key in which somebody is taken to be typing
 
 
 class Prompt(TextArea):
@@ -66,6 +68,7 @@ there too. While you type one, **Tab** takes the completion under the cursor of 
         self._typed = ""
         self._choices: list[str] = []
         self._choice = 0
+        self._changed = 0.0
 
     # Actions reach the prompt past the keys that were typed before them and wait in its queue: text that
     # is typed fast, or dropped, would be asked without its end. So each takes its turn behind them.
@@ -90,6 +93,16 @@ there too. While you type one, **Tab** takes the completion under the cursor of 
         """Take the completion; without one go to the next widget."""
         self.call_later(self._complete)
 
+    @property
+    def is_being_written(self) -> bool:
+        """Whether somebody is typing in it, or has left something there that is not asked yet."""
+        return self.has_focus and (bool(self.text.strip()) or time.monotonic() - self._changed < _MOMENT)
+
+    def clear_away(self) -> None:
+        """Begin anew; ↑ brings back what was there."""
+        if self.text.strip():
+            self.remember(self.text)
+
     # --- asking ----------------------------------------------------------------------------------
 
     def _send(self) -> None:
@@ -112,7 +125,7 @@ there too. While you type one, **Tab** takes the completion under the cursor of 
         """Add a question to the history and begin anew."""
         if not self.earlier or self.earlier[-1] != text:
             self.earlier.append(text)
-        self._at, self._typed = 0, ""
+        self._at, self._typed, self._changed = 0, "", 0.0
         self.text = ""
 
     def _earlier(self) -> None:
@@ -167,6 +180,8 @@ there too. While you type one, **Tab** takes the completion under the cursor of 
     @on(TextArea.SelectionChanged)
     @on(TextArea.Changed)
     def _look_for_completions(self) -> None:
+        if self.text:
+            self._changed = time.monotonic()
         choices = _completions(self._word(), self.collections)
         if choices != self._choices:
             self._choices, self._choice = choices, 0

@@ -32,7 +32,7 @@ class RunBar(Static):
         self.redraw()
 
     def on_resize(self) -> None:
-        """Where it is narrow the words are left out from the end."""
+        """Where it is narrow one word has to do for each."""
         self.redraw()
 
     def show_paused(self, paused: bool) -> None:
@@ -43,18 +43,15 @@ class RunBar(Static):
 
     def redraw(self) -> None:
         """Draw the line."""
-        pieces: list[Content] = []
-        room = max(self.size.width - 2, 1)
-        for action in ACTIONS["run"]:
-            piece = self._piece(action)
-            room -= piece.cell_length + 2
-            if room < -2:
+        for short in (False, True):
+            line = Content("  ").join([self._piece(action, short=short) for action in ACTIONS["run"]])
+            if line.cell_length <= self.size.width - 2:
                 break
-            pieces.append(piece)
-        self.update(Content("  ").join(pieces))
+        self.update(line)
 
-    def _piece(self, action: Action) -> Content:
+    def _piece(self, action: Action, *, short: bool) -> Content:
         key = cast("DeepthinkApp", self.app).key_for(action)
         label = "Go on" if action.does == "pause" and self._paused else action.label
+        label = label.split()[0] if short and label != "Go on" else label
         piece = Content(f"{key} {label.lower()}").stylize("bold $accent", 0, len(key))
         return piece.stylize(f"@click=screen.{action.does}")

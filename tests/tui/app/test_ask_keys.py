@@ -1,0 +1,172 @@
+"""Where the keys go while one asks: nothing that is typed is lost, nothing is chosen by accident."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import OptionList, Static
+
+from tests.tui.app.conftest import Gate, MakeApp
+from tests.tui.app.test_ask import asked, ready, shown
+from tests.tui.app.test_steering import UNSUPPORTED, asking, over
+from tests.tui.app.waiting import until
+from tests.tui.conftest import QUESTION, Answering
+from traces.runs import Runs
+from tui.app.widgets.answer import Answer
+from tui.app.widgets.asked import AskedBox
+from tui.app.widgets.conversation import Conversation
+from tui.app.widgets.evidence import EvidenceList
+from tui.app.widgets.exchange import Exchange
+from tui.app.widgets.meters import Meters
+from tui.app.widgets.plan_tree import PlanTree
+from tui.app.widgets.prompt import Prompt
+from tui.app.widgets.run_bar import RunBar
+
+
+async def test_escape_the_key_of_the_screen_and_letters_lead_back_to_the_prompt(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        prompt = screen.query_one(Prompt)
+        for back in ("escape", "f2"):
+            await pilot.press("ctrl+y")
+            assert isinstance(app.focused, Answer)
+            await pilot.press(back)
+            await until(pilot, lambda: prompt.has_focus)
+        screen.query_one(Conversation).focus()
+        await pilot.press("w", "h", "o")
+        await until(pilot, lambda: prompt.text == "who")
+        await pilot.press("escape")
+        assert prompt.text == ""
+        await pilot.press("up")
+        await until(pilot, lambda: prompt.text == "who")
+
+
+async def test_the_arrows_go_through_the_thinking(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(pilot)
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: isinstance(app.focused, PlanTree))
+        await pilot.press("right")
+        await until(pilot, lambda: isinstance(app.focused, EvidenceList))
+        await pilot.press("left")
+        await until(pilot, lambda: isinstance(app.focused, PlanTree))
+
+
+async def test_a_question_of_the_run_takes_no_keys_from_who_is_typing(
+    make_app: MakeApp, filled: Path
+) -> None:
+    gate = Gate(1)
+    app = make_app(Answering(answer=UNSUPPORTED, during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        prompt = screen.query_one(Prompt)
+        prompt.put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, gate.reached.is_set)
+        await pilot.press("h", "e")
+        gate.open()
+        await until(pilot, asking(screen, "approve"))
+        await pilot.press("y")
+        assert prompt.text == "hey"
+        await pilot.press("ctrl+y")
+        choices = screen.query_one(AskedBox).query_one(OptionList)
+        assert choices.has_focus
+        await pilot.press("enter")  # nothing is under the cursor: nothing is chosen
+        assert screen.query(AskedBox)
+        await pilot.press("down", "enter")
+        await over(pilot, screen)
+        assert Runs(app.engine.store).find("last").status == "answered"
+        assert prompt.text == "hey"
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("#nosuch where is it?", "No collection is called nosuch; there are facts."),
+        ("@/nonexistent/file.md what is it?", "There is no file or folder /nonexistent/file.md."),
+        ("#facts", "Write the question beside it."),
+    ],
+)
+async def test_what_is_mistyped_is_not_asked(
+    make_app: MakeApp, filled: Path, typed: str, told: str
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.query_one(Prompt).put(typed)
+        await pilot.press("enter")
+        await until(pilot, lambda: [toast.message for toast in app._notifications] == [told])
+        assert screen.live is None
+        assert not screen.query(Exchange)
+        assert screen.query_one(Prompt).text == typed
+
+
+async def test_a_run_that_was_interrupted_is_offered_without_taking_the_keys(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(2)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, gate.reached.is_set)
+    again = make_app(Answering())
+    async with again.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        line = screen.query_one("#offer", Static)
+        await until(pilot, lambda: line.display)
+        assert "interrupted" in shown(line)
+        await pilot.press("w")
+        assert screen.query_one(Prompt).text == "w"
+        await pilot.press("f12")
+        await until(pilot, lambda: again.screen is not screen and again.screen.query(OptionList))
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.query(Exchange))
+        assert not line.display
+        await over(pilot, screen)
+        assert Runs(again.engine.store).find("last").status == "answered"
+
+
+async def test_skipping_and_deciding_are_refused_where_nothing_is_left_to_skip_or_decide(
+    make_app: MakeApp, filled: Path
+) -> None:
+    gate = Gate()
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.fold and screen.fold.node)
+        assert screen.fold is not None
+        screen.fold.node = "synthesise"
+        await pilot.press("ctrl+g", "ctrl+d")
+        assert not screen.query(AskedBox)
+        told = [toast.message for toast in app._notifications]
+        assert told == ["No step is under way.", "The last decision of this run is taken."]
+        await pilot.press("escape")
+        gate.open()
+        await over(pilot, screen)
+
+
+async def test_on_80_columns_every_meter_that_matters_and_every_key_of_the_run_is_there(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await asked(pilot)
+        meters = shown(screen.query_one(Meters))
+        assert len(meters) <= 78
+        for part in ("● offline", "read", "written", " s", "budget"):
+            assert part in meters
+        screen.query_one(RunBar).add_class("-on")
+        await pilot.pause()
+        bar = shown(screen.query_one(RunBar))
+        assert len(bar) <= 78
+        for word in ("cancel", "pause", "answer", "skip", "add", "decide", "teach"):
+            assert word in bar

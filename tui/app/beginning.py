@@ -1,0 +1,105 @@
+"""The beginning: what is stored is read behind the prompt, and what to do first is said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.content import Content
+from textual.widgets import Static
+
+from tui.app.conversations import Beginning, load_beginning
+from tui.app.watching import Watches
+from tui.app.widgets.conversation import Conversation
+from tui.app.widgets.meters import Meters
+from tui.app.widgets.prompt import Prompt
+from tui.app.work import Failed, in_background
+from tui.terminal import one_line
+
+if TYPE_CHECKING:
+    from agent.run import Resumable
+    from traces.runs import Run
+
+
+class Begins(Watches):
+    """A screen that says what there is: settings, collections, runs that can go on, or the first start."""
+
+    _unfinished: Sequence[Resumable] = ()
+
+    def look_again(self) -> None:
+        """Read settings, collections and earlier questions."""
+        in_background(self, partial(load_beginning, self.deepthink.engine), group="beginning")
+
+    @on(Beginning)
+    def _begun(self, message: Beginning) -> None:
+        prompt, meters, setting = self.query_one(Prompt), self.query_one(Meters), message.setting
+        prompt.collections = [name for name, _ in message.collections]
+        prompt.earlier = list(message.history)
+        self.known = frozenset(prompt.collections)
+        meters.model, meters.profile, meters.decider = setting.model, setting.profile, setting.decider
+        meters.offline, meters.tokens = setting.offline, setting.tokens
+        meters.redraw()
+        self.query_one(Conversation).introduce(_introduction(message))
+        if self.session or self.exchange is not None or not self.is_current:
+            return
+        if not message.collections and not message.runs:
+            self._welcome()
+        else:
+            self._offer(message)
+
+    def _welcome(self) -> None:
+        from tui.app.screens.welcome import WelcomeScreen
+
+        def done(question: str | None) -> None:
+            self.look_again()
+            if question:
+                self.query_one(Prompt).remember(question)
+                self.ask(question)
+
+        self.app.push_screen(WelcomeScreen(), done)
+
+    def _offer(self, message: Beginning) -> None:
+        """Say what can go on, where it takes neither the keys nor the view from who is typing."""
+        self._unfinished = message.unfinished
+        line = self.query_one("#offer", Static)
+        line.display = bool(self._unfinished)
+        if self._unfinished:
+            count = len(self._unfinished)
+            runs = "A run was" if count == 1 else f"{count} runs were"
+            question = one_line(self._unfinished[0].run.question, 60)
+            key = self.deepthink.key_of("ask.unfinished")
+            line.update(Content(f"↻ {runs} interrupted: “{question}” {key} goes on with it."))
+
+    def action_unfinished(self) -> None:
+        """Choose a run to go on with."""
+        from tui.app.screens.unfinished import UnfinishedScreen
+
+        def chosen(run: Run | None) -> None:
+            if run is not None:
+                self.resume(run.id)
+
+        if self._unfinished:
+            self.app.push_screen(UnfinishedScreen(self._unfinished), chosen)
+        else:
+            self.notify("No run was interrupted.")
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        """What went wrong before anything was asked stays where one looks."""
+        if self.exchange is None:
+            error = message.error
+            told = f"✗ {error.title}: {error.message}\n\n{error.way_out}"
+            self.query_one(Conversation).introduce(Content(told))
+
+
+def _introduction(found: Beginning) -> Content:
+    """What to do first."""
+    if not found.collections:
+        return Content(
+            "The library is empty.\n\nF3 adds documents; @path in a question reads a file on the way."
+        )
+    lines = [f"  {name}  {count} document{'s' * (count != 1)}" for name, count in found.collections]
+    title = Content("Ask a question about your documents.\n\n").stylize("bold")
+    return Content("").join([title, Content("\n".join(lines))])
