@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from tui.app.conversations import Beginning, load_beginning
 from tui.app.watching import Watches
+from tui.app.ways_out import in_the_app
 from tui.app.widgets.conversation import Conversation
 from tui.app.widgets.meters import Meters
 from tui.app.widgets.prompt import Prompt
@@ -90,7 +91,7 @@ class Begins(Watches):
         """What went wrong before anything was asked stays where one looks."""
         if self.exchange is None:
             error = message.error
-            told = f"✗ {error.title}: {error.message}\n\n{error.way_out}"
+            told = f"✗ {error.title}: {error.message}\n\n{in_the_app(error, self.deepthink.keys)}"
             self.query_one(Conversation).introduce(Content(told))
 
 

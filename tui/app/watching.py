@@ -17,6 +17,7 @@ from tui.app.live import Begin, LiveRun, RunEnded, RunEvents
 from tui.app.question import Typed, begin, read
 from tui.app.screens.base import DeepScreen
 from tui.app.steering import OVERRIDE, Steers
+from tui.app.ways_out import in_the_app
 from tui.app.widgets.conversation import Conversation
 from tui.app.widgets.meters import Meters
 from tui.app.widgets.prompt import Prompt
@@ -179,7 +180,8 @@ class Watches(Steers, DeepScreen):
         failure = message.failure
         cancelled = failure is not None and failure.error.kind == "cancelled"
         if failure is not None and not cancelled:
-            self.exchange.tell(f"{failure.error.title}: {failure.error.message} {failure.error.way_out}")
+            way_out = in_the_app(failure.error, self.deepthink.keys)
+            self.exchange.tell(f"{failure.error.title}: {failure.error.message} {way_out}")
             self.post_message(failure)
         if failure is not None:
             prompt.take_back(self._typed)

@@ -241,7 +241,9 @@ async def test_without_a_model_the_way_out_is_told(
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
-        assert "models pull" in shown(screen.query_one(Exchange).query_one(".failed", Static))
+        told = shown(screen.query_one(Exchange).query_one(".failed", Static))
+        assert "Models" in told
+        assert "deepthink models" not in told
 
 
 async def test_the_state_of_the_models_is_told_while_they_load(make_app: MakeApp, filled: Path) -> None:

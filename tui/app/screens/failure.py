@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static, TextArea
 
 from tui.app.actions import bindings
+from tui.app.ways_out import in_the_app
 from tui.app.work import Failed
 
 
@@ -46,5 +47,5 @@ class FailureScreen(ModalScreen[None]):
 def _told(failure: Failed) -> str:
     error = failure.error
     return "\n".join(
-        part for part in (f"{error.title}: {error.message}", error.way_out, "", failure.detail)
+        part for part in (f"{error.title}: {error.message}", in_the_app(error), "", failure.detail)
     )
