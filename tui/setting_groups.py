@@ -41,10 +41,10 @@ class AppSettings(BaseModel):
     """The app's colours: dark, light, contrast (high), or ansi (the terminal's own)."""
 
     reduced_motion: bool = False
-    """Does nothing move in the app: no animation, no smooth scrolling."""
+    """The app holds still: no animation, no smooth scrolling, no blinking cursor."""
 
     keys: str = ""
-    """Remapped keys of the app, like "run.pause=f12, app.runs=ctrl+g"; the app's help names the actions."""
+    """Remapped keys of the app, like "run.pause=f11, app.runs=alt+r"; the app's help names the actions."""
 
     @field_validator("keys")
     @classmethod

@@ -344,7 +344,8 @@ def _reason(problem: Mapping[str, Any]) -> str:
         "value_error": str(limits.get("error", "")),
     }
     text = words.get(str(problem["type"])) or str(problem["msg"])
-    return text + given
+    says_itself = problem["type"] == "value_error" and not text.startswith("it has to")
+    return text if says_itself else text + given
 
 
 def _is_address(text: str) -> bool:

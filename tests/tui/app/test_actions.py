@@ -99,22 +99,58 @@ def test_the_keys_of_a_place() -> None:
 
 def test_remapped_keys_are_read() -> None:
     assert keymap("") == {}
-    assert keymap(" run.pause=f12 , app.runs = ctrl+g ") == {"run.pause": "f12", "app.runs": "ctrl+g"}
-    assert keymap("app.help=f1,app.help=f12") == {"app.help": "f1,f12"}
-    with pytest.raises(ValueError, match="there is no action “run"):
-        keymap("run.nope=f12")
-    with pytest.raises(ValueError, match="names no key"):
-        keymap("run.pause")
+    assert keymap(" run.pause=f11 , app.runs = alt+r ") == {"run.pause": "f11", "app.runs": "alt+r"}
+    assert keymap("app.help=f1,app.help=f11") == {"app.help": "f1,f11"}
+    assert keymap("runs.search=/, library.stop=z, run.skip=ctrl+f")
+    swapped = "run.pause=ctrl+g, run.skip=ctrl+o"
+    assert set(keymap(swapped)) == {"run.pause", "run.skip"}
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("run.nope=f11", "there is no action “run.nope”"),
+        ("run.pause", "names no key"),
+        ("run.pause=blurb", "there is no key “blurb”"),
+        ("run.pause=F11", "there is no key “F11”"),
+        ("run.pause=ctrl+", "there is no key"),
+        ("run.pause=strg+g", "there is no key"),
+        ("runs.open=shift+a", "there is no key"),
+        ("run.pause=a", "would take a from the prompt"),
+        ("run.pause=7", "would take 7 from the prompt"),
+        ("run.pause=space", "would take space from the prompt"),
+        ("run.pause=slash", "would take slash from the prompt"),
+        ("app.runs=backspace", "would take backspace from the prompt"),
+        ("app.runs=ctrl+q", "ctrl\\+q is the key of app.quit"),
+        ("app.runs=f1", "f1 is the key of app.help"),
+        ("search.strategy=ctrl+p", "ctrl\\+p is the key of app.palette"),
+        ("app.runs=enter", "enter is the key of"),
+        ("app.runs=ctrl+m", "ctrl\\+m is the key of"),
+        ("app.runs=ctrl+g", "ctrl\\+g is the key of run.skip"),
+        ("runs.open=x", "x is the key of runs.export"),
+        ("runs.open=/", "/ is the key of runs.search"),
+        ("app.runs=f11, app.models=f11", "f11 is the key of app.models"),
+    ],
+)
+def test_keys_that_would_break_the_app_are_refused(written: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        keymap(written)
+
+
+def test_the_keys_as_they_are_could_be_written_down() -> None:
+    for _, action in every():
+        for key in filter(None, action.key.split(",")):
+            assert keymap(f"{action.id}={key}") == {action.id: key}
 
 
 @pytest.mark.usefixtures("bare")
 async def test_a_remapped_key_works_and_the_one_before_does_not(make_app: MakeApp) -> None:
-    app = make_app(keys="app.help=f12, help.close=ctrl+g")
+    app = make_app(keys="app.help=f11, help.close=ctrl+g")
     async with app.run_test(size=(80, 24)) as pilot:
-        assert app.key_of("app.help") == "f12"
+        assert app.key_of("app.help") == "f11"
         await pilot.press("f1")
         assert not isinstance(app.screen, HelpScreen)
-        await pilot.press("f12")
+        await pilot.press("f11")
         assert isinstance(app.screen, HelpScreen)
         await pilot.press("escape")
         assert isinstance(app.screen, HelpScreen)

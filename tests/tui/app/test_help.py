@@ -28,7 +28,7 @@ def _shown(screen: HelpScreen) -> str:
 
 
 async def test_nearest_first_with_the_keys_as_mapped_now(make_app: MakeApp) -> None:
-    app = make_app(keys="answer.open=f12, app.runs=ctrl+g")
+    app = make_app(keys="answer.open=f11, app.runs=alt+r")
     async with app.run_test(size=(80, 24)) as pilot:
         app.screen.query_one(BareAnswer).focus()
         await pilot.pause()
@@ -40,8 +40,8 @@ async def test_nearest_first_with_the_keys_as_mapped_now(make_app: MakeApp) -> N
         assert "deepthink ask --plain" in texts[3]
         shown = _shown(help_screen)
         lines = shown.splitlines()
-        assert any(line.startswith("f12") and line.endswith("answer.open") for line in lines)
-        assert any(line.startswith("^g") and line.endswith("app.runs") for line in lines)
+        assert any(line.startswith("f11") and line.endswith("answer.open") for line in lines)
+        assert any(line.startswith("alt+r") and line.endswith("app.runs") for line in lines)
         assert shown.index("In an answer") < shown.index("Everywhere") < shown.index("Elsewhere: ")
 
 

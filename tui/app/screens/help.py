@@ -35,7 +35,7 @@ _PLACES: Final[Mapping[str, str]] = {
 }
 _REMAP: Final = """\
 The names on the right are for keys of your own: F8, the setting *app.keys*, for example
-`run.pause=f12, app.runs=ctrl+g`; what you set works at once.
+`run.pause=f11, app.runs=alt+r`; what you set works at once.
 """
 _PLAIN: Final = """\
 **Without the screen:** `deepthink ask --plain "…"` tells a run line by line, with nothing that moves, for a
