@@ -14,6 +14,7 @@ from tui.app.actions import ACTIONS
 from tui.app.engine import EngineState
 
 _MARKS: Mapping[str, str] = {"loading": "…", "ready": "✓", "missing": "✗", "cold": "·"}
+_WIDE = 110  # columns; the app calls a screen wide from here on
 
 
 class Navigation(Horizontal):
@@ -47,7 +48,7 @@ class Navigation(Horizontal):
 
     def on_resize(self) -> None:
         """Names are shortened where the line is narrow."""
-        short = self.size.width < 110
+        short = self.size.width < _WIDE
         pieces: list[Content] = []
         for action in ACTIONS["app"]:
             if not action.does.startswith("mode("):
@@ -62,10 +63,16 @@ class Navigation(Horizontal):
         self.query_one("#places", Static).update(Content("").join(pieces))
 
     def _show_engine(self, states: Mapping[str, tuple[EngineState, str]]) -> None:
+        if states.get("settings", ("cold", ""))[0] == "missing":  # which models are wanted is not known
+            self.query_one("#engine", Static).update(Content(f"{_MARKS['missing']} settings"))
+            return
         told = []
         for part in ("model", "embedder"):
             state, detail = states.get(part, ("cold", ""))
             name = detail.removeprefix("llama.cpp:") if part == "model" and state == "ready" else part
             if part == "model" or state != "ready":
                 told.append(f"{_MARKS[state]} {name}{' not here' * (state == 'missing')}")
-        self.query_one("#engine", Static).update(Content("  ".join(told)))
+        shown = (
+            told[-1:] if self.app.size.width < _WIDE else told
+        )  # what is not ready yet, where it is narrow
+        self.query_one("#engine", Static).update(Content("  ".join(shown)))
