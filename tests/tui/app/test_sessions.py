@@ -139,7 +139,7 @@ async def test_without_a_session_it_says_what_to_do(make_app: MakeApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen, chosen = await opened(pilot, 0)
         await until(
-            pilot, lambda: "N begins one" in str(screen.query_one("#sessions-none", Static).content)
+            pilot, lambda: "n begins one" in str(screen.query_one("#sessions-none", Static).content)
         )
         await pilot.press("enter", "r", "d")
         assert app.screen is screen
