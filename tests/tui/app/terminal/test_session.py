@@ -30,7 +30,7 @@ pytestmark = [
 _PICTURES = Path(__file__).with_name("pictures")
 _RENEW = bool(os.environ.get("RENEW_PICTURES"))
 _LONG = 300.0  # seconds for what a model does; reached only where something hangs
-_ANSWERED = f"✓ {ENDINGS['answered']} in"
+_ANSWERED = f"✓ {ENDINGS['answered']},"
 _FIRST = (
     "Which single supplier does Orlavane buy all of its ceramic compressor bearings from, what halted "
     "production at that supplier's plant in 2025, and for how long?"
@@ -125,14 +125,16 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     terminal.press("app.quit")
     assert terminal.ended() == 0
     terminal.start(command, environment)
-    terminal.shows("One run can go on", "Industrial Heat", "Later")
+    terminal.shows("A run was interrupted", "Industrial Heat")
+    terminal.press("ask.unfinished")
+    terminal.shows("One run can go on", "Later")
     _picture(terminal, "resume", "What was cut off can go on")
     terminal.press("unfinished.resume")
     terminal.shows("step 1 of", patience=_LONG)
     terminal.press("run.decide")
     terminal.shows("What is to be done at the next decision?")
-    terminal.key("down")
-    terminal.key("down")
+    for _ in range(3):
+        terminal.key("down")
     terminal.key("enter")  # FINISH
     terminal.shows(_ANSWERED, "as you decided", patience=_LONG)
     terminal.press("app.quit")
