@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args, get_origin
 
@@ -20,6 +20,19 @@ GROUPS: Final = ("model", "answer", "web", "budget", "app")
 _OF_MODEL: Final = frozenset({"model", "embedder", "reranker", "ollama_url", "context_tokens", "threads"})
 LOADED: Final = _OF_MODEL - {"reranker"}
 """Settings that mean another model in memory."""
+_MEANS: Final[Mapping[tuple[str, str], str]] = {
+    ("reranker", ""): "one on disk, if any",
+    ("ollama_url", ""): "as OLLAMA_HOST has it",
+    ("threads", "0"): "chosen from the machine",
+    ("decider", ""): "as the profile has it",
+    ("collection", ""): "documents; all searched",
+    ("approve", ""): "ask on a terminal",
+    ("shadow", ""): "nobody's",
+    ("telemetry", ""): "none",
+    ("web_contact", ""): "none",
+    ("app.keys", ""): "none remapped",
+}
+"""What values mean that do not say it themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +56,11 @@ class Row:
     choices: Sequence[str] = ()
 
 
+def meaning(key: str, value: str) -> str:
+    """What ``value`` means where it does not say so itself; "" where it does."""
+    return _MEANS.get((key, value), "" if value else "empty")
+
+
 class SettingsRead(Message):
     """Every setting as it is in force; ``changed`` is the one that was just written, "" if none was."""
 
@@ -62,8 +80,10 @@ class SettingChecked(Message):
         self.wrong = wrong
 
 
-def read() -> SettingsRead:
-    """Read them all. Raises `BadSetting`."""
+def read(engine: Engine | None = None) -> SettingsRead:
+    """Read them all, the ``engine`` too if one is given. Raises `BadSetting`."""
+    if engine is not None:
+        engine.reload()
     return SettingsRead(_rows())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,9 @@ from tests.tui.app.conftest import Look, MakeApp, Snap
 from tests.tui.app.waiting import until
 from traces.paths import config_file
 from tui.app.app import DeepthinkApp
-from tui.settings import keys, load
+from tui.app.engine import EngineState
+from tui.app.setting_rows import Row
+from tui.settings import BadSetting, keys, load
 from tui.settings_file import put
 
 __all__ = ["bare"]
@@ -41,6 +42,10 @@ def _ids(app: DeepthinkApp) -> list[str]:
 
 def _told(app: DeepthinkApp, part: str) -> str:
     return str(app.screen.query_one(f"#{part}", Static).render())
+
+
+def _switch(app: DeepthinkApp) -> str:
+    return str(app.screen.query_one("#switch", Checkbox).render())
 
 
 async def _at(app: DeepthinkApp, pilot: Pilot[Any], key: str) -> None:
@@ -104,10 +109,12 @@ async def test_a_switch_and_back_to_the_default(make_app: MakeApp) -> None:
         await until(pilot, lambda: load().web)
         await until(pilot, lambda: "file" in str(_rows(app).get_option("web").prompt))
         assert app.screen.query_one("#switch", Checkbox).value
+        assert _switch(app) == "● on"
         await pilot.press("u")
         await until(pilot, lambda: not load().web)
         await until(pilot, lambda: _told(app, "name") == "web  the default")
         assert not app.screen.query_one("#switch", Checkbox).value
+        assert _switch(app) == "○ off"
         assert "web" not in config_file().read_text()
 
 
@@ -136,13 +143,14 @@ async def test_the_look_and_the_keys_change_at_once(make_app: MakeApp) -> None:
         await until(pilot, lambda: app.animation_level == "none")
         await _at(app, pilot, "app.keys")
         await pilot.press("enter", *"nope=f12")
-        await until(pilot, lambda: "there is no action “nope”" in _told(app, "wrong"))
-        await pilot.press("home", "shift+end", *"settings.search=f12", "enter")
-        await until(pilot, lambda: load().app.keys == "settings.search=f12")
+        refused = "app.keys: there is no action “nope”; the help (F1) lists them."
+        await until(pilot, lambda: _told(app, "wrong") == f"✗ {refused}")
+        await pilot.press("home", "shift+end", *"settings.search=f11", "enter")
+        await until(pilot, lambda: load().app.keys == "settings.search=f11")
         await until(pilot, lambda: _rows(app).has_focus)
         await pilot.press("slash")
         assert _rows(app).has_focus
-        await pilot.press("f12")
+        await pilot.press("f11")
         assert app.screen.query_one("#search", Input).has_focus
 
 
@@ -170,28 +178,83 @@ async def test_search_finds_and_escape_shows_all_again(make_app: MakeApp) -> Non
         await until(pilot, lambda: len(_ids(app)) == len(keys()))
 
 
-async def test_a_file_that_cannot_be_used_is_told(make_app: MakeApp) -> None:
+async def test_a_file_that_cannot_be_used_is_told_until_it_can(
+    make_app: MakeApp, prepared: list[str]
+) -> None:
     config_file().parent.mkdir(parents=True)
     config_file().write_text("stepz = 3\n")
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("f8")
         await until(pilot, lambda: "stepz" in _told(app, "trouble"))
+        trouble = _told(app, "trouble")
+        assert "there is no such setting" in trouble
+        assert "Correct it there.\n  r reads the file again." in trouble
+        assert "deepthink config" not in trouble
+        assert _rows(app).option_count == 0
         assert len(app.failures) == 1
-        Path(config_file()).unlink()
-        await pilot.press("f9", "f8")
+        config_file().write_text('model = "ollama:x"\napp.theme = "light"\n')
+        await pilot.press("r")
         await until(pilot, lambda: len(_ids(app)) == len(keys()))
         assert not app.screen.query_one("#trouble").display
+        await until(pilot, lambda: prepared == ["ollama:x"])
+        assert app.theme == "light"
+        config_file().write_text("not toml")
+        await pilot.press("f9", "f8")
+        await until(pilot, lambda: "is not valid TOML" in _told(app, "trouble"))
+        assert len(_ids(app)) == len(keys())
+        config_file().unlink()
+        await pilot.press("f9", "f8")
+        await until(pilot, lambda: not app.screen.query_one("#trouble").display)
+        await until(pilot, lambda: app.theme == "dark")
 
 
-@pytest.mark.parametrize("state", ["list", "wrong", "choice", "fixed"])
+async def test_the_top_line_names_the_settings_where_they_keep_the_models_from_loading(
+    make_app: MakeApp,
+) -> None:
+    unreadable: tuple[EngineState, str] = ("missing", "Settings")
+    missing = dict.fromkeys(("settings", "model", "embedder"), unreadable)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f8")
+        app.engine_states = missing
+        await until(pilot, lambda: _told(app, "engine") == "✗ settings")
+        app.engine_states = {**missing, "settings": ("ready", "lean")}
+        await until(pilot, lambda: _told(app, "engine") == "✗ model not here  ✗ embedder not here")
+
+
+async def test_what_is_empty_says_what_that_means(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, "threads")
+        told = {key: " ".join(str(_rows(app).get_option(key).prompt).split()[1:]) for key in keys()}
+        assert told["threads"] == "0 (chosen from the machine)"
+        assert told["decider"] == "(as the profile has it)"
+        assert not [key for key, line in told.items() if not line or "empty" in line]
+        await _at(app, pilot, "approve")
+        choice = app.screen.query_one("#choice", OptionList)
+        assert str(choice.get_option_at_index(0).prompt) == "● ask on a terminal"
+
+
+def _raise_broken() -> list[Row]:
+    raise BadSetting(
+        "The settings file /home/ada/.config/deepthink/config.toml is not valid TOML: Invalid value.",
+        "Correct that line, or delete the file to go back to the defaults.",
+    )
+
+
+@pytest.mark.parametrize("state", ["list", "wrong", "choice", "broken"])
 def test_settings_in_pictures(
     state: str, look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def show(pilot: Pilot[Any]) -> None:
-        await _at(
-            app, pilot, {"wrong": "budget.steps", "choice": "length", "fixed": "threads"}.get(state, "web")
-        )
+        if state == "broken":
+            await pilot.press("f8")
+            await until(pilot, lambda: _told(app, "trouble"))
+            await until(pilot, lambda: len(app._notifications) > 0)
+            app.clear_notifications()
+            return
+        await _at(app, pilot, {"wrong": "budget.steps", "choice": "approve"}.get(state, "web"))
         if state == "wrong":
             await pilot.press("enter", "x")
             await until(pilot, lambda: _told(app, "wrong"))
@@ -203,5 +266,7 @@ def test_settings_in_pictures(
     put("budget.steps", "12")
     put("web", "true")
     monkeypatch.setenv("DEEPTHINK_THREADS", "4")
+    if state == "broken":
+        monkeypatch.setattr("tui.app.setting_rows._rows", _raise_broken)
     app = make_app(theme=look.theme)
     assert snap_compare(app, terminal_size=look.size, run_before=show)

@@ -19,6 +19,7 @@ SETTINGS = (
     Action("settings.unset", "u,delete", "unset", "Back to default", "Take it out of the settings file."),
     Action("settings.search", "slash", "search", "Search", "Find a setting by its name or description."),
     Action("settings.leave", "escape", "leave", "Leave", "Leave the editor or the search."),
+    Action("settings.refresh", "r", "refresh", "Read again", "Read the settings file again.", shown=False),
 )
 DOCTOR = (
     Action("doctor.again", "r", "again", "Examine again", "Look at everything once more."),

@@ -15,11 +15,12 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from tui.app.actions import bindings, keymap
+from tui.app.actions import bindings
 from tui.app.loading import load_anew
 from tui.app.screens.base import DeepScreen
-from tui.app.setting_rows import LOADED, Row, SettingChecked, SettingsRead, change, check, read
+from tui.app.setting_rows import LOADED, Row, SettingChecked, SettingsRead, change, check, meaning, read
 from tui.app.themes import TEXTUAL
+from tui.app.ways_out import in_the_app
 from tui.app.widgets.setting_editor import SettingEditor
 from tui.app.work import Failed, in_background
 from tui.terminal import one_line
@@ -89,7 +90,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
 
     def on_screen_resume(self) -> None:
         """Another screen or program may have changed them."""
-        in_background(self, read, group="read", exclusive=True)
+        self.action_refresh()
 
     # --- what is possible ------------------------------------------------------------------------
 
@@ -102,7 +103,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
                 return row is not None and row.layer != "environment" and in_list
             case "unset":
                 return row is not None and row.layer == "file" and in_list
-            case "search":
+            case "search" | "refresh":
                 return in_list
             case "leave":
                 return not in_list
@@ -118,6 +119,11 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
         row = self._under_cursor()
         if row is not None:
             in_background(self, partial(change, self.deepthink.engine, row.key, None), group="change")
+
+    def action_refresh(self) -> None:
+        """Read them again; the engine too, where it could not."""
+        engine = self.deepthink.engine if self._trouble else None
+        in_background(self, partial(read, engine), group="read", exclusive=True)
 
     def action_search(self) -> None:
         """Go to the search."""
@@ -173,7 +179,10 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
     @on(SettingsRead)
     def _read(self, message: SettingsRead) -> None:
         self._rows = message.rows
-        self._tell("")
+        if self._trouble:  # nothing of the file was in force
+            self._tell("")
+            for key in ("app.theme", "app.reduced_motion", "app.keys", "model"):
+                self._take_effect(key)
         if message.changed:
             self._take_effect(message.changed)
             self.query_one(SettingEditor).wrong("")
@@ -183,8 +192,12 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
     @on(Failed)
     def _failed(self, message: Failed) -> None:
         """The app tells it too; what is shown stays as it was."""
-        self._tell(f"✗ {message.error.message}\n  {message.error.way_out}".rstrip())
-        self.query_one(SettingEditor).show(self._under_cursor())
+        error = message.error
+        keys = self.deepthink.keys
+        again = f"{keys.get('settings.refresh', 'r')} reads the file again."
+        way_out = in_the_app(error, keys)
+        self._tell("\n  ".join(filter(None, (f"✗ {error.message}", way_out, "" if self._rows else again))))
+        self._redraw()
 
     def _take_effect(self, key: str) -> None:
         """What the app itself is made of changes at once; another model is loaded."""
@@ -195,7 +208,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
             case "app.reduced_motion":
                 self.app.animation_level = "none" if value == "true" else "full"
             case "app.keys":
-                self.app.set_keymap(keymap(value))
+                self.deepthink.take_keys(value)
             case _ if key in LOADED:
                 load_anew(self.deepthink)
 
@@ -206,6 +219,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
         self._redraw()
 
     def _tell(self, trouble: str) -> None:
+        self._trouble = trouble
         told = self.query_one("#trouble", Static)
         told.update(trouble)
         told.display = bool(trouble)
@@ -234,9 +248,9 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
                 title = Content(_TITLES[group]).stylize("bold $primary")
                 options.append(Option(title if not options else Content("\n") + title, disabled=True))
             options.append(Option(_line(row, width), id=row.key))
-        rows.set_options(
-            options or [Option(Content("Nothing is called that; Escape shows all."), disabled=True)]
-        )
+        if self._rows and not options:
+            options = [Option(Content("Nothing is called that; Escape shows all."), disabled=True)]
+        rows.set_options(options)
         if self._shown:
             kept = (
                 before.key
@@ -253,8 +267,13 @@ def _line(row: Row, width: int) -> Content:
     changed = row.layer != "default"
     layer = {"default": "", "file": "file", "environment": "environment", "flag": "flag"}[row.layer]
     room = width - _KEY - 14
+    means = meaning(row.key, row.value)
+    value = one_line(row.value, room)
+    told = one_line(f"({means})" if means else "", max(room - len(value) - 1, 0))
     return Content.assemble(
         (f"{'•' if changed else ' '} {row.key:<{_KEY - 2}} ", "bold" if changed else ""),
-        (one_line(row.value or "(empty)", room).ljust(room), "" if row.value else "$foreground 55%"),
+        f"{value} " if value else "",
+        (told, "$foreground 55%"),
+        " " * (room - len(told) - (len(value) + 1 if value else 0)),
         (f" {layer:>12}", "$foreground 65%"),
     )

@@ -8,12 +8,25 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Checkbox, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from tui.app.setting_rows import Row
+from tui.app.setting_rows import Row, meaning
 from tui.terminal import clean
+
+
+class _Switch(Checkbox):
+    """On and off by its sign and its word, as choices have theirs."""
+
+    def render(self) -> Content:
+        """A filled or an empty circle, and the word."""
+        return Content("● on" if self.value else "○ off").stylize(self.get_visual_style("toggle--label"))
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """The longer of the two."""
+        return len("○ off")
 
 
 class SettingEditor(VerticalScroll, can_focus=False):
@@ -61,7 +74,7 @@ class SettingEditor(VerticalScroll, can_focus=False):
         """Name and origin, what it is for, one editor of each kind, what is wrong."""
         yield Static(id="name", markup=False)
         yield Static(id="description", markup=False)
-        yield Checkbox("on", id="switch", compact=True)
+        yield _Switch(id="switch", compact=True)
         yield OptionList(id="choice", compact=True)
         yield Input(id="text", compact=True)
         yield Static(id="wrong", markup=False)
@@ -90,7 +103,6 @@ class SettingEditor(VerticalScroll, can_focus=False):
         with self.prevent(Checkbox.Changed, Input.Changed):
             if row.kind == "switch":
                 switch.value = row.value == "true"
-                switch.label = "on" if switch.value else "off"
             elif row.kind == "choice":
                 self._offer(row)
             elif not line.has_focus:
@@ -99,7 +111,10 @@ class SettingEditor(VerticalScroll, can_focus=False):
     def _offer(self, row: Row) -> None:
         choice = self.query_one("#choice", OptionList)
         choice.set_options(
-            Option(Content(f"{'●' if value == row.value else '○'} {value or '(empty)'}"), id=f"={value}")
+            Option(
+                Content(f"{'●' if value == row.value else '○'} {value or meaning(row.key, value)}"),
+                id=f"={value}",
+            )
             for value in row.choices
         )
         choice.highlighted = list(row.choices).index(row.value)
