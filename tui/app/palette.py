@@ -1,10 +1,10 @@
-"""The command palette: every action of the registry that is possible now, and every theme."""
+"""The command palette: every action that is possible now, those of other screens, and every theme."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from textual.actions import parse
 from textual.binding import Binding
@@ -13,7 +13,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.types import IgnoreReturnCallbackType
 
-from tui.app.actions import Action, every
+from tui.app.actions import ACTIONS, Action, every
 from tui.app.themes import TEXTUAL
 from tui.app.work import in_background
 
@@ -21,23 +21,54 @@ if TYPE_CHECKING:
     from tui.app.app import DeepthinkApp
 
 
+_PLACES: Final[Mapping[str, Sequence[str]]] = {
+    "ask": ("ask", "run"),
+    "library": ("library",),
+    "runs": ("runs",),
+    "decisions": ("decisions",),
+    "policy": ("policy",),
+    "models": ("models",),
+    "settings": ("settings",),
+    "doctor": ("doctor",),
+}
+"""Mode to the places of its screen, which need not be imported to say so."""
+
+_AT_ONCE: Final = {
+    "ask.sessions",
+    "ask.new",
+    "library.add",
+    "library.search",
+    "runs.search",
+    "runs.unfinished",
+    "models.file",
+    "settings.search",
+}
+"""What is done when its screen is there; the others act on what a person has chosen on it."""
+
+_OTHERS: Final = 0.5  # what other screens do comes after what this one does
+
+
 class Actions(Provider):
     """What the registry holds, with its keys."""
 
     async def discover(self) -> Hits:
-        """Everything, before anything is typed."""
-        for name, help_text, run in self._commands():
+        """What can be done here, before anything is typed."""
+        for name, help_text, run in self._here():
             yield DiscoveryHit(name, run, help=help_text)
 
     async def search(self, query: str) -> Hits:
-        """What fits ``query``."""
+        """What fits ``query``, of other screens as well."""
         matcher = self.matcher(query)
-        for name, help_text, run in self._commands():
+        for name, help_text, run in self._here():
             score = max(matcher.match(name), 0.8 * matcher.match(help_text))
             if score > 0:
                 yield Hit(score, matcher.highlight(name), run, help=help_text)
+        for name, help_text, id_, run in self._elsewhere():
+            score = max(matcher.match(name), 0.8 * matcher.match(help_text), 0.8 * matcher.match(id_))
+            if score > 0:
+                yield Hit(_OTHERS * score, matcher.highlight(name), run, help=help_text)
 
-    def _commands(self) -> Iterator[tuple[str, str, IgnoreReturnCallbackType]]:
+    def _here(self) -> Iterator[tuple[str, str, IgnoreReturnCallbackType]]:
         for action, owner, key in possible(self.screen):
             yield f"{action.label}  {key}".strip(), action.help, partial(self._run, owner, action.does)
         app = cast("DeepthinkApp", self.app)
@@ -45,8 +76,36 @@ class Actions(Provider):
             used = " (in use)" if called == app.theme else ""
             yield f"Theme: {name}{used}", f"Change to the {name} theme.", partial(take_theme, app, name)
 
+    def _elsewhere(self) -> Iterator[tuple[str, str, str, IgnoreReturnCallbackType]]:
+        app = cast("DeepthinkApp", self.app)
+        places = getattr(self.screen, "PLACES", ())
+        titles = {action.id: action.label for action in ACTIONS["app"]}
+        for mode, held in _PLACES.items():
+            for action in (action for place in held if place not in places for action in ACTIONS[place]):
+                name = (
+                    f"{titles[f'app.{mode}']}: {action.label}  {app.key_for(action) if action.key else ''}"
+                )
+                yield name.strip(), action.help, action.id, partial(go, app, mode, action)
+
     async def _run(self, owner: DOMNode, does: str) -> None:
         await self.app.run_action(does, owner)
+
+
+def go(app: DeepthinkApp, mode: str, action: Action) -> None:
+    """Go to a screen, and do there what needs nothing to be chosen first; else say which key does it."""
+    app.action_mode(mode)
+    screen = app.screen
+
+    async def act() -> None:
+        owner = next((owner for able, owner, _ in possible(screen) if able.id == action.id), None)
+        if action.id in _AT_ONCE and owner is not None:
+            await app.run_action(action.does, owner)
+        elif action.key:
+            app.notify(f"{app.key_for(action)}: {action.help}", markup=False)
+        else:
+            app.notify(action.help, markup=False)
+
+    screen.call_after_refresh(act)
 
 
 def possible(screen: Screen[Any]) -> Iterator[tuple[Action, DOMNode, str]]:

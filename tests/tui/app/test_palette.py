@@ -17,7 +17,7 @@ from tests.tui.app.conftest import Look, MakeApp, Snap
 from tests.tui.app.waiting import until
 from tui.app.actions import ACTIONS
 from tui.app.app import DeepthinkApp
-from tui.app.palette import Actions, possible
+from tui.app.palette import _PLACES, Actions, possible
 from tui.app.screens.help import HelpScreen
 from tui.app.themes import TEXTUAL
 from tui.settings import load
@@ -94,6 +94,64 @@ async def test_an_action_of_the_screen_works_from_it(make_app: MakeApp) -> None:
         await _opened(app, pilot, "Help for what has the focus")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+
+
+@pytest.mark.usefixtures("bare")
+@pytest.mark.parametrize(
+    ("words", "line", "mode", "told"),
+    [
+        ("export", "Runs: Export  x", "runs", "x: Write the run to a file."),
+        ("pull", "Models: Fetch  p", "models", "p: Fetch the model; what came before is gone on from."),
+        ("delete run", "Runs: Delete  d", "runs", "d: Delete the run, with all of it."),
+        ("copy report", "Doctor: Copy report  c", "doctor", "c: Put the report on the clipboard"),
+    ],
+)
+async def test_what_other_screens_do_is_found_and_gone_to(
+    words: str, line: str, mode: str, told: str, make_app: MakeApp
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        found = [one.split("\n")[0] for one in await _opened(app, pilot, words)]
+        assert found[0] == line
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == mode)
+        await until(pilot, lambda: any(told in one.message for one in app._notifications))
+
+
+@pytest.mark.usefixtures("bare")
+async def test_what_needs_nothing_chosen_is_done_on_its_screen(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        found = await _opened(app, pilot, "Settings: Search")
+        assert found[0].startswith("Settings: Search  /")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.focused is not None and app.focused.id == "search")
+        assert app.current_mode == "settings"
+
+
+async def test_the_screen_one_is_on_comes_first_and_alone_before_anything_is_typed(
+    make_app: MakeApp,
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f4")
+        await pilot.pause()
+        found = await _opened(app, pilot, "refresh")
+        assert found[0].startswith("Refresh  ")
+        assert any(line.startswith("Library: Refresh") for line in found)
+        assert not any(line.startswith("Runs: ") for line in found)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, CommandPalette))
+        everything = await _opened(app, pilot, "")
+        assert not any(line.startswith(("Library: ", "Models: ")) for line in everything)
+        assert any(line.startswith("Theme: ") for line in everything)
+
+
+def test_each_screen_is_said_to_have_the_places_that_it_has() -> None:
+    for mode, places in _PLACES.items():
+        screen = DeepthinkApp.MODES[mode]
+        assert callable(screen)
+        assert set(places) <= set(getattr(screen(), "PLACES", ())), mode
 
 
 @pytest.mark.usefixtures("bare")
