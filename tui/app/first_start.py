@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from agent.ingest import IngestEvent
     from models.catalogue import CatalogueRole, ModelEntry
     from tui.app.engine import Engine
+    from tui.ingest_fold import IngestFold
 
 
 class First(Message):
@@ -23,6 +26,7 @@ class First(Message):
         smaller_size: Bytes of that.
         documents: How many are in the library.
         samples: Whether the whole sample library is among them.
+        sample_documents: How many that has.
         question: One that it answers.
     """
 
@@ -35,6 +39,7 @@ class First(Message):
         smaller_size: int,
         documents: int,
         samples: bool,
+        sample_documents: int,
         question: str,
     ) -> None:
         super().__init__()
@@ -45,6 +50,7 @@ class First(Message):
         self.smaller_size = smaller_size
         self.documents = documents
         self.samples = samples
+        self.sample_documents = sample_documents
         self.question = question
 
 
@@ -70,9 +76,7 @@ def look(engine: Engine) -> First:
         embedder.append(_known(settings.embedder, "embedder") or ALL_MINILM_L6_V2)
     smaller = [QWEN_CODER_0_5B, *embedder] if missing else []
     held = {collection.name: collection.documents for collection in Library(engine.store).collections()}
-    samples = all(
-        held.get(name, 0) >= len(sample_library.documents(name)) for name in sample_library.COLLECTIONS
-    )
+    there_are = {name: len(sample_library.documents(name)) for name in sample_library.COLLECTIONS}
     return First(
         model.removeprefix("llama.cpp:"),
         [entry.name for entry in (*missing, *embedder)],
@@ -80,7 +84,8 @@ def look(engine: Engine) -> First:
         [entry.name for entry in smaller],
         sum(entry.size for entry in smaller if installed(entry) is None),
         sum(held.values()),
-        samples,
+        all(held.get(name, 0) >= count for name, count in there_are.items()),
+        sum(there_are.values()),
         sample_library.demo_question().question,
     )
 
@@ -91,6 +96,74 @@ def welcome_needed(engine: Engine) -> bool:
     from traces.runs import Runs
 
     return not Library(engine.store).collections() and not Runs(engine.store).recent(1)
+
+
+class EmbedderLoading(Message):
+    """The embedder is being loaded: vectors come only after that."""
+
+
+def embedder_loading(engine: Engine) -> EmbedderLoading | None:
+    """Whether the first vectors have to wait for the embedder."""
+    from models.local_embedder import LocalEmbedder
+    from traces.errors import DeepthinkError
+
+    try:
+        embedder = engine.embedder()
+    except DeepthinkError:  # told by the reading, which needs it too
+        return None
+    return EmbedderLoading() if isinstance(embedder, LocalEmbedder) and not embedder.ready() else None
+
+
+@dataclass(slots=True)
+class Reading:
+    """A reading of documents under way, as the first start tells it.
+
+    Attributes:
+        fold: What is known of it from its events.
+        expected: How many documents there will be, where that is known before they are looked for; else 0.
+        waits: Whether it waits for the embedder.
+    """
+
+    fold: IngestFold
+    expected: int = 0
+    waits: bool = False
+
+    @classmethod
+    def of(cls, expected: int) -> Reading:
+        """One that has not begun."""
+        from tui.ingest_fold import IngestFold
+
+        return cls(IngestFold(), expected)
+
+    def take(self, event: IngestEvent) -> None:
+        """Add an event."""
+        self.fold.take(event)
+        self.waits = self.waits and not self.embeds
+
+    @property
+    def embeds(self) -> bool:
+        """Whether the embedder has brought vectors."""
+        return bool(self.fold.news) or bool(self.fold.passages and self.fold.passages[0])
+
+    @property
+    def share(self) -> float:
+        """How much of it is done, from 0 to 1."""
+        done, passages = self.fold.passages or (0, 0)
+        under_way = done / passages if passages else 0.0
+        return (self.fold.finished + under_way) / max(1, self.fold.total, self.expected)
+
+    @property
+    def whole(self) -> str:
+        """Of how many documents that is the share."""
+        total = max(self.fold.total, self.expected)
+        return f"{total} documents" if total else "the documents"
+
+    @property
+    def told(self) -> str:
+        """What it is doing."""
+        if self.waits:
+            return "The embedder is being loaded: some seconds, once …"
+        return self.fold.under_way.name if self.fold.under_way is not None else ""
 
 
 def use(engine: Engine, names: Sequence[str]) -> None:

@@ -18,8 +18,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
 from tui.app.actions import bindings
-from tui.app.first_start import First, look, use, welcome_needed
+from tui.app.first_start import EmbedderLoading, First, Reading, embedder_loading, look, use, welcome_needed
 from tui.app.loading import load_anew
+from tui.app.ways_out import in_the_app
 from tui.app.widgets.ingest_job import IngestEnded, IngestJob, IngestTold
 from tui.app.widgets.model_pull import PullEnded, PullTold, PullView, bar, pull_models
 from tui.app.work import Failed, in_background
@@ -27,7 +28,6 @@ from tui.terminal import one_line, size
 
 if TYPE_CHECKING:
     from tui.app.app import DeepthinkApp
-    from tui.ingest_fold import IngestFold
     from tui.intake import Intake
 
 __all__ = ["WelcomeScreen", "welcome_needed"]
@@ -57,7 +57,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._first: First | None = None
         self._busy = ""
         self._cancel = threading.Event()
-        self._reading: IngestFold | None = None
+        self._reading: Reading | None = None
         self._refused: Sequence[str] = ()
         self._trouble = ""
 
@@ -105,7 +105,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
             case 1:
                 self._pull(first.missing)
             case 2:
-                self._read(IngestJob.of_samples(self._deepthink.engine))
+                self._read(IngestJob.of_samples(self._deepthink.engine), first.sample_documents)
             case _:
                 self.dismiss(first.question if first.samples else "")
 
@@ -163,13 +163,19 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         load_anew(self._deepthink)  # while the rest is done
         self._end(None)
 
+    @on(EmbedderLoading)
+    def _wait_for_embedder(self) -> None:
+        if self._reading is not None:
+            self._reading.waits = not self._reading.embeds
+            self._redraw()
+
     @on(IngestTold)
     @on(IngestEnded)
     def _read_on(self, message: IngestTold | IngestEnded) -> None:
         assert self._reading is not None
         for event in message.job.drain():
             self._reading.take(event)
-        failed = self._reading.failed
+        failed = self._reading.fold.failed
         self._refused = [f"{one_line(file.name, 40)}: {file.error.message}" for file in failed]
         self._redraw()
         if isinstance(message, IngestEnded):
@@ -179,9 +185,8 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
     def _failed(self, message: Failed) -> None:
         """Shown here as well as told by the app."""
         self._busy = ""
-        self._trouble = (
-            f"✗ {message.error.title}: {message.error.message}\n  {message.error.way_out}".rstrip()
-        )
+        way_out = in_the_app(message.error, self._deepthink.keys)
+        self._trouble = f"✗ {message.error.title}: {message.error.message}\n  {way_out}".rstrip()
         self._redraw()
 
     # --- doing -----------------------------------------------------------------------------------
@@ -207,13 +212,13 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
     def _pull(self, names: Sequence[str]) -> None:
         self._begin("fetching", partial(pull_models, self, names, self._fresh()))
 
-    def _read(self, job: IngestJob) -> None:
-        from tui.ingest_fold import IngestFold
-
-        self._busy, self._trouble, self._reading = "reading", "", IngestFold()
+    def _read(self, job: IngestJob, expected: int = 0) -> None:
+        """Start a reading; ``expected`` documents, where that is known before they are looked for."""
+        self._busy, self._trouble, self._reading = "reading", "", Reading.of(expected)
         self._cancel = job.cancel
         self._redraw()
         job.start(self)
+        in_background(self, partial(embedder_loading, self._deepthink.engine), group="loading")
 
     def _begin(self, busy: str, work: Callable[[], Message]) -> None:
         self._busy, self._trouble = busy, ""
@@ -268,19 +273,16 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         first, reading = self._first, self._reading
         title = "Documents"
         if reading is not None:
-            embedded, passages = reading.passages or (0, 0)
-            share = (reading.finished + (embedded / passages if passages else 0)) / max(1, reading.total)
             width = self.query_one("#body2").content_size.width
-            line = bar(share, max(width, 20), f"{reading.total} documents")
-            name = reading.under_way.name if reading.under_way is not None else ""
-            return title, Content.assemble(line, f"\n{one_line(name, 60)}")
-        if self._step() < 2:
+            line = bar(reading.share, max(width, 20), reading.whole)
+            return title, Content.assemble(line, f"\n{one_line(reading.told, 60)}")
+        if first is None or self._step() < 2:
             return title, "Samples about a company that does not exist, or your own."
         if self._step() == 2:
-            samples = "the sample library: twelve documents about a company that does not exist."
+            count = first.sample_documents
+            samples = f"the sample library: {count} documents about a company that does not exist."
             own = f"{self._key('files')} chooses documents of your own."
             return title, f"{self._key('next')} reads {samples}\n{own}"
-        assert first is not None
         told = f"{first.documents} in the library{', the samples among them' if first.samples else ''}."
         return title, "\n".join([told, *(f"! {refused}" for refused in self._refused)])
 
