@@ -203,6 +203,8 @@ async def test_a_path_is_named_or_left(make_app: MakeApp, machine: _Machine) -> 
         await _at(app, pilot, QWEN_CODER_1_5B.name)
         await pilot.press("i", *"/nowhere/x.gguf", "enter")
         await until(pilot, lambda: "There is no model file /nowhere/x.gguf." in _told(app))
+        assert "Fetch it in F7 Models, or choose another one there." in _told(app)
+        assert "deepthink models" not in _told(app)
         assert app.screen.query_one("#path", Input).has_focus
         await pilot.press("escape")
         assert not app.screen.query_one("#path").display
@@ -271,6 +273,15 @@ async def test_a_model_is_measured(make_app: MakeApp, machine: _Machine) -> None
         await pilot.press("t")
         await until(pilot, lambda: "8,192 tokens are really granted" in _told(app, "detail"))
         assert "reads 85 tokens/s, writes 12 tokens/s" in _told(app, "detail")
+
+
+async def test_what_the_settings_name_and_is_not_here(make_app: MakeApp, machine: _Machine) -> None:
+    _uninstall(machine.folder / QWEN_CODER_1_5B.name)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, QWEN_CODER_1_5B.name)
+        assert _line(app, QWEN_CODER_1_5B.name).endswith("▸ not here")
+        assert "the settings name it, and it is not on this machine" in _told(app, "detail")
 
 
 async def test_a_model_is_verified(make_app: MakeApp, machine: _Machine) -> None:

@@ -31,6 +31,7 @@ from tui.app.model_rows import (
     verify,
 )
 from tui.app.screens.base import DeepScreen
+from tui.app.ways_out import in_the_app
 from tui.app.widgets.model_list import ModelDetail, ModelList
 from tui.app.widgets.model_pull import PullEnded, PullTold, PullView, pull_models
 from tui.app.work import Failed, in_background
@@ -216,7 +217,8 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def _failed(self, message: Failed) -> None:
         """The app tells it too."""
         self._busy = ""
-        self._tell(f"✗ {message.error.title}: {message.error.message}\n{message.error.way_out}".rstrip())
+        way_out = in_the_app(message.error, self.deepthink.keys)
+        self._tell(f"✗ {message.error.title}: {message.error.message}\n{way_out}".rstrip())
         self.refresh_bindings()
 
     # --- doing -----------------------------------------------------------------------------------

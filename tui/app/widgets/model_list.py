@@ -135,15 +135,16 @@ def _line(row: ModelRow, width: int) -> Content:
         (name, "bold" if row.used else "" if row.here else "$foreground 65%"),
         (f"{weight:>9}  ", ""),
         (
-            "▸ in use" if row.used else "" if row.here else "not here",
+            f"{'▸ ' * row.used}{'not here' if not row.here else 'in use' if row.used else ''}",
             "bold $primary" if row.used else "$foreground 55%",
         ),
     )
 
 
 def _state(row: ModelRow) -> str:
-    state = "here" if row.here else "not on this machine"
-    return f"{state}, in use" if row.used else state
+    if not row.here:
+        return "the settings name it, and it is not on this machine" if row.used else "not on this machine"
+    return "here, in use" if row.used else "here"
 
 
 def _id(row: ModelRow) -> str:
