@@ -77,7 +77,7 @@ async def test_events_are_gone_through_one_by_one(run_id: str, make_app: MakeApp
         assert screen.player.position == 0
         await pilot.press("end")
         assert screen.player.over
-        assert words(screen).startswith("end: answered in")
+        assert words(screen).startswith("end: answered, ")
         assert track(screen).startswith("■")
 
 
