@@ -85,6 +85,7 @@ def load_beginning(engine: Engine) -> Beginning:
     from agent.run import resumable
     from traces.library import Library
     from traces.runs import Runs
+    from tui.app.screens.unfinished import offered
 
     settings = engine.settings()
     runs = Runs(engine.store)
@@ -100,8 +101,7 @@ def load_beginning(engine: Engine) -> Beginning:
         ),
         [(c.name, c.documents) for c in Library(engine.store).collections()],
         history[::-1],
-        # What a person cancelled is not thrown back at them; the stored runs have it.
-        [found for found in resumable(engine.store) if found.why not in {"going on", "cancelled"}],
+        offered(resumable(engine.store)),
         len(recent),
     )
 

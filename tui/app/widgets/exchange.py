@@ -181,7 +181,7 @@ class Exchange(Vertical):
     def _show_answer(self, fold: RunFold) -> None:
         answered = fold.outcome.answered
         sources = self.query_one(Sources)
-        if answered is None or fold.outcome.status in {"cancelled", "failed"}:
+        if answered is None or fold.outcome.status in {"cancelled", "interrupted", "failed"}:
             sources.add_class("hidden")
             return
         if fold.node in {"synthesise", "answer_directly"} and fold.text:
