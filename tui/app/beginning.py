@@ -28,23 +28,31 @@ class Begins(Watches):
     """A screen that says what there is: settings, collections, runs that can go on, or the first start."""
 
     _unfinished: Sequence[Resumable] = ()
+    _greeted: bool = False
+
+    def on_screen_resume(self) -> None:
+        """Documents, settings and runs may be others since one was here."""
+        self.call_after_refresh(self.look_again)
 
     def look_again(self) -> None:
         """Read settings, collections and earlier questions."""
-        in_background(self, partial(load_beginning, self.deepthink.engine), group="beginning")
+        load = partial(load_beginning, self.deepthink.engine)
+        in_background(self, load, group="beginning", exclusive=True)
 
     @on(Beginning)
     def _begun(self, message: Beginning) -> None:
         prompt, meters, setting = self.query_one(Prompt), self.query_one(Meters), message.setting
         prompt.collections = [name for name, _ in message.collections]
-        prompt.earlier = list(message.history)
+        asked = [text for text in prompt.earlier if text not in message.history]  # and not stored yet
+        prompt.earlier = [*message.history, *asked]
         self.known = frozenset(prompt.collections)
         meters.model, meters.profile, meters.decider = setting.model, setting.profile, setting.decider
         meters.offline, meters.tokens = setting.offline, setting.tokens
         meters.redraw()
         self.query_one(Conversation).introduce(_introduction(message))
-        if self.session or self.exchange is not None or not self.is_current:
+        if self._greeted or self.session or self.exchange is not None or not self.is_current:
             return
+        self._greeted = True
         if not message.collections and not message.runs:
             self._welcome()
         else:

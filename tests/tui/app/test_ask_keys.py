@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from textual.widgets import OptionList, Static
 
+from agent.ingest import ingest
+from models.scripted import HashEmbedder
 from tests.tui.app.conftest import Gate, MakeApp
 from tests.tui.app.test_ask import asked, ready, shown
 from tests.tui.app.test_steering import UNSUPPORTED, asking, over
@@ -170,3 +172,24 @@ async def test_on_80_columns_every_meter_that_matters_and_every_key_of_the_run_i
         assert len(bar) <= 78
         for word in ("cancel", "pause", "answer", "skip", "add", "decide", "teach"):
             assert word in bar
+
+
+async def test_a_collection_that_was_read_meanwhile_can_be_named(
+    make_app: MakeApp, filled: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "rent.md").write_text("# Rent\n\nThe rent of the Brevnes plant is 400,000 crowns a year.\n")
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        await pilot.press("f3")
+        for _ in ingest(
+            [tmp_path / "rent.md"], collection="rents", store=app.engine.store, embedder=HashEmbedder()
+        ):
+            pass
+        await pilot.press("f2")
+        await until(pilot, lambda: "rents" in screen.known)
+        screen.query_one(Prompt).put("#rents What is the rent of the Brevnes plant?")
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.query(Exchange))
+        screen.cancel()
+        await over(pilot, screen)

@@ -68,7 +68,6 @@ Every `[n]` of the answer opens its passage.
     def on_mount(self) -> None:
         """Keys go to the prompt at once; what is stored is read behind it."""
         self.query_one(Prompt).focus()
-        self.call_after_refresh(self.look_again)
 
     @property
     def current_fold(self) -> RunFold | None:
