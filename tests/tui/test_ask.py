@@ -356,7 +356,7 @@ def test_ctrl_c_cancels_the_run_and_exits_with_130(library: Path, model: Answer,
     ran = deepthink("ask", QUESTION)
     assert ran.code == 130
     run_id = Runs(open_store()).find("last").id
-    assert "done: cancelled in" in ran.out
+    assert "done: cancelled, " in ran.out
     assert f"Run {run_id} can go on: `deepthink resume {run_id}`" in ran.out
     assert ran.err.startswith("Cancelled")
     assert chat.closed
