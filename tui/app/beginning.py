@@ -29,10 +29,17 @@ class Begins(Watches):
 
     _unfinished: Sequence[Resumable] = ()
     _greeted: bool = False
+    _away: bool = True
+
+    def on_screen_suspend(self) -> None:
+        """Another screen is shown, or only a window over this one, under which nothing changes."""
+        self._away = self.app.current_mode != self.MODE
 
     def on_screen_resume(self) -> None:
         """Documents, settings and runs may be others since one was here."""
-        self.call_after_refresh(self.look_again)
+        if self._away:
+            self._away = False
+            self.call_after_refresh(self.look_again)
 
     def look_again(self) -> None:
         """Read settings, collections and earlier questions."""

@@ -138,11 +138,11 @@ def load_fold(engine: Engine, run: Run) -> RunFold:
     """A stored run, folded."""
     from traces.runs import Runs
     from tui.app.fold import RunFold
-    from tui.outcome import events_of, outcome_of
+    from tui.outcome import Outcome, events_of
 
     stored = Runs(engine.store).events(run.id)
-    fold = RunFold(run_id=run.id)
+    unfinished = "waiting" if run.status == "waiting" else "running"
+    fold = RunFold(Outcome(unfinished=unfinished), run_id=run.id)
     fold.take_all(events_of(stored))
-    fold.outcome = outcome_of(run, stored)
     fold.elapsed = stored[-1].elapsed if stored else 0.0
     return fold

@@ -69,11 +69,6 @@ Every `[n]` of the answer opens its passage.
         """Keys go to the prompt at once; what is stored is read behind it."""
         self.query_one(Prompt).focus()
 
-    @property
-    def current_fold(self) -> RunFold | None:
-        """What is known of the run that goes on, or of the last one."""
-        return self.fold
-
     def put_question(self, text: str) -> None:
         """Put a question into the prompt, to be changed or asked."""
         self.query_one(Prompt).put(text)

@@ -11,13 +11,12 @@ from textual.widgets.option_list import Option
 
 from agent.state import Candidate, Evidence
 from tui.app.fold import Part, RunFold
-from tui.app.widgets.hanging import hanging
+from tui.app.widgets.hanging import HangingList, hanging
 from tui.blocks import place
 from tui.outcome import Step
 from tui.terminal import one_line
 
 _MOST = 12  # passages of a step
-_PADDING = 2  # cells that a list keeps free beside its entries
 _STAGES = ("vector", "keyword", "mmr", "rerank")
 
 
@@ -34,7 +33,7 @@ class Passage:
     quote: str
 
 
-class EvidenceList(OptionList):
+class EvidenceList(HangingList):
     """Kept passages by their number, the others by their place; Enter opens one."""
 
     HELP = """\
@@ -56,24 +55,21 @@ probability that it helps, the strategy that found it and its scores. **Enter** 
             self.passage = passage
 
     def __init__(self) -> None:
-        super().__init__(markup=False)
+        super().__init__()
         self._passages: dict[str, Passage] = {}
         self._fold: RunFold | None = None
-        self._width = 0
 
     def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
         """Draw what changed."""
         self._fold = fold
         if changed & {"evidence", "answer"}:
-            self._draw(fold)
+            self.redraw()
 
-    def on_resize(self) -> None:
-        """Lines are folded anew."""
-        if self._fold is not None and self.scrollable_content_region.width - _PADDING != self._width:
-            self._draw(self._fold)
-
-    def _draw(self, fold: RunFold) -> None:
-        self._width = self.scrollable_content_region.width - _PADDING
+    def draw(self) -> None:
+        """Each step's passages, best first."""
+        fold = self._fold
+        if fold is None:
+            return
         kept = {item["passage_id"]: item for item in fold.outcome.evidence}
         quotes = fold.outcome.answered.quotes if fold.outcome.answered else {}
         at = self.highlighted
@@ -81,7 +77,7 @@ probability that it helps, the strategy that found it and its scores. **Enter** 
         options: list[Option | None] = []
         for step in fold.outcome.steps:
             if step.hits or step.kept:
-                options.append(Option(_heading(step, self._width), disabled=True))
+                options.append(Option(_heading(step, self.width), disabled=True))
                 options.extend(self._rows(step, kept, quotes))
         self.clear_options()
         self.add_options(options or [Option("Nothing has been found yet.", disabled=True)])
@@ -117,7 +113,7 @@ probability that it helps, the strategy that found it and its scores. **Enter** 
                 hit["text"],
                 quotes.get(str(number), ""),
             )
-            row = _row(hit, number, graded.get(passage), found_by.get(passage, []), self._width)
+            row = _row(hit, number, graded.get(passage), found_by.get(passage, []), self.width)
             rows.append(Option(row, id=key))
         return rows
 

@@ -21,7 +21,7 @@ from tui.app.steering import OVERRIDE
 from tui.app.widgets.answer import Answer
 from tui.app.widgets.asked import AskedBox
 from tui.app.widgets.evidence import Passage
-from tui.app.widgets.hanging import hanging
+from tui.app.widgets.hanging import HangingList, hanging
 from tui.blocks import place, supported
 from tui.terminal import clean, duration, one_line
 from tui.transcript import DOING
@@ -29,10 +29,9 @@ from tui.wording import ENDINGS, quote_of
 
 _QUOTE = 160
 _QUESTION = 1200  # characters of a question; what was pasted whole is in the prompt's history
-_PADDING = 2  # cells that a list keeps free beside its entries
 
 
-class Sources(OptionList):
+class Sources(HangingList):
     """The passages that the answer cites, with the sentence that supports it."""
 
     HELP = """\
@@ -49,28 +48,23 @@ best. **Enter** opens it in its document.
     """
 
     def __init__(self) -> None:
-        super().__init__(markup=False, classes="hidden")
+        super().__init__(classes="hidden")
         self._answered: ev.Answered | None = None
-        self._width = 0
 
     def show(self, answered: ev.Answered) -> None:
         """List what an answer cites."""
         self._answered = answered
-        self._draw()
+        self.redraw()
         self.set_class(not answered.sources, "hidden")
 
-    def on_resize(self) -> None:
-        """Lines are folded anew."""
-        if self.scrollable_content_region.width != self._width:
-            self._draw()
-
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """Each source with its place and the sentence that supports the answer best."""
         if self._answered is None:
             return
-        self._width, at = self.scrollable_content_region.width, self.highlighted
+        at = self.highlighted
         self.clear_options()
         for item in self._answered.sources:
-            told = _source(item, self._answered, self._width - _PADDING)
+            told = _source(item, self._answered, self.width)
             self.add_option(Option(told, id=str(item["number"])))
         self.highlighted = at if at is not None and at < self.option_count else None
 

@@ -9,7 +9,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from tui.app.fold import Part, RunFold, StepState
-from tui.app.widgets.hanging import hanging
+from tui.app.widgets.hanging import HangingList, hanging
 from tui.outcome import Step
 from tui.terminal import one_line
 from tui.wording import trail
@@ -28,11 +28,10 @@ _COLOURS: Mapping[StepState, str] = {
     "nothing": "$error",
     "skipped": "$foreground 65%",
 }
-_PADDING = 2  # cells that a list keeps free beside its entries
 _SAID: Mapping[StepState, str] = {"nothing": " (nothing found)", "skipped": " (skipped)"}
 
 
-class PlanTree(OptionList):
+class PlanTree(HangingList):
     """Steps that are done and under way as they happened, then those the plan still holds.
 
     Textual's own tree cuts its lines off; questions have to be read whole, so this is a list whose entries
@@ -51,11 +50,10 @@ step: its searches, how what they brought was graded, and what else was tried. `
     """
 
     def __init__(self) -> None:
-        super().__init__(markup=False)
+        super().__init__()
         self._toggled: set[int] = set()  # steps that a person opened or closed
         self._fold: RunFold | None = None
         self._shown: list[Content] = []
-        self._width = 0
 
     def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
         """Draw what changed."""
@@ -63,26 +61,22 @@ step: its searches, how what they brought was graded, and what else was tried. `
             self._toggled = set()
         self._fold = fold
         if changed & {"plan", "question"}:
-            self._draw()
-
-    def on_resize(self) -> None:
-        """Lines are folded anew."""
-        if self._fold is not None and self.scrollable_content_region.width - _PADDING != self._width:
-            self._draw()
+            self.redraw()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Open or close it."""
         event.stop()
         self._toggled ^= {int(event.option.id or 0)}
-        self._draw()
+        self.redraw()
 
-    def _draw(self) -> None:
-        assert self._fold is not None
-        self._width = self.scrollable_content_region.width - _PADDING
+    def draw(self) -> None:
+        """Entries that are the same as before are left alone."""
+        if self._fold is None:
+            return
         steps = self._fold.outcome.steps
         rows = [self._step(self._fold, step) for step in steps]
         for offset, step in enumerate(self._fold.outcome.plan[len(steps) :], start=len(steps) + 1):
-            rows.append(_label("open", offset, step["question"], self._width))
+            rows.append(_label("open", offset, step["question"], self.width))
         rows = rows or [Content("No plan yet.").stylize("$foreground 65%")]
         if len(rows) != len(self._shown):
             at = self.highlighted
@@ -97,12 +91,12 @@ step: its searches, how what they brought was graded, and what else was tried. `
 
     def _step(self, fold: RunFold, step: Step) -> Content:
         state = fold.state_of(step)
-        label = _label(state, step.number, step.question or fold.outcome.question, self._width)
+        label = _label(state, step.number, step.question or fold.outcome.question, self.width)
         opened = (state == "under way") != (step.number in self._toggled)
         beneath = [one_line(trail(event)) for event in step.trail] if opened else []
-        lines = [hanging("   ", line, self._width) for line in beneath]
+        lines = [hanging("   ", line, self.width) for line in beneath]
         if step.note is not None and step.note["sentence"]:
-            lines.append(hanging("   → ", one_line(step.note["sentence"]), self._width))
+            lines.append(hanging("   → ", one_line(step.note["sentence"]), self.width))
         return Content("\n").join([label, *(Content(line).stylize("$foreground 80%") for line in lines)])
 
 
