@@ -87,8 +87,10 @@ class Watches(Steers, DeepScreen):
             return f"No collection is called {word[1:]}; there are {', '.join(sorted(self.known))}."
         return "" if typed.question else "Write the question beside it."
 
-    def on_exchange_asks(self, event: Exchange.Asks) -> None:
+    def on_asked_box_posed(self, event: AskedBox.Posed) -> None:
         """A question is there: the keys go to it, unless somebody is typing something else."""
+        if self.exchange is None or self.exchange.question_box is not event.box:
+            return  # it was taken away meanwhile
         if event.box.asked.about == OVERRIDE or not self.query_one(Prompt).is_being_written:
             event.box.take_focus()
         else:

@@ -140,6 +140,11 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
             choice.clear()
 
     @on(RunFilter.Changed)
+    def _filter_changed(self) -> None:
+        """Other runs: seen from the top, however far the list was read before."""
+        self.query_one(RunList).move_cursor(row=0)
+        self.action_refresh()
+
     def action_refresh(self) -> None:
         """Read the list again, as far as it is looked at."""
         self._load(0)

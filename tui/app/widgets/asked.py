@@ -53,6 +53,13 @@ prompt; once more, and the run is cancelled, which can be resumed.
             self.about = about
             self.reply = reply
 
+    class Posed(Message):
+        """The question stands there, to be answered."""
+
+        def __init__(self, box: AskedBox) -> None:
+            super().__init__()
+            self.box = box
+
     def __init__(self, asked: ev.Asked) -> None:
         super().__init__()
         self.asked = asked
@@ -74,6 +81,8 @@ prompt; once more, and the run is cancelled, which can be resumed.
     def on_mount(self) -> None:
         """The question stays in sight where its own line scrolls away."""
         self.border_title = one_line(self.asked.question, 60)
+        # Not when it was handed over to be mounted: what takes the focus has to be composed first.
+        self.call_after_refresh(self.post_message, self.Posed(self))
 
     def take_focus(self) -> None:
         """Be where one types; only what is suggested is under the cursor."""

@@ -135,7 +135,8 @@ class Exchange(Vertical):
     def go_to_citations(self) -> None:
         """Be at what is asked, else at the first citation of the answer."""
         if self._box is not None:
-            self._box.take_focus()
+            if self._box.is_mounted:
+                self._box.take_focus()
             return
         answer = self.query_one(Answer)
         answer.focus()
@@ -147,19 +148,11 @@ class Exchange(Vertical):
         line.update(Content(f"✗ {words}"))
         line.remove_class("hidden")
 
-    class Asks(Message):
-        """A question is there to be answered."""
-
-        def __init__(self, box: AskedBox) -> None:
-            super().__init__()
-            self.box = box
-
     def ask(self, box: AskedBox) -> None:
         """Put a question at the end, in place of one that stands there; whoever is at the end sees it."""
         self.unask()
         self._box = box
         self.mount(box)
-        self.call_after_refresh(self.post_message, self.Asks(box))
 
     @property
     def question_box(self) -> AskedBox | None:
