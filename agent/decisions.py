@@ -6,14 +6,15 @@ A decision-maker is handed to the graph. This package brings two, `agent.cogniti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from agent.budget import Budget
-from agent.state import ACTIONS, Action, RunState, still_missing
+from agent.state import ACTIONS, RELEVANCE, Action, RunState, still_missing
 
-STATE_VERSION = 2
+STATE_VERSION = 3
+_SCORES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,13 @@ class PolicyState:
         again: Passages the last step found that were known before.
         barren: Steps in a row without a new passage.
         top_score: Score of the last step's best passage.
+        scores: The grader's probability that a passage helps, for the last step's best five.
         grade: Of the last step's passages together: correct, ambiguous, incorrect.
         corrections: Corrections the last step needed.
         findings: Question, short answer and success of each finished step.
         missing: Questions of steps that found nothing and were not made good since.
-        evidence: Title and excerpt of each passage held.
+        evidence: Title and excerpt of each passage held, the step that brought it, and the grader's
+            probability that it helps (``relevance``).
         notebook: The run's notebook, for deciders that read; stored as the run's events, not here.
     """
 
@@ -55,6 +58,7 @@ class PolicyState:
     again: int
     barren: int
     top_score: float
+    scores: list[float]
     grade: str
     corrections: int
     findings: list[dict[str, Any]]
@@ -67,6 +71,15 @@ class PolicyState:
         stored = asdict(self)
         del stored["notebook"]
         return stored
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> PolicyState:
+        """A stored state of today's version.
+
+        Raises:
+            TypeError: it lacks a field, or has one that this version does not know.
+        """
+        return cls(**stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +139,22 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
         again=len(state["again"]),
         barren=state["barren"],
         top_score=round(max((c["score"] for c in state["candidates"]), default=0.0), 6),
+        scores=[c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"][:_SCORES]],
         grade=state["grade"],
         corrections=len(state["rungs"]),
         findings=[
             {"question": n["question"], "answer": n["answer"], "found": n["found"]} for n in state["notes"]
         ],
         missing=[note["question"] for note in still_missing(state["notes"])],
-        evidence=[{"title": e["title"], "excerpt": e["excerpt"][:400]} for e in evidence],
+        evidence=[
+            {
+                "title": e["title"],
+                "excerpt": e["excerpt"][:400],
+                "step": e["step"],
+                "relevance": e.get("relevance", 0.0),
+            }
+            for e in evidence
+        ],
         notebook=list(state["notebook"]),
     )
 

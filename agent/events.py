@@ -249,6 +249,8 @@ class Decided(Event):
             source, latency_ms, justification, behaviour_probability. None if there was none to ask.
         label: ``override`` or ``teach`` where a person took the decision and it is kept as their label.
         waited: Seconds for a person or a shadow, which are not the run's.
+        text: The state as a decider that reads is shown it.
+        features: The state as numbers.
     """
 
     step: int
@@ -264,6 +266,8 @@ class Decided(Event):
     shadow: dict[str, Any] | None = None
     label: str = ""
     waited: float = 0.0
+    text: str = ""
+    features: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class Recorder:
         self._busy = threading.Lock()
         self._run_id = ""
         self._events = 0
-        self._decisions = 0
+        self._actions = ""  # first letters of the actions decided on so far
         self._stored = -2  # the last superstep whose events the store has
         self._stored_at = 0.0
         self._unstored: list[Logged] = []
@@ -72,7 +72,7 @@ class Recorder:
         self._runs.reopen(run_id)
         stored = self._runs.events(run_id)
         self._events = stored[-1].seq + 1 if stored else 0
-        self._decisions = sum(not d.shadow for d in self._runs.decisions(run_id))
+        self._actions = "".join(d.action[0] for d in self._runs.decisions(run_id) if not d.shadow)
         self._stored = self._runs.find(run_id).superstep
         self._began = time.monotonic() - (stored[-1].elapsed if stored else 0.0)
         for event in stored:
@@ -155,8 +155,9 @@ class Recorder:
                 event = ev.from_stored(entry["kind"], entry["payload"])
                 assert isinstance(event, ev.Decided)
                 decided.append(event)
-        numbered = list(enumerate(decided, start=self._decisions))
-        rows = [row for seq, event in numbered for row in _rows(event, seq)]
+        numbered = list(enumerate(decided, start=len(self._actions)))
+        actions = self._actions + "".join(event.action[0] for event in decided)
+        rows = [row for seq, event in numbered for row in _rows(event, seq, actions[:seq])]
         labels = [Label(seq, d.action, cast(Origin, d.label)) for seq, d in numbered if d.label]
         try:
             self._runs.record(self._run_id, events, rows, superstep=superstep, labels=labels)
@@ -165,7 +166,7 @@ class Recorder:
             return False
         self._stored, self._stored_at = superstep, time.monotonic()
         self._events += len(events)
-        self._decisions += len(decided)
+        self._actions = actions
         return True
 
     def end(self, ledger: RunLedger, status: str, stopped_because: str, answer: str, question: str) -> None:
@@ -201,7 +202,7 @@ class Recorder:
         return StoredEvent(self._events - 1, elapsed, event.kind, event.payload())
 
 
-def _rows(event: ev.Decided, seq: int) -> list[DecisionRow]:
+def _rows(event: ev.Decided, seq: int, path: str) -> list[DecisionRow]:
     """The decision, and the shadow decision with it if there is one."""
     acted = DecisionRow(
         seq=seq,
@@ -215,5 +216,8 @@ def _rows(event: ev.Decided, seq: int) -> list[DecisionRow]:
         source=event.source,
         latency_ms=event.latency_ms,
         justification=event.justification,
+        path=path,
+        text=event.text,
+        features=event.features,
     )
     return [acted, replace(acted, **event.shadow, shadow=True)] if event.shadow else [acted]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 Action = Literal["CONTINUE", "REVISE", "FINISH"]
 ACTIONS: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
@@ -12,6 +12,9 @@ Route = Literal["clarify", "direct", "single", "deep"]
 Rung = Literal["reword", "widen", "collections", "web"]
 RUNGS: tuple[Rung, ...] = ("reword", "widen", "collections", "web")
 """What a step's correction tries, in this order."""
+
+RELEVANCE = "relevance"
+"""Stage name of the grader's probability that a passage helps, among a candidate's scores."""
 
 Verdict = Literal["supported", "partly", "not"]
 
@@ -92,6 +95,7 @@ class Evidence(TypedDict):
     text: str  # the whole chunk
     excerpt: str  # what distillation left of it, and what the model reads
     score: float
+    relevance: NotRequired[float]  # the grader's probability that it helps; runs of before have none
 
 
 class Note(TypedDict):

@@ -95,6 +95,9 @@ class DecisionRow:
         latency_ms: Milliseconds the decision took.
         justification: The source's reason in words, where it has one.
         shadow: True for a second opinion that was recorded but not acted on.
+        path: First letters of the actions before it, in order: how the state was reached.
+        text: The state as a decider that reads was shown it.
+        features: The state as numbers, by name.
     """
 
     seq: int
@@ -109,3 +112,6 @@ class DecisionRow:
     latency_ms: float
     justification: str = ""
     shadow: bool = False
+    path: str = ""
+    text: str = ""
+    features: Mapping[str, float] = field(default_factory=dict)

@@ -117,7 +117,7 @@ class Runs:
                 _append(db, run_id, events)
             if decisions:
                 db.executemany(
-                    "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     [[run_id, *_decision_values(d)] for d in decisions],
                 )
             if labels:
@@ -236,7 +236,8 @@ class Runs:
             rows = db.execute(
                 """
                 SELECT seq, step, state_version, state, valid_actions, action, probabilities,
-                       behaviour_probability, source, latency_ms, justification, shadow
+                       behaviour_probability, source, latency_ms, justification, shadow, path, text,
+                       features
                 FROM decisions WHERE run_id = ? ORDER BY seq, shadow
                 """,
                 [run_id],
@@ -250,7 +251,8 @@ class Runs:
                 tuple(json.loads(row[4])),
                 row[5],
                 json.loads(row[6]),
-                *row[7:],
+                *row[7:14],
+                json.loads(row[14]),
             )
             for row in rows
         ]
@@ -266,7 +268,7 @@ _RUN = """
 
 def delete_runs(db: DuckDBPyConnection, condition: str, values: Sequence[Any]) -> int:
     """Remove the runs that fit with all that is stored of them, within a transaction; how many."""
-    for table in ("events", "decisions", "labels", "ratings"):
+    for table in ("events", "decisions", "labels", "ratings", "outcomes", "gold"):
         db.execute(
             f"DELETE FROM {table} WHERE run_id IN (SELECT id FROM runs WHERE {condition})", list(values)
         )
@@ -303,4 +305,7 @@ def _decision_values(d: DecisionRow) -> list[Any]:
         d.justification,
         d.shadow,
         now(),
+        d.path,
+        d.text,
+        json.dumps(d.features),
     ]

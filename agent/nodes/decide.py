@@ -18,7 +18,9 @@ from agent.decisions import (
     valid_actions,
 )
 from agent.deps import Deps
+from agent.encoding import state_text
 from agent.events import Asked, Decided, Planned, Replied, Steered, Warned
+from agent.features import features
 from agent.state import Action, PlanStep, RunState
 from models.protocols import GenerationCancelled
 
@@ -71,6 +73,8 @@ def decide(state: RunState, deps: Deps) -> dict[str, Any]:
             shadow=_recorded(taken.shadow) if taken.shadow else None,
             label=taken.label,
             waited=round(deps.session.given_back - given_back, 3),
+            text=state_text(seen),
+            features={name: round(value, 4) for name, value in features(seen).items()},
         )
     )
     update["action"] = decision.action

@@ -8,7 +8,7 @@ from agent import notebook
 from agent.cognition.distilling import Distilled
 from agent.deps import Deps
 from agent.events import EvidenceKept, NotebookGrew
-from agent.state import Evidence, RunState
+from agent.state import RELEVANCE, Evidence, RunState
 
 _ANSWER_ROOM = 700  # context tokens kept free for the instructions and answers still to come
 
@@ -94,4 +94,5 @@ def _evidence(item: Distilled, number: int, step: int) -> Evidence:
         text=candidate["text"],
         excerpt=item.excerpt,
         score=item.score,
+        relevance=candidate["scores"].get(RELEVANCE, 0.0),
     )

@@ -7,7 +7,7 @@ from typing import Any
 from agent.cognition.grading import overall
 from agent.deps import Deps
 from agent.events import Graded
-from agent.state import Candidate, RunState
+from agent.state import RELEVANCE, Candidate, RunState
 
 _FAR_BEHIND = 0.05  # share of the best passage's probability
 
@@ -35,7 +35,13 @@ def grade(state: RunState, deps: Deps) -> dict[str, Any]:
     )
     best = max((one.probability for one in graded), default=0.0)
     marked = [
-        Candidate({**c, "grade": one.grade if one.probability >= _FAR_BEHIND * best else "incorrect"})
+        Candidate(
+            {
+                **c,
+                "grade": one.grade if one.probability >= _FAR_BEHIND * best else "incorrect",
+                "scores": {**c["scores"], RELEVANCE: round(one.probability, 4)},
+            }
+        )
         for c, one in zip(candidates, graded, strict=True)
     ]
     order = sorted(range(len(marked)), key=lambda i: -graded[i].probability)

@@ -60,7 +60,7 @@ SELECT id, n, n + 1, 2,
     '["CONTINUE", "REVISE", "FINISH"]', acted,
     json_object('CONTINUE', CAST(acted = 'CONTINUE' AS DOUBLE), 'REVISE', 0.0,
         'FINISH', CAST(acted = 'FINISH' AS DOUBLE)),
-    1.0, source, 0.1, '', source = 'llm', started + to_seconds(15 * n)
+    1.0, source, 0.1, '', source = 'llm', started + to_seconds(15 * n), repeat('C', n), '', '{{}}'
 FROM (
     SELECT id, question, started, n, source,
         CASE

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from agent import events as ev
     from tui.app.fold import Part, RunFold
     from tui.app.widgets.asked import AskedBox
-    from tui.app.widgets.exchange import Exchange
 
 WHILE_IT_RUNS = frozenset({"pause", "finish", "skip", "add", "decide"})
 """Actions that are possible only while a run goes on."""

@@ -29,6 +29,7 @@ _STATE = PolicyState(
     again=0,
     barren=0,
     top_score=0.5,
+    scores=[0.8],
     grade="correct",
     corrections=0,
     findings=[{"question": "Who?", "answer": "Tolvang", "found": True}],

@@ -43,6 +43,7 @@ SEEN = PolicyState(
     again=1,
     barren=0,
     top_score=0.871,
+    scores=[0.91, 0.4],
     grade="correct",
     corrections=1,
     findings=[{"question": "Who supplies the bearings?", "answer": "Tolvang Ceramics", "found": True}],

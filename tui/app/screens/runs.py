@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import DataTable, Static
 
@@ -28,7 +27,6 @@ from tui.app.work import Failed, in_background
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
-    from agent.run import Resumable
     from traces.ratings import Rating
     from tui.app.screens.ask import AskScreen
 
@@ -54,12 +52,6 @@ Every run that is stored, newest first. After `/` each word that you type must o
 the answer; `f` shows runs of one status, **Escape** every run. **Enter** replays a run, `c` on two compares
 them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same again takes the rating back.
 """
-
-    @dataclass
-    class FoundUnfinished(Message):
-        """What can be resumed."""
-
-        found: list[Resumable]
 
     def __init__(self) -> None:
         super().__init__()
@@ -279,10 +271,10 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         from tui.app.screens.unfinished import unfinished
 
         store = self.deepthink.engine.store
-        in_background(self, lambda: self.FoundUnfinished(unfinished(store)), group="unfinished")
+        in_background(self, lambda: work.FoundUnfinished(unfinished(store)), group="unfinished")
 
-    @on(FoundUnfinished)
-    def _found_unfinished(self, message: FoundUnfinished) -> None:
+    @on(work.FoundUnfinished)
+    def _found_unfinished(self, message: work.FoundUnfinished) -> None:
         from tui.app.screens.unfinished import UnfinishedScreen
 
         if message.found:

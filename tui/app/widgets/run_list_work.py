@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
@@ -11,6 +12,9 @@ from traces.ratings import Rating, Ratings
 from traces.runs import Runs, RunSummary
 from traces.store import Store
 from tui.app.widgets.run_list_preview import Preview, preview_of
+
+if TYPE_CHECKING:
+    from agent.run import Resumable
 
 
 @dataclass
@@ -42,6 +46,13 @@ class RunDeleted(Message):
     """A run is no more."""
 
     run_id: str
+
+
+@dataclass
+class FoundUnfinished(Message):
+    """What can be resumed."""
+
+    found: list[Resumable]
 
 
 def load(store: Store, text: str, statuses: Sequence[str], limit: int, offset: int) -> RunsLoaded:

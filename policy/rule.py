@@ -1,0 +1,46 @@
+"""From scores to an action: leave the default schedule only where the advantage is clear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from agent.state import ACTIONS, Action
+from policy.scorers import Scores
+from policy.trees import INDEX, Floats, Seen, default_action
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The frozen part of a policy.
+
+    Attributes:
+        margin: An action other than the default one is taken if its advantage exceeds this.
+        temperature: Of the probabilities that are shown: softmax of advantages over this. In the units of
+            the advantages; fitted on held-out states.
+    """
+
+    margin: float
+    temperature: float
+
+    def actions(self, states: Sequence[Seen], scores: Scores) -> list[Action]:
+        """What to do in each state."""
+        return [self.action(state.valid, row) for state, row in zip(states, scores.advantages, strict=True)]
+
+    def action(self, valid: Sequence[Action], advantages: Floats) -> Action:
+        """What to do in one; ``advantages`` has shape (3,)."""
+        default = default_action(valid)
+        best = max(valid, key=lambda action: float(advantages[INDEX[action]]))
+        return best if advantages[INDEX[best]] > self.margin else default
+
+    def probabilities(self, valid: Sequence[Action], advantages: Floats) -> dict[Action, float]:
+        """Of each action being the right one; those that are not valid have none."""
+        at = [INDEX[action] for action in valid]
+        shown = advantages[at] - np.array(
+            [self.margin if a != default_action(valid) else 0.0 for a in valid]
+        )
+        weights = np.exp((shown - shown.max()) / self.temperature)
+        share = dict(zip(valid, (weights / weights.sum()).tolist(), strict=True))
+        return {action: share.get(action, 0.0) for action in ACTIONS}

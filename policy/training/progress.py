@@ -1,0 +1,87 @@
+"""What a training tells while it goes on: typed events, for a terminal, a screen or a test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """A phase of the work begins: ``data``, ``train``, ``calibrate``, ``evaluate``, ``write``, ``gate``."""
+
+    phase: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataSheet:
+    """What is learned from, before it begins: names and figures to print, in order."""
+
+    rows: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """One optimiser step of many.
+
+    Attributes:
+        step: From 1.
+        steps: In all.
+        loss: Training loss.
+        seconds_left: Estimate.
+    """
+
+    step: int
+    steps: int
+    loss: float
+    seconds_left: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """How good the policy is on held-out questions, as it stands.
+
+    Attributes:
+        step: As in `Trained`; 0 before training.
+        utility: Mean quality less the cost of the steps taken.
+        default: The default schedule's on the same questions.
+        steps: Mean research steps.
+        loss: Validation loss, NaN where there is none.
+    """
+
+    step: int
+    utility: float
+    default: float
+    steps: float
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something a person should know."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The gate's: whether the rule that was stated before holds, and why in words."""
+
+    passed: bool
+    reason: str
+    measures: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The training is done: the policy's name, its folder, and whether it became the active one."""
+
+    name: str
+    folder: Path
+    active: bool
+
+
+TrainingEvent: TypeAlias = Began | DataSheet | Trained | HeldOut | Warned | Verdict | Finished

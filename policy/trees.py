@@ -1,0 +1,100 @@
+"""Decision trees of a question: its states, what each action leads to, and what finishing there is worth.
+
+A run that a person watched is a tree with one path. A collected question holds every path that its budget
+allows, so that any policy can be evaluated on it exactly, by walking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from agent.state import ACTIONS, Action
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+INDEX: Mapping[Action, int] = {action: i for i, action in enumerate(ACTIONS)}
+"""Column of each action in every array of values: CONTINUE, REVISE, FINISH."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A state as a decider is given it.
+
+    Attributes:
+        text: `agent.encoding.state_text` of it.
+        features: `agent.features.features` of it.
+        valid: What may be done; never empty.
+    """
+
+    text: str
+    features: Mapping[str, float]
+    valid: tuple[Action, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A state of a tree.
+
+    Attributes:
+        path: First letters of the actions taken to it; "" for the first decision, after one step.
+        seen: What a decider sees.
+        quality: Of finishing here, 0 to 1; None where nobody measured it.
+        source: Where the quality is from: answer, evidence, rating, override, verifier; "" for None.
+        detail: Further measures of finishing here, by name (``complete``, ``recall``, ``f1``, ``em``).
+        label: What a person said should be done here, if anybody did.
+    """
+
+    path: str
+    seen: Seen
+    quality: float | None
+    source: str = ""
+    detail: Mapping[str, float] = field(default_factory=dict)
+    label: Action | None = None
+
+    @property
+    def steps(self) -> int:
+        """Research steps taken before this decision."""
+        return 1 + len(self.path)
+
+    @property
+    def valid(self) -> tuple[Action, ...]:
+        """What may be done here."""
+        return self.seen.valid
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A question with its states.
+
+    Attributes:
+        question: Its id, by which train and held-out questions are told apart.
+        dataset: The set it is from; "" for a person's own.
+        nodes: By path; "" is there.
+        texts: The question in words.
+    """
+
+    question: str
+    dataset: str
+    nodes: Mapping[str, Node]
+    text: str = ""
+
+    @property
+    def root(self) -> Node:
+        """The first decision."""
+        return self.nodes[""]
+
+    def child(self, node: Node, action: Action) -> Node | None:
+        """Where ``action`` leads; None for FINISH, and where nobody went."""
+        return None if action == "FINISH" else self.nodes.get(node.path + action[0])
+
+
+def default_action(valid: Sequence[Action]) -> Action:
+    """The default policy: work the plan off, then finish."""
+    for action in ("CONTINUE", "FINISH"):
+        if action in valid:
+            return action
+    return valid[0]

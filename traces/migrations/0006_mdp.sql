@@ -1,0 +1,77 @@
+-- Decisions as steps of a Markov decision process. A state is reached by a path, the first letters of the
+-- actions taken since the first decision: '' for the first one, 'CR' after CONTINUE and REVISE. Collected
+-- questions hold many paths of one run; a run that a person watched holds one.
+
+ALTER TABLE decisions ADD COLUMN path VARCHAR DEFAULT '';
+ALTER TABLE decisions ADD COLUMN text VARCHAR DEFAULT '';        -- the state as text, as a reader saw it
+ALTER TABLE decisions ADD COLUMN features VARCHAR DEFAULT '{}';  -- the state as numbers: JSON object
+
+UPDATE decisions SET path = coalesce(earlier.path, '') FROM (
+    SELECT run_id, seq, string_agg(left(action, 1), '') OVER (
+        PARTITION BY run_id ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ) AS path FROM decisions WHERE NOT shadow
+) AS earlier WHERE earlier.run_id = decisions.run_id AND earlier.seq = decisions.seq;
+
+-- How good the answer is, or would be, of a run that finishes at a path.
+CREATE TABLE outcomes (
+    run_id   VARCHAR NOT NULL,
+    path     VARCHAR NOT NULL,
+    source   VARCHAR NOT NULL,   -- answer (F1 against gold), evidence (gold passages held)
+    quality  DOUBLE  NOT NULL,   -- 0 to 1
+    detail   VARCHAR NOT NULL,   -- JSON object: the measures behind it
+    measured TIMESTAMP NOT NULL,
+    PRIMARY KEY (run_id, path, source)
+);
+
+-- What is known of a question whose answer is known.
+CREATE TABLE gold (
+    run_id      VARCHAR PRIMARY KEY,
+    dataset     VARCHAR NOT NULL,
+    question_id VARCHAR NOT NULL,
+    answers     VARCHAR NOT NULL,   -- JSON list
+    passages    VARCHAR NOT NULL    -- JSON list: what supports the answer, as the data set names it
+);
+
+-- The quality of finishing at a path, by every source there is: a measured outcome, the person's rating of
+-- the run's answer, what they said of the decision, the share of the answer that the verifier supports.
+CREATE VIEW qualities AS
+SELECT run_id, path, source, quality,
+    list_position(['answer', 'evidence', 'rating', 'override', 'verifier'], source) AS rank
+FROM (
+    SELECT run_id, path, source, quality FROM outcomes
+    UNION ALL
+    SELECT d.run_id, d.path, 'rating', CASE r.rating WHEN 'good' THEN 1.0 WHEN 'partly' THEN 0.5 ELSE 0.0 END
+    FROM ratings r JOIN decisions d ON d.run_id = r.run_id AND NOT d.shadow AND d.action = 'FINISH'
+    UNION ALL
+    SELECT d.run_id, d.path, 'override', CASE l.action WHEN 'FINISH' THEN 1.0 ELSE 0.0 END
+    FROM labels l JOIN decisions d ON d.run_id = l.run_id AND d.seq = l.seq AND NOT d.shadow
+    UNION ALL
+    SELECT d.run_id, d.path, 'verifier', a.share
+    FROM (
+        SELECT run_id, last(CAST(payload ->> 'share' AS DOUBLE) ORDER BY seq) AS share
+        FROM events WHERE kind = 'Answered' GROUP BY run_id
+    ) AS a
+    JOIN decisions d ON d.run_id = a.run_id AND NOT d.shadow AND d.action = 'FINISH'
+    WHERE a.share IS NOT NULL
+);
+
+-- The source that counts, where there are several.
+CREATE VIEW finishes AS
+SELECT run_id, path, arg_min(source, rank) AS source, arg_min(quality, rank) AS quality
+FROM qualities GROUP BY run_id, path;
+
+-- (state, action, reward, next_state, done). Every step but the last has the reward 0: what a step costs is
+-- for whoever learns to say. A FINISH that was not measured is none.
+CREATE VIEW transitions AS
+SELECT d.run_id, d.seq, d.path, d.state_version, d.text AS state, d.features,
+    'FINISH' AS action, f.quality AS reward, f.source AS reward_source,
+    NULL AS next_seq, NULL AS next_state, true AS done
+FROM decisions d JOIN finishes f ON f.run_id = d.run_id AND f.path = d.path
+WHERE NOT d.shadow
+UNION ALL
+SELECT d.run_id, d.seq, d.path, d.state_version, d.text, d.features,
+    CASE right(n.path, 1) WHEN 'C' THEN 'CONTINUE' ELSE 'REVISE' END, 0.0, '',
+    n.seq, n.text, false
+FROM decisions d JOIN decisions n ON n.run_id = d.run_id AND NOT n.shadow
+    AND n.path IN (d.path || 'C', d.path || 'R')
+WHERE NOT d.shadow;
