@@ -1,0 +1,84 @@
+"""A policy made for tests: a scorer that says what it is told, and the folder of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from agent.decisions import STATE_VERSION
+from agent.state import Action
+from policy.folder import Data, Gate, Manifest, RuleValues, write
+from policy.scorers import Scores
+from policy.trees import INDEX, Floats, Seen, default_action
+
+
+class Preferring:
+    """Holds one action for better than the default by ``advantage``, wherever it is valid."""
+
+    method = "forest"
+
+    def __init__(self, action: Action = "FINISH", advantage: float = 0.2, sufficient: float = 0.9) -> None:
+        self.action, self.advantage, self.sufficient = action, advantage, sufficient
+        self.asked: list[int] = []  # how many states each call was about
+
+    def score(self, states: Sequence[Seen]) -> Scores:
+        self.asked.append(len(states))
+        return Scores(np.stack([self._row(s) for s in states]), np.full(len(states), self.sufficient))
+
+    def save(self, folder: Path) -> None:
+        save_file(
+            {"said": np.array([INDEX[self.action], self.advantage, self.sufficient])},
+            folder / "said.safetensors",
+        )
+
+    def _row(self, state: Seen) -> Floats:
+        row = np.full(3, -np.inf)
+        for action in state.valid:
+            row[INDEX[action]] = self.advantage if action == self.action else -self.advantage
+        row[INDEX[default_action(state.valid)]] = 0.0
+        return row
+
+
+def load(folder: Path, _manifest: Manifest) -> Preferring:
+    """What `Preferring.save` saved."""
+    at, advantage, sufficient = load_file(folder / "said.safetensors")["said"].tolist()
+    return Preferring(next(a for a, i in INDEX.items() if i == at), advantage, sufficient)
+
+
+def manifest(name: str = "forest-20261121-203000", **changes: Any) -> Manifest:
+    """One that is valid; ``changes`` replace fields."""
+    fields: dict[str, Any] = {
+        "name": name,
+        "method": "forest",
+        "state_version": STATE_VERSION,
+        "created": "2026-11-21T20:30:00+00:00",
+        "base": None,
+        "data": Data(
+            sha256="d" * 64,
+            questions=500,
+            decisions=3000,
+            datasets={"musique": 500},
+            sources={"evidence": 9},
+        ),
+        "features": ["step", "held"],
+        "rule": RuleValues(margin=0.05, temperature=0.1),
+        "settings": {"cost": 0.05, "seed": 0},
+        "metrics": {"utility": 0.41, "interval": [0.01, 0.03]},
+        "gate": Gate(passed=True, reason="It is better.", rule="Better than the default.", measures={}),
+        "command": "deepthink train-policy --method forest",
+    }
+    return Manifest(**{**fields, **changes})
+
+
+def policy(
+    root: Path,
+    name: str = "forest-20261121-203000",
+    save: Callable[[Path], None] | None = None,
+    **changes: Any,
+) -> Path:
+    """The folder of a policy under ``root``."""
+    return write(root, manifest(name, **changes), save or Preferring().save)
