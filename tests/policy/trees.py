@@ -1,0 +1,93 @@
+"""Trees for tests: small, random, and as valid as collected ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from agent.state import Action
+from policy.trees import Node, Seen, Tree
+
+
+def node(
+    path: str,
+    valid: tuple[Action, ...],
+    quality: float | None,
+    detail: Mapping[str, float] | None = None,
+    features: Mapping[str, float] | None = None,
+) -> Node:
+    """A node whose text is its path."""
+    return Node(path, Seen(path, features or {}, valid), quality, "evidence", detail or {})
+
+
+def random_tree(
+    rng: np.random.Generator,
+    question: str = "q",
+    dataset: str = "toy",
+    *,
+    steps: int = 4,
+    revisions: int = 2,
+    lost: float = 0.0,
+) -> Tree:
+    """A question with a random plan, random evidence and random features.
+
+    Quality never falls along a path (evidence is kept), is 1 where all of three pieces are held, and else
+    half of the share that is; the first state may hold nothing, and then cannot be finished in.
+
+    Args:
+        rng: Source of chance.
+        question: Id of the question.
+        dataset: Name of the set.
+        steps: Steps that the budget allows.
+        revisions: Revisions that it allows.
+        lost: Probability that a branch or a quality is missing, as in real runs.
+    """
+    plan = int(rng.integers(1, steps + 1))
+    nodes: dict[str, Node] = {}
+
+    def grow(path: str, pieces: int, before: int) -> None:
+        taken = 1 + len(path)
+        still_open = max(0, plan - 1 - path.count("C"))
+        new = int(rng.random() < 0.5)
+        held = min(3, pieces + new)
+        valid: list[Action] = []
+        if taken < steps:
+            if still_open:
+                valid.append("CONTINUE")
+            if path.count("R") < revisions and held:
+                valid.append("REVISE")
+        if held or not still_open or not valid:
+            valid.append("FINISH")
+        quality = 1.0 if held == 3 else held / 6
+        seen = {
+            "step": float(taken),
+            "open": float(still_open),
+            "held": float(held),
+            "missing": float(rng.random() < 0.3),
+            "open_references": float(rng.random() < 0.3 and still_open > 0),
+            "revised_last": float(path.endswith("R")),
+            "answer_repeats": float(rng.random() < 0.2),
+            "barren": 0.0 if new else float(before + 1),
+            "noise": float(rng.normal()),
+        }
+        known = None if rng.random() < lost else quality
+        detail = {"complete": float(held == 3), "recall": held / 3}
+        nodes[path] = node(path, tuple(valid), known, detail, seen)
+        for action in valid:
+            if action != "FINISH" and rng.random() >= lost:
+                grow(path + action[0], held, 0 if new else before + 1)
+
+    grow("", int(rng.random() < 0.7), 0)
+    return Tree(question, dataset, nodes, f"What is {question}?")
+
+
+def random_trees(
+    seed: int, number: int, dataset: str = "toy", *, steps: int = 4, revisions: int = 2, lost: float = 0.0
+) -> list[Tree]:
+    """Several, each with a question id of its own."""
+    rng = np.random.default_rng(seed)
+    return [
+        random_tree(rng, f"{dataset}-{i}", dataset, steps=steps, revisions=revisions, lost=lost)
+        for i in range(number)
+    ]
