@@ -38,7 +38,8 @@ class PolicyState:
         scores: The grader's probability that a passage helps, for the last step's best five.
         grade: Of the last step's passages together: correct, ambiguous, incorrect.
         corrections: Corrections the last step needed.
-        findings: Question, short answer and success of each finished step.
+        findings: Question, short answer and success of each finished step, and the grader's probability
+            that its best passage helps (``relevance``).
         missing: Questions of steps that found nothing and were not made good since.
         evidence: Title and excerpt of each passage held, the step that brought it, and the grader's
             probability that it helps (``relevance``).
@@ -143,7 +144,13 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
         grade=state["grade"],
         corrections=len(state["rungs"]),
         findings=[
-            {"question": n["question"], "answer": n["answer"], "found": n["found"]} for n in state["notes"]
+            {
+                "question": n["question"],
+                "answer": n["answer"],
+                "found": n["found"],
+                "relevance": n.get("relevance", 0.0),
+            }
+            for n in state["notes"]
         ],
         missing=[note["question"] for note in still_missing(state["notes"])],
         evidence=[

@@ -93,21 +93,21 @@ def _findings(state: PolicyState) -> dict[str, float]:
 
 
 def _evidence(state: PolicyState, held: Sequence[_Held]) -> dict[str, float]:
-    by_step: dict[int, float] = {}
-    for item in held:
-        by_step[item.step] = max(by_step.get(item.step, 0.0), item.relevance)
-    # A step that brought nothing new is as weak as its last search, not forgotten.
-    best = [by_step.get(step, 0.0) for step in range(1, state.step + 1)]
-    new = [value for value in best if value > 0]
+    steps = [float(finding["relevance"]) for finding in state.findings]
+    weakest = sorted(steps)
+    earlier = max(steps[:-1], default=0.0)
     relevance = sorted((item.relevance for item in held), reverse=True)
     top = [*relevance, 0.0, 0.0, 0.0, 0.0][:4]
     return {
         "held": float(len(held)),
         "titles": float(len({item.title for item in held})),
         "helping": float(sum(item.relevance >= _HELPS for item in held)),
-        "weakest_step": min(new, default=0.0),
-        "mean_step": sum(best) / max(1, len(best)),
-        "empty_steps": float(len(best) - len(new)),
+        "weakest_step": weakest[0] if weakest else 0.0,
+        "second_weakest_step": weakest[1] if len(weakest) > 1 else 0.0,
+        "mean_step": sum(steps) / max(1, len(steps)),
+        "weak_steps": float(sum(value < _HELPS for value in steps)),
+        "gain_on_earlier": (steps[-1] if steps else 0.0) - earlier,
+        "steps_with_new": float(len({item.step for item in held})),
         "top_1": top[0],
         "top_2": top[1],
         "top_3": top[2],

@@ -84,13 +84,18 @@ class Indexing:
         self._embedder = embedder
         self._vectors: list[Vectors] = []
 
+    @property
+    def texts(self) -> list[str]:
+        """What is embedded, one for each chunk."""
+        return [passage_text(self._parsed.title, piece) for piece in self.chunks]
+
     def embed(self, cancel: threading.Event | None = None) -> Iterator[tuple[int, int]]:
         """Make the vectors; after each batch, how many chunks have theirs and how many there are.
 
         Raises:
             GenerationCancelled: ``cancel`` was set.
         """
-        texts = [passage_text(self._parsed.title, piece) for piece in self.chunks]
+        texts = self.texts
         for start in range(0, len(texts), _BATCH):
             if cancel is not None and cancel.is_set():
                 raise GenerationCancelled(

@@ -108,6 +108,7 @@ class Note(TypedDict):
     cites: list[int]
     found: bool
     revision: int  # of the plan, when the step was taken
+    relevance: NotRequired[float]  # of the step's best passage, by the grader; runs of before have none
 
 
 class Claim(TypedDict):

@@ -116,10 +116,7 @@ class Runs:
             if events:
                 _append(db, run_id, events)
             if decisions:
-                db.executemany(
-                    "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    [[run_id, *_decision_values(d)] for d in decisions],
-                )
+                write_decisions(db, run_id, decisions)
             if labels:
                 write_labels(db, run_id, labels)
             if end is not None:
@@ -274,6 +271,14 @@ def delete_runs(db: DuckDBPyConnection, condition: str, values: Sequence[Any]) -
         )
     gone = db.execute(f"DELETE FROM runs WHERE {condition}", list(values)).fetchone()
     return int(gone[0]) if gone else 0
+
+
+def write_decisions(db: DuckDBPyConnection, run_id: str, decisions: Sequence[DecisionRow]) -> None:
+    """Append decisions within a transaction that is under way."""
+    db.executemany(
+        "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [[run_id, *_decision_values(d)] for d in decisions],
+    )
 
 
 def _append(db: DuckDBPyConnection, run_id: str, events: Sequence[StoredEvent]) -> None:

@@ -9,7 +9,7 @@ from agent.cognition import conflicts
 from agent.cognition.reflecting import NOTHING
 from agent.deps import Deps
 from agent.events import Contradicted, NotebookGrew, Noted
-from agent.state import Note, RunState
+from agent.state import RELEVANCE, Note, RunState
 
 
 def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
@@ -35,6 +35,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
         cites=finding.cites,
         found=finding.found,
         revision=state["revisions"],
+        relevance=max((c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"]), default=0.0),
     )
     conflict = conflicts.find(note, state["evidence"], state["question"])
     if conflict is not None:

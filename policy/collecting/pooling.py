@@ -1,0 +1,102 @@
+"""A question set's paragraphs as a library: the pooled setting, retrieved from by the real funnel."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from agent.indexing import Indexing, Origin
+from agent.reading.document import Block, ParsedDocument
+from models.protocols import Embedder, Vectors
+from policy.questions import Paragraph, QuestionSet
+from traces.library import Library
+from traces.store import Store
+
+_BATCH = 256
+
+
+class RememberingEmbedder:
+    """An `Embedder` that embeds no text twice: a tree asks for the same sentences again and again.
+
+    Args:
+        embedder: Makes the vectors.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, Vectors] = {}
+
+    @property
+    def name(self) -> str:
+        """The embedder's own."""
+        return self._embedder.name
+
+    @property
+    def dimensions(self) -> int:
+        """The embedder's own."""
+        return self._embedder.dimensions
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """As the embedder does."""
+        new = list(dict.fromkeys(text for text in texts if text not in self._known))
+        if new:
+            self._known.update(zip(new, self._embedder.embed_passages(new), strict=True))
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return np.stack([self._known[text] for text in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        """As the embedder does; a query is kept apart from a passage of the same words."""
+        key = f"\0{text}"
+        if key not in self._known:
+            self._known[key] = self._embedder.embed_query(text)
+        return self._known[key]
+
+    def forget(self) -> None:
+        """Free the memory."""
+        self._known.clear()
+
+
+def pool(
+    questions: QuestionSet,
+    store: Store,
+    embedder: RememberingEmbedder,
+    cancel: threading.Event | None = None,
+) -> Iterator[tuple[int, int]]:
+    """Put every paragraph into the library as a document of its own, in the collection of the set's name.
+
+    What is there already is not read again. Yields how many paragraphs are in, and how many there are.
+    """
+    library = Library(store)
+    held = {d.name for d in library.documents(questions.name)} if _there(library, questions.name) else set()
+    missing = [n for n in range(len(questions.paragraphs)) if str(n) not in held]
+    done = len(questions.paragraphs) - len(missing)
+    for start in range(0, len(missing), _BATCH):
+        if cancel is not None and cancel.is_set():
+            return
+        batch = [
+            (n, _indexing(questions.paragraphs[n], n, questions.name, embedder))
+            for n in missing[start : start + _BATCH]
+        ]
+        embedder.embed_passages([text for _, one in batch for text in one.texts])
+        with store.connect():
+            for _, one in batch:
+                for _ in one.embed():
+                    pass
+                one.store(library, questions.name)
+        done += len(batch)
+        yield done, len(questions.paragraphs)
+
+
+def _there(library: Library, collection: str) -> bool:
+    return collection in library.generations((collection,))
+
+
+def _indexing(paragraph: Paragraph, number: int, name: str, embedder: Embedder) -> Indexing:
+    text = paragraph.text or paragraph.title
+    parsed = ParsedDocument(paragraph.title, "text/plain", (Block("text", text),), text)
+    digest = hashlib.sha256(f"{paragraph.title}\n{text}".encode()).hexdigest()
+    return Indexing(Origin(f"{name}/{number}", str(number), digest, len(text)), parsed, embedder)

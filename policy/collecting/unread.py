@@ -1,0 +1,154 @@
+"""The cognitive steps of a collected question: nothing is read by a language model, nothing told by gold.
+
+A good plan is given (the data set's own smaller questions), and a good reader is assumed for the one thing
+a plan needs of it: where a held passage states an answer that a later step refers to, that answer is put
+in. What the *state* shows of it is what any run would know: the title of the step's best passage.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from agent.cognition.decomposing import decompose
+from agent.cognition.reflecting import NOTHING, Finding
+from agent.cognition.surface import names
+from agent.profiles import Cognition
+from agent.retrieval.terms import terms
+from agent.session import Session
+from agent.state import RELEVANCE, Evidence, Note, PlanStep, RunState
+from models.protocols import ChatOptions, Choice, Message, ModelError, Reply
+from models.token_estimate import at_most
+from policy.questions import Hop, Question, references
+
+FOUND = 0.5
+"""Relevance of a step's best passage from which the step counts as having found something."""
+
+
+class SilentChat:
+    """A `Chat` that counts tokens and says nothing: whoever asks it anything has made a mistake."""
+
+    name = "none"
+    context_tokens = 32_768
+
+    def count_tokens(self, text: str) -> int:
+        """An estimate, never too low."""
+        return at_most(text)
+
+    def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
+        """Raises `ModelError`."""
+        raise ModelError("A question is collected without a language model.", "Report this.")
+
+    def choose(
+        self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None
+    ) -> Choice:
+        """Raises `ModelError`."""
+        raise ModelError("A question is collected without a language model.", "Report this.")
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+class SilentReflector:
+    """Finds nothing in what it does not read; what a step found is told by `graded`."""
+
+    def reflect(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        question: str,
+        query: str,
+        evidence: Sequence[Evidence],
+    ) -> Finding:
+        """Nothing."""
+        return NOTHING
+
+
+def graded(state: RunState) -> RunState:
+    """The state with its last step's finding: its best passage, if that is graded to help."""
+    if not state["notes"] or not state["candidates"]:
+        return state
+    best = max(state["candidates"], key=lambda c: c["scores"][RELEVANCE])
+    found = best["scores"][RELEVANCE] >= FOUND
+    note = Note({**state["notes"][-1], "found": found, "answer": best["title"] if found else ""})
+    return RunState({**state, "notes": [*state["notes"][:-1], note]})
+
+
+def unread(cognition: Cognition) -> Cognition:
+    """``cognition`` with nothing left in it that a language model would have to answer."""
+    return replace(cognition, reflector=SilentReflector())
+
+
+def first_plan(question: Question) -> list[PlanStep]:
+    """The data set's smaller questions, else the question's own clauses, else it with what it finds."""
+    steps = [hop.question for hop in question.hops] or decompose(question.text)
+    return [_step(one) for one in steps or [question.text, f"{question.text} #1"]]
+
+
+def resolved(state: RunState, question: Question) -> RunState:
+    """The state with the references of its next step put in.
+
+    ``#n`` becomes the answer of the n-th smaller question where a held passage states it, as a reader would
+    have found it; else the title of the best passage that was found for it, as one would have guessed.
+    """
+    position = state["position"] + 1
+    if position >= len(state["plan"]):
+        return state
+    step = state["plan"][position]
+    text = step["question"]
+    for number in references(text):
+        text = text.replace(f"#{number}", _answer(number, state, question))
+    plan = [*state["plan"]]
+    plan[position] = PlanStep({**step, "question": " ".join(text.split())})
+    return RunState({**state, "plan": plan})
+
+
+def revised(state: RunState, question: Question) -> RunState:
+    """The state with another search put before what is left of the plan, as REVISE asks for it.
+
+    The first of these that was not made yet: the names of a step that found nothing fitting, on their own,
+    the weakest first; each name of the question that no held passage is about; the whole question with
+    the best passage's title; the whole question.
+    """
+    done = state["plan"][: state["position"] + 1]
+    rest = state["plan"][state["position"] + 1 :]
+    made = {" ".join(note["question"].split()).casefold() for note in state["notes"]}
+    searches = (search for search in _revisions(state, question) if search.casefold() not in made)
+    search = next(searches, question.text)
+    return RunState({**state, "plan": [*done, _step(search), *rest], "revisions": state["revisions"] + 1})
+
+
+def _revisions(state: RunState, question: Question) -> Iterator[str]:
+    weak = [note for note in state["notes"] if note.get("relevance", 0.0) < FOUND]
+    for note in sorted(weak, key=lambda note: note.get("relevance", 0.0)):
+        named = " ".join(names(note["question"]))
+        if named:
+            yield named
+    titles = [set(terms(e["title"])) for e in state["evidence"]]
+    for name in names(question.text):
+        if not any(title.issuperset(terms(name)) for title in titles):
+            yield name
+    asked = question.text.casefold()
+    for item in _strongest(state["evidence"])[:3]:
+        if item["title"].casefold() not in asked:
+            yield f"{question.text} {item['title']}"
+    yield question.text
+
+
+def _answer(number: int, state: RunState, question: Question) -> str:
+    hop = question.hops[number - 1] if number <= len(question.hops) else Hop("", "")
+    stated = hop.answer.casefold()
+    if stated and any(stated in f"{e['title']} {e['text']}".casefold() for e in state["evidence"]):
+        return hop.answer
+    asked = question.text.casefold()
+    best = [e for e in _strongest(state["evidence"]) if e["title"].casefold() not in asked]
+    return best[0]["title"] if best else ""
+
+
+def _strongest(evidence: Sequence[Evidence]) -> list[Evidence]:
+    return sorted(evidence, key=lambda item: -item.get("relevance", 0.0))
+
+
+def _step(question: str) -> PlanStep:
+    return PlanStep(question=question, reason="", tool="", keywords="", section="")

@@ -1,0 +1,199 @@
+"""Questions whose answer and evidence are known: HotpotQA, 2WikiMultihopQA, MuSiQue, and plain JSONL.
+
+Each published format becomes the same thing: a question, its answers, the paragraphs that support it, and
+the smaller questions that a good plan would ask, where the format tells them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from traces.errors import DeepthinkError
+
+
+class BadQuestions(DeepthinkError):
+    """Raised when a file of questions cannot be read as one."""
+
+    title = "Not a file of questions"
+    kind = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A passage that a record brings."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A smaller question on the way; ``#n`` in it stands for the answer of the n-th."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question whose answer is known.
+
+    Attributes:
+        id: Within its data set.
+        text: The question.
+        answers: The answer and its aliases.
+        gold: The paragraphs that support the answer, as positions in `QuestionSet.paragraphs`. Empty
+            where the file has none.
+        hops: The smaller questions, in order; empty where the file does not tell.
+    """
+
+    id: str
+    text: str
+    answers: tuple[str, ...]
+    gold: frozenset[int] = frozenset()
+    hops: tuple[Hop, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """One file.
+
+    Attributes:
+        name: The file's name without its ending.
+        paragraphs: Those of all records, each once, pooled: the honest setting to retrieve from.
+        questions: In the order of the file.
+    """
+
+    name: str
+    paragraphs: tuple[Paragraph, ...]
+    questions: tuple[Question, ...]
+
+
+def read_questions(path: Path) -> QuestionSet:
+    """Read a file of JSON lines in any of the formats; which one is told by the fields of its first line.
+
+    Plain lines have ``question``, and may have ``answer`` (a string or a list), ``id``, and ``hops`` (a
+    list of questions).
+
+    Raises:
+        BadQuestions: it cannot be read, or a line is not of the format.
+    """
+    numbers: dict[Paragraph, int] = {}
+    questions: list[Question] = []
+    for line, record in _records(path):
+        try:
+            questions.append(_question(record, numbers, line))
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise BadQuestions(
+                f"Line {line} of {path.name} is not a question: {type(error).__name__} {error}.",
+                "Each line is a JSON object of HotpotQA, 2WikiMultihopQA, MuSiQue, or has a “question”.",
+            ) from error
+    if not questions:
+        raise BadQuestions(f"{path.name} holds no question.", "Name a file of JSON lines.")
+    seen: set[str] = set()
+    for question in questions:
+        if question.id in seen:
+            raise BadQuestions(f"{path.name} has the question {question.id} twice.", "Remove one of them.")
+        seen.add(question.id)
+    return QuestionSet(path.stem, tuple(numbers), tuple(questions))
+
+
+def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadQuestions(f"{path} cannot be read: {error}.", "Name a file of JSON lines.") from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise BadQuestions(
+                f"Line {number} of {path.name} is not JSON: {error}.", "Name a file of JSON lines."
+            ) from error
+        if not isinstance(record, dict):
+            raise BadQuestions(
+                f"Line {number} of {path.name} is no JSON object.", "Name a file of JSON lines."
+            )
+        yield number, record
+
+
+def _question(record: dict[str, Any], numbers: dict[Paragraph, int], line: int) -> Question:
+    if "question_decomposition" in record:
+        return _musique(record, numbers)
+    if "supporting_facts" in record:
+        return _hotpot(record, numbers)
+    answer = record.get("answer", [])
+    answers = (answer,) if isinstance(answer, str) else tuple(str(one) for one in answer)
+    text = " ".join(str(record["question"]).split())
+    if not text:
+        raise ValueError("the question is empty")
+    hops = tuple(Hop(str(one), "") for one in record.get("hops", ()))
+    return Question(str(record.get("id", line)), text, answers, hops=hops)
+
+
+def _musique(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:
+    here = [
+        _pooled(Paragraph(p["title"], p["paragraph_text"].strip()), numbers) for p in record["paragraphs"]
+    ]
+    steps = record["question_decomposition"]
+    gold = frozenset(
+        here[i] for i, paragraph in enumerate(record["paragraphs"]) if paragraph["is_supporting"]
+    )
+    hops = tuple(Hop(_relation(step["question"]), step["answer"]) for step in steps)
+    answers = (record["answer"], *record.get("answer_aliases", ()))
+    return Question(str(record["id"]), record["question"], tuple(dict.fromkeys(answers)), gold, hops)
+
+
+def _relation(question: str) -> str:
+    """MuSiQue writes some steps as "Entity >> relation": a question of it."""
+    subject, found, relation = question.partition(" >> ")
+    return f"What is the {relation.strip()} of {subject.strip()}?" if found else question
+
+
+def _hotpot(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:
+    """HotpotQA, and 2WikiMultihopQA, which shares its shape."""
+    given = [(title, " ".join(s.strip() for s in sentences)) for title, sentences in record["context"]]
+    here = [_pooled(Paragraph(title, text), numbers) for title, text in given]
+    titles = {title for title, _ in record["supporting_facts"]}
+    gold = frozenset(here[i] for i, (title, _) in enumerate(given) if title in titles)
+    hops = tuple(_hops(record.get("evidences") or []))
+    key = record.get("_id") or record["id"]
+    return Question(str(key), record["question"], (record["answer"],), gold, hops)
+
+
+def _hops(evidences: list[list[str]]) -> Iterator[Hop]:
+    """2Wiki's facts ``(subject, relation, object)`` as questions, in the same words on every split.
+
+    A subject that an earlier fact found is not known in advance: it is asked for as ``#n``.
+    """
+    found: dict[str, int] = {}
+    asked: set[str] = set()
+    number = 0
+    for subject, relation, object_ in evidences:
+        known = found.get(subject.casefold())
+        question = f"What is the {relation} of {f'#{known}' if known else subject}?"
+        if question in asked:
+            continue  # a second value of the same relation
+        asked.add(question)
+        number += 1
+        found.setdefault(object_.casefold(), number)
+        yield Hop(question, object_)
+
+
+def _pooled(paragraph: Paragraph, numbers: dict[Paragraph, int]) -> int:
+    return numbers.setdefault(paragraph, len(numbers))
+
+
+_REFERENCE = re.compile(r"#(\d+)")
+
+
+def references(question: str) -> list[int]:
+    """Numbers of the hops that ``question`` refers to, from 1."""
+    return [int(number) for number in _REFERENCE.findall(question)]
