@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 
-import duckdb
 import pytest
 
+from tests.traces.old_stores import old_store
 from tests.traces.test_runs import NEW, decision
 from traces.labels import ImpossibleLabel, Label, Labels, UnknownDecision
 from traces.runs import Runs
@@ -63,11 +62,7 @@ def test_a_decision_is_stored_with_its_label_or_not_at_all(store: Store) -> None
 
 def test_what_a_person_decided_before_there_were_labels_is_labelled(tmp_path: Path) -> None:
     path = tmp_path / "old.duckdb"
-    with duckdb.connect(str(path)) as db:
-        db.execute("CREATE TABLE schema_version (version INTEGER NOT NULL)")
-        for script in sorted((files("traces") / "migrations").iterdir(), key=lambda s: s.name)[:3]:
-            db.execute(script.read_text("utf-8"))
-            db.execute("INSERT INTO schema_version VALUES (?)", [int(script.name[:4])])
+    with old_store(path, 3) as db:
         for seq, (source, why) in enumerate(
             [("human", "as you decided"), ("human", "asked to answer now"), ("rules", "")]
         ):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.traces.old_stores import OLD_RUN, old_store
 from traces.runs import DecisionRow, NewRun, RunEnd, Runs, StoredEvent, UnknownRun
 from traces.store import Store
 
@@ -97,18 +98,14 @@ def test_the_time_until_a_run_is_resumed_is_no_part_of_what_it_took(
 
 
 def test_what_earlier_runs_took_is_taken_from_their_events(tmp_path: Path) -> None:
-    store = Store(tmp_path / "new.duckdb")
-    ended, killed = Runs(store).begin(NEW), Runs(store).begin(NEW)
-    for run_id in (ended, killed):
-        events = [StoredEvent(0, 0.0, "RunStarted", {}), StoredEvent(1, 2.4, "Noted", {})]
-        Runs(store).record(
-            run_id, events, end=None if run_id == killed else RunEnd("failed", "", "", 0, 0, 0, 0)
-        )
-    with store.transaction() as db:  # as it was before
-        db.execute("ALTER TABLE runs DROP COLUMN seconds")
-        db.execute("DELETE FROM schema_version WHERE version >= 5")
-    again = Runs(Store(store.path))
-    assert (again.find(ended).seconds, again.find(killed).seconds) == (2.4, None)
+    path = tmp_path / "old.duckdb"
+    with old_store(path, 4) as db:
+        for run_id, end in (("ended", datetime(2026, 5, 4)), ("killed", None)):
+            db.execute(OLD_RUN, [run_id, "answered" if end else "running", end])
+            db.execute("INSERT INTO events VALUES (?, 0, 0.0, 'RunStarted', '{}')", [run_id])
+            db.execute("INSERT INTO events VALUES (?, 1, 2.4, 'Noted', '{}')", [run_id])
+    again = Runs(Store(path))
+    assert (again.find("ended").seconds, again.find("killed").seconds) == (2.4, None)
 
 
 def test_unfinished_runs_are_the_killed_the_waiting_the_failed_and_the_cancelled(store: Store) -> None:

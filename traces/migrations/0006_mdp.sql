@@ -15,12 +15,13 @@ UPDATE decisions SET path = coalesce(earlier.path, '') FROM (
 -- How good the answer is, or would be, of a run that finishes at a path.
 CREATE TABLE outcomes (
     run_id   VARCHAR NOT NULL,
-    path     VARCHAR NOT NULL,
-    source   VARCHAR NOT NULL,   -- answer (F1 against gold), evidence (gold passages held)
-    quality  DOUBLE  NOT NULL,   -- 0 to 1
+    path     VARCHAR NOT NULL,   -- of a decision of the run
+    source   VARCHAR NOT NULL,   -- answer (F1 against gold), evidence (gold passages held), verifier (share supported)
+    quality  DOUBLE  NOT NULL CHECK (quality BETWEEN 0 AND 1),
     detail   VARCHAR NOT NULL,   -- JSON object: the measures behind it
     measured TIMESTAMP NOT NULL,
-    PRIMARY KEY (run_id, path, source)
+    PRIMARY KEY (run_id, path, source),
+    CHECK (source IN ('answer', 'evidence', 'verifier'))
 );
 
 -- What is known of a question whose answer is known.
@@ -32,8 +33,25 @@ CREATE TABLE gold (
     passages    VARCHAR NOT NULL    -- JSON list: what supports the answer, as the data set names it
 );
 
+-- What the verifier said of each answer that a run gave: the last one before its next decision. The n-th
+-- decision is told by the n-th event Decided. One that was measured (and is in outcomes) goes before it.
+CREATE VIEW verdicts AS
+SELECT d.run_id, d.path, a.share AS quality, coalesce(r.finished, r.started) AS measured
+FROM (
+    SELECT run_id, decided - 1 AS seq, last(CAST(payload ->> 'share' AS DOUBLE) ORDER BY event) AS share
+    FROM (
+        SELECT run_id, seq AS event, kind, payload,
+            count_if(kind = 'Decided') OVER (PARTITION BY run_id ORDER BY seq) AS decided
+        FROM events WHERE kind IN ('Decided', 'Answered')
+    ) WHERE kind = 'Answered' GROUP BY run_id, decided
+) AS a
+JOIN decisions d ON d.run_id = a.run_id AND d.seq = a.seq AND NOT d.shadow AND d.action = 'FINISH'
+JOIN runs r ON r.id = a.run_id
+ANTI JOIN outcomes o ON o.run_id = d.run_id AND o.path = d.path AND o.source = 'verifier'
+WHERE a.share IS NOT NULL;
+
 -- The quality of finishing at a path, by every source there is: a measured outcome, the person's rating of
--- the run's answer, what they said of the decision, the share of the answer that the verifier supports.
+-- the run's last answer, what they said of the decision, the share of the answer that the verifier supports.
 CREATE VIEW qualities AS
 SELECT run_id, path, source, quality,
     list_position(['answer', 'evidence', 'rating', 'override', 'verifier'], source) AS rank
@@ -41,18 +59,15 @@ FROM (
     SELECT run_id, path, source, quality FROM outcomes
     UNION ALL
     SELECT d.run_id, d.path, 'rating', CASE r.rating WHEN 'good' THEN 1.0 WHEN 'partly' THEN 0.5 ELSE 0.0 END
-    FROM ratings r JOIN decisions d ON d.run_id = r.run_id AND NOT d.shadow AND d.action = 'FINISH'
+    FROM ratings r JOIN (
+        SELECT run_id, arg_max(path, seq) AS path FROM decisions WHERE NOT shadow
+        GROUP BY run_id HAVING arg_max(action, seq) = 'FINISH'
+    ) AS d ON d.run_id = r.run_id
     UNION ALL
     SELECT d.run_id, d.path, 'override', CASE l.action WHEN 'FINISH' THEN 1.0 ELSE 0.0 END
     FROM labels l JOIN decisions d ON d.run_id = l.run_id AND d.seq = l.seq AND NOT d.shadow
     UNION ALL
-    SELECT d.run_id, d.path, 'verifier', a.share
-    FROM (
-        SELECT run_id, last(CAST(payload ->> 'share' AS DOUBLE) ORDER BY seq) AS share
-        FROM events WHERE kind = 'Answered' GROUP BY run_id
-    ) AS a
-    JOIN decisions d ON d.run_id = a.run_id AND NOT d.shadow AND d.action = 'FINISH'
-    WHERE a.share IS NOT NULL
+    SELECT run_id, path, 'verifier', quality FROM verdicts
 );
 
 -- The source that counts, where there are several.
@@ -61,17 +76,21 @@ SELECT run_id, path, arg_min(source, rank) AS source, arg_min(quality, rank) AS 
 FROM qualities GROUP BY run_id, path;
 
 -- (state, action, reward, next_state, done). Every step but the last has the reward 0: what a step costs is
--- for whoever learns to say. A FINISH that was not measured is none.
+-- for whoever learns to say. A FINISH that was not measured is none, nor is one that was not valid. The
+-- behaviour probability is that of the step the run took; NULL for one that is known without it.
 CREATE VIEW transitions AS
 SELECT d.run_id, d.seq, d.path, d.state_version, d.text AS state, d.features,
     'FINISH' AS action, f.quality AS reward, f.source AS reward_source,
-    NULL AS next_seq, NULL AS next_state, true AS done
+    NULL AS next_seq, NULL AS next_state, true AS done,
+    CASE WHEN d.action = 'FINISH' THEN d.behaviour_probability END AS behaviour_probability
 FROM decisions d JOIN finishes f ON f.run_id = d.run_id AND f.path = d.path
-WHERE NOT d.shadow
+WHERE NOT d.shadow AND (d.action = 'FINISH' OR contains(d.valid_actions, '"FINISH"'))
 UNION ALL
-SELECT d.run_id, d.seq, d.path, d.state_version, d.text, d.features,
-    CASE right(n.path, 1) WHEN 'C' THEN 'CONTINUE' ELSE 'REVISE' END, 0.0, '',
-    n.seq, n.text, false
-FROM decisions d JOIN decisions n ON n.run_id = d.run_id AND NOT n.shadow
-    AND n.path IN (d.path || 'C', d.path || 'R')
+SELECT d.run_id, d.seq, d.path, d.state_version, d.text, d.features, n.action, 0.0, '', n.seq, n.text, false,
+    CASE WHEN d.action = n.action THEN d.behaviour_probability END
+FROM decisions d JOIN (
+    SELECT run_id, seq, text, left(path, length(path) - 1) AS before,
+        CASE right(path, 1) WHEN 'C' THEN 'CONTINUE' ELSE 'REVISE' END AS action
+    FROM decisions WHERE NOT shadow AND right(path, 1) IN ('C', 'R')
+) AS n ON n.run_id = d.run_id AND n.before = d.path
 WHERE NOT d.shadow;

@@ -1,0 +1,55 @@
+"""Outcomes and gold: stored with a run, replaced by what is measured later, gone with the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.traces.test_runs import NEW, decision
+from traces.labels import UnknownDecision
+from traces.outcomes import Gold, ImpossibleOutcome, Outcome, Outcomes
+from traces.runs import Runs, UnknownRun
+from traces.store import Store
+
+
+def _run(store: Store) -> str:
+    runs = Runs(store)
+    run_id = runs.begin(NEW)
+    runs.record(run_id, [], [decision(0), replace(decision(1), path="C")])
+    return run_id
+
+
+def test_a_later_measurement_by_the_same_source_replaces_the_earlier(store: Store) -> None:
+    run_id, outcomes = _run(store), Outcomes(store)
+    first = [Outcome("C", "evidence", 1.0, {"recall": 1.0}), Outcome("", "evidence", 0.5)]
+    outcomes.put(run_id, first)
+    outcomes.put(run_id, [])
+    assert outcomes.of_run(run_id) == first[::-1]
+    again = [Outcome("C", "evidence", 0.25), Outcome("C", "answer", 0.75, {"f1": 0.75, "em": 0.0})]
+    outcomes.put(run_id, again)
+    assert outcomes.of_run(run_id) == [first[1], again[1], again[0]]
+
+
+def test_an_outcome_is_of_a_decision_and_a_share(store: Store) -> None:
+    run_id, outcomes = _run(store), Outcomes(store)
+    with pytest.raises(UnknownDecision, match="path “CC”"):
+        outcomes.put(run_id, [Outcome("", "evidence", 1.0), Outcome("CC", "evidence", 1.0)])
+    for quality in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ImpossibleOutcome):
+            outcomes.put(run_id, [Outcome("", "evidence", 1.0), Outcome("C", "evidence", quality)])
+    assert outcomes.of_run(run_id) == []
+
+
+def test_gold_is_stored_and_goes_with_its_run(store: Store) -> None:
+    run_id, outcomes = _run(store), Outcomes(store)
+    assert outcomes.gold_of(run_id) is None
+    gold = Gold("musique", "2hop__1", ("Ørsted", "Orsted"), (["title", 3], "other"))
+    outcomes.put_gold(run_id, gold)
+    outcomes.put_gold(run_id, gold)
+    assert outcomes.gold_of(run_id) == gold
+    outcomes.put(run_id, [Outcome("", "answer", 1.0)])
+    with pytest.raises(UnknownRun):
+        outcomes.put_gold("nowhere", gold)
+    Runs(store).delete(run_id)
+    assert (outcomes.gold_of(run_id), outcomes.of_run(run_id)) == (None, [])
