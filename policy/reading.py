@@ -1,0 +1,91 @@
+"""Reading trees from a store: collected questions, and the runs that a person asked."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from agent.decisions import STATE_VERSION
+from agent.state import ACTIONS, Action
+from policy.trees import Node, Seen, Tree
+from traces.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read.
+
+    Attributes:
+        trees: One for each run that can be learned from, in the order they were stored.
+        other_versions: Decisions whose state has another encoding: they are left out.
+        unmeasured: Runs of which nobody knows what finishing is worth, and no person said anything.
+        sources: States by where their quality is from.
+    """
+
+    trees: list[Tree]
+    other_versions: int
+    unmeasured: int
+    sources: dict[str, int] = field(default_factory=dict)
+
+
+def load_trees(store: Store) -> Read:
+    """Every run's decisions as a tree.
+
+    A run whose first decision is not there, or whose states nobody measured, cannot be learned from. A
+    person's question is its own data set, ``own``; its id is that of the question in words, so that the
+    same question asked twice is never on both sides of a split.
+    """
+    with store.connect() as db:
+        rows = db.execute(_DECISIONS, [STATE_VERSION]).fetchall()
+        other = db.execute(
+            "SELECT count(*) FROM decisions WHERE NOT shadow AND state_version <> ?", [STATE_VERSION]
+        ).fetchone()
+    by_run: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for row in rows:
+        by_run[row[0]].append(row)
+    trees: list[Tree] = []
+    unmeasured = 0
+    sources: dict[str, int] = defaultdict(int)
+    for found in by_run.values():
+        nodes = {node.path: node for node in map(_node, found)}
+        if "" not in nodes or all(n.quality is None and n.label is None for n in nodes.values()):
+            unmeasured += 1
+            continue
+        for node in nodes.values():
+            if node.quality is not None:
+                sources[node.source] += 1
+        text, dataset, question_id = found[0][1], found[0][2], found[0][3]
+        name = f"{dataset}/{question_id}" if dataset else " ".join(str(text).split()).casefold()
+        trees.append(Tree(name, dataset or "own", nodes, text))
+    return Read(trees, int(other[0]) if other else 0, unmeasured, dict(sources))
+
+
+_DECISIONS = """
+    SELECT d.run_id, r.question, coalesce(g.dataset, ''), coalesce(g.question_id, ''),
+        d.path, d.text, d.features, d.valid_actions, f.quality, coalesce(f.source, ''),
+        coalesce(o.detail, '{}'), l.action
+    FROM decisions d
+    JOIN runs r ON r.id = d.run_id
+    LEFT JOIN gold g ON g.run_id = d.run_id
+    LEFT JOIN finishes f ON f.run_id = d.run_id AND f.path = d.path
+    LEFT JOIN outcomes o ON o.run_id = d.run_id AND o.path = d.path AND o.source = f.source
+    LEFT JOIN labels l ON l.run_id = d.run_id AND l.seq = d.seq
+    WHERE NOT d.shadow AND d.state_version = ?
+    ORDER BY r.started, d.run_id, d.seq
+"""
+
+
+def _node(row: tuple[Any, ...]) -> Node:
+    path, text, features, valid, quality, source, detail, label = row[4:]
+    # The budget ends a run whatever else would be possible: such a state still has its choices on record.
+    actions = tuple(cast(Action, action) for action in json.loads(valid) if action in ACTIONS)
+    return Node(
+        path=path,
+        seen=Seen(text, json.loads(features), actions),
+        quality=quality,
+        source=source,
+        detail=json.loads(detail),
+        label=cast(Action | None, label),
+    )
