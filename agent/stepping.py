@@ -24,22 +24,23 @@ def research_step(state: RunState, deps: Deps) -> RunState:
 
     A plan without a next step leaves everything but the step's own fields as it is, as in the graph.
     """
-    state = _updated(state, next_step(state, deps))
+    state = updated(state, next_step(state, deps))
     if not state["query"]:
         return state
     while True:
         found = [recalled for s in state["searches"] for recalled in retrieve(s, deps)["recalled"]]
-        state = _updated(state, {"recalled": [*state["recalled"], *found]})
-        state = _updated(state, rerank(state, deps))
-        state = _updated(state, grade(state, deps))
+        state = updated(state, {"recalled": [*state["recalled"], *found]})
+        state = updated(state, rerank(state, deps))
+        state = updated(state, grade(state, deps))
         if state["grade"] not in {"ambiguous", "incorrect"}:
             break
-        state = _updated(state, correct(state, deps))
+        state = updated(state, correct(state, deps))
         if not state["searches"]:
             break
-    state = _updated(state, distil(state, deps))
-    return _updated(state, reflect(state, deps))
+    state = updated(state, distil(state, deps))
+    return updated(state, reflect(state, deps))
 
 
-def _updated(state: RunState, update: dict[str, Any]) -> RunState:
+def updated(state: RunState, update: dict[str, Any]) -> RunState:
+    """The state with what a node returned."""
     return cast(RunState, {**state, **update})

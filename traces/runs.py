@@ -239,20 +239,7 @@ class Runs:
                 """,
                 [run_id],
             ).fetchall()
-        return [
-            DecisionRow(
-                row[0],
-                row[1],
-                row[2],
-                json.loads(row[3]),
-                tuple(json.loads(row[4])),
-                row[5],
-                json.loads(row[6]),
-                *row[7:14],
-                json.loads(row[14]),
-            )
-            for row in rows
-        ]
+        return [_decision(row) for row in rows]
 
 
 _RUN = """
@@ -293,6 +280,13 @@ def _run(row: tuple[Any, ...]) -> Run:
     values[7] = tuple(json.loads(values[7]))
     values[19] = json.loads(values[19])
     return Run(*values)
+
+
+def _decision(row: tuple[Any, ...]) -> DecisionRow:
+    values = list(row)
+    values[3], values[4] = json.loads(values[3]), tuple(json.loads(values[4]))
+    values[6], values[14] = json.loads(values[6]), json.loads(values[14])
+    return DecisionRow(*values)
 
 
 def _decision_values(d: DecisionRow) -> list[Any]:

@@ -14,6 +14,7 @@ from agent.state import ACTIONS, Action
 from models.protocols import Embedder, Reranker
 from policy.collecting.growing import Grower, Grown
 from policy.collecting.pooling import RememberingEmbedder, pool
+from policy.collecting.progress import CollectingProgress
 from policy.questions import BadQuestions, Question, QuestionSet, read_questions
 from policy.trees import default_action
 from traces.collected import Collected, CollectedOutcome, CollectedQuestion
@@ -23,25 +24,6 @@ from traces.store import Store
 EXPLORER = "explorer"
 """Source of a collected decision: the default policy, with exploration."""
 _REMEMBERED = 150  # questions after which the embedder's memory is freed
-
-
-@dataclass(frozen=True, slots=True)
-class CollectingProgress:
-    """How far a collection is.
-
-    Attributes:
-        doing: ``reading`` paragraphs, or ``collecting`` questions.
-        done: Of them.
-        total: Of them.
-        states: Collected so far in this go.
-        seconds_left: Estimate; None before there is one.
-    """
-
-    doing: str
-    done: int
-    total: int
-    states: int = 0
-    seconds_left: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +129,7 @@ def _row(seq: int, grown: Grown, epsilon: float, rng: random.Random) -> Decision
         state=grown.state.to_json(),
         valid_actions=grown.valid,
         action=action,
-        probabilities=probabilities,
+        probabilities={str(one): share for one, share in probabilities.items()},
         behaviour_probability=probabilities[action],
         source=EXPLORER,
         latency_ms=0.0,

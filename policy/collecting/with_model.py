@@ -1,0 +1,217 @@
+"""Collecting with the language model: questions are worked through to the full horizon, with exploration.
+
+The nodes are the run's own, without checkpoints. A run that stops as soon as it is told to shows nothing of
+what would have followed; so FINISH is never chosen here before nothing else is possible, and what
+finishing at each state would have been worth is known by answering there.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from agent.budget import Budget, BudgetExhausted
+from agent.decisions import STATE_VERSION, PolicyState, policy_state, valid_actions
+from agent.deps import Deps
+from agent.encoding import state_text
+from agent.features import features
+from agent.nodes.plan import plan
+from agent.nodes.synthesise import synthesise
+from agent.nodes.verify import verify
+from agent.profiles import profile
+from agent.request import searchable
+from agent.retrieval.recall import Recall
+from agent.session import Session
+from agent.state import ACTIONS, Action, RunState, new_state
+from agent.steering import Steering
+from agent.stepping import research_step, updated
+from models.protocols import Chat, Embedder, GenerationCancelled, Reranker
+from policy.collecting.progress import CollectingProgress
+from policy.questions import Question
+from policy.scoring import exact_match, f1, holds
+from traces.collected import Collected, CollectedOutcome, CollectedQuestion
+from traces.errors import DeepthinkError
+from traces.library import Library
+from traces.run_records import DecisionRow
+from traces.store import Store
+
+HORIZON = "horizon"
+"""Source of a decision taken to see what follows: never FINISH while something else is possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithModel:
+    """What is collected, and how.
+
+    Attributes:
+        name: Of the set of questions.
+        questions: To ask of the person's own library.
+        answers: Answer at every state, which costs a model call each; else only evidence and plan are
+            known of a state, and its worth only where the last one is answered.
+        collections: Where to look; all if empty.
+        epsilon: Share of exploration: REVISE where the plan would go on, or the other way round.
+        seed: Of the exploration.
+        budget: Of each question.
+    """
+
+    name: str
+    questions: Sequence[Question]
+    answers: bool = False
+    collections: tuple[str, ...] = ()
+    epsilon: float = 0.1
+    seed: int = 0
+    budget: Budget = field(default_factory=Budget)
+
+
+def collect(
+    wanted: WithModel,
+    *,
+    chat: Chat,
+    embedder: Embedder,
+    reranker: Reranker | None,
+    store: Store,
+    cancel: threading.Event | None = None,
+) -> Iterator[CollectingProgress]:
+    """Work the questions through; what was collected before is kept.
+
+    A question that fails is told and left out; the others go on.
+
+    Raises:
+        EmptyLibrary, UnknownCollection: before the first question.
+        EmbedderMismatch: the library was made by another embedder.
+    """
+    library = Library(store)
+    collections = searchable(library, wanted.collections, web=False)
+    collected = Collected(store)
+    held = collected.held(wanted.name)
+    todo = [question for question in wanted.questions if question.id not in held]
+    done, total = len(wanted.questions) - len(todo), len(wanted.questions)
+    yield CollectingProgress("collecting", done, total)
+    states, failed = 0, list[str]()
+    began = time.monotonic()
+    for number, question in enumerate(todo, start=1):
+        if cancel is not None and cancel.is_set():
+            return
+        session = Session(chat, wanted.budget, lambda _event: None, Steering(cancel))
+        cognition = profile("lean", embedder)
+        deps = Deps(
+            session=session,
+            cognition=cognition,
+            decider=cognition.decider(session),
+            library=library,
+            recall=Recall(library, embedder),
+            reranker=reranker,
+            collections=collections,
+            approve="always",
+        )
+        try:
+            decisions, outcomes = _worked(question, wanted, deps)
+        except GenerationCancelled:
+            return
+        except DeepthinkError as error:
+            failed.append(f"{question.text}: {error.message}")
+        else:
+            states += len(decisions)
+            collected.put(
+                CollectedQuestion(
+                    dataset=wanted.name,
+                    question_id=question.id,
+                    question=question.text,
+                    answers=question.answers,
+                    passages=(),
+                    embedder=embedder.name,
+                    reranker=reranker.name if reranker else "",
+                    decisions=decisions,
+                    outcomes=outcomes,
+                )
+            )
+        left = (time.monotonic() - began) / number * (len(todo) - number)
+        yield CollectingProgress("collecting", done + number, total, states, left, tuple(failed))
+
+
+def _worked(
+    question: Question, wanted: WithModel, deps: Deps
+) -> tuple[list[DecisionRow], list[CollectedOutcome]]:
+    rng = random.Random(f"{wanted.seed} {question.id}")
+    session = deps.session
+    state = new_state(question.text)
+    state = updated(state, plan(state, deps))
+    decisions: list[DecisionRow] = []
+    outcomes: list[CollectedOutcome] = []
+    path = ""
+    while True:
+        spent = False
+        try:
+            state = research_step(state, deps)
+        except BudgetExhausted:
+            spent = True
+        seen = policy_state(state, wanted.budget, session.ledger.tokens_left)
+        spent = spent or seen.barren >= wanted.budget.barren or seen.tokens_left <= 0
+        valid: tuple[Action, ...] = ("FINISH",) if spent else valid_actions(seen)
+        probabilities = exploration(valid, wanted.epsilon)
+        (action,) = rng.choices(ACTIONS, [probabilities[action] for action in ACTIONS])
+        decisions.append(_row(len(decisions), path, seen, valid, action, probabilities))
+        if wanted.answers or action == "FINISH":
+            outcomes.append(_answered(path, state, question, deps))
+        if action == "FINISH":
+            return decisions, outcomes
+        path += action[0]
+        state = RunState({**state, "action": action})
+        if action == "REVISE":
+            state = updated(state, plan(state, deps))
+
+
+def exploration(valid: Sequence[Action], epsilon: float) -> dict[Action, float]:
+    """Work the plan off, then revise; with a share ``epsilon`` the other of the two. FINISH only alone."""
+    going = [action for action in ("CONTINUE", "REVISE") if action in valid]
+    if not going:
+        return {action: float(action == "FINISH") for action in ACTIONS}
+    return {
+        action: (epsilon / len(going) + (1 - epsilon) * (action == going[0])) if action in going else 0.0
+        for action in ACTIONS
+    }
+
+
+def _row(
+    seq: int,
+    path: str,
+    seen: PolicyState,
+    valid: tuple[Action, ...],
+    action: Action,
+    probabilities: dict[Action, float],
+) -> DecisionRow:
+    return DecisionRow(
+        seq=seq,
+        step=seen.step,
+        state_version=STATE_VERSION,
+        state=seen.to_json(),
+        valid_actions=valid,
+        action=action,
+        probabilities={str(one): share for one, share in probabilities.items()},
+        behaviour_probability=probabilities[action],
+        source=HORIZON,
+        latency_ms=0.0,
+        path=path,
+        text=state_text(seen),
+        features={name: round(value, 4) for name, value in features(seen).items()},
+    )
+
+
+def _answered(path: str, state: RunState, question: Question, deps: Deps) -> CollectedOutcome:
+    """What an answer from this state is worth: against the known answers, else by the verifier."""
+    drafted = updated(state, synthesise(state, deps))
+    checked = updated(drafted, verify(drafted, deps))
+    answered = checked["status"] == "answered"
+    share = checked["share"] if answered else 0.0
+    if not question.answers:
+        return CollectedOutcome(path, "verifier", share, {"supported": share})
+    said = [checked["answer"], *(note["answer"] for note in state["notes"] if note["found"])]
+    best = max((f1(one, question.answers) for one in said), default=0.0) if answered else 0.0
+    exact = max((exact_match(one, question.answers) for one in said), default=0.0) if answered else 0.0
+    stated = float(answered and holds(checked["answer"], question.answers))
+    # The answer is prose: that it states the right one counts as much as being nothing else.
+    detail = {"f1": best, "em": exact, "holds": stated, "supported": share}
+    return CollectedOutcome(path, "answer", max(best, stated), detail)
