@@ -13,6 +13,7 @@ from tui import failures
 from tui.commands import app as app_command
 from tui.commands import (
     ask,
+    collect,
     config,
     demo,
     doctor,
@@ -26,7 +27,7 @@ from tui.commands import (
     sessions,
 )
 
-_ORDER = "demo ingest ask resume sessions library runs models config doctor paths graph tui".split()
+_ORDER = "demo ingest ask resume sessions library runs collect models config doctor paths graph tui".split()
 
 
 class _InOrder(TyperGroup):
@@ -52,6 +53,7 @@ app.command("resume")(resume.resume)
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(library.app, name="library")
 app.add_typer(runs.app, name="runs")
+app.command("collect")(collect.collect)
 app.add_typer(models.app, name="models")
 app.add_typer(config.app, name="config")
 app.command("doctor")(doctor.doctor)

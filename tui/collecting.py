@@ -1,0 +1,142 @@
+"""Collecting decisions with something to look at, and what came of it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from pathlib import Path
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
+
+from policy.collecting import model_free, with_model
+from policy.collecting.progress import CollectingProgress
+from policy.questions import read_questions
+from traces import paths
+from traces.store import Store
+from tui import failures
+from tui.assemble import open_chat, open_embedder, open_reranker, open_store
+from tui.interrupts import ctrl_c
+from tui.settings import load
+from tui.terminal import clean, console, duration, is_live
+
+_LINE_SECONDS = 10.0  # between two lines where nothing can be drawn over
+
+
+def collected_store(name: str) -> Path:
+    """Where a data set of this name is collected: its paragraphs do not belong into a person's library."""
+    return paths.data_dir() / "collected" / f"{name}.duckdb"
+
+
+def collect_datasets(files: list[Path], limit: int | None, epsilon: float, seed: int) -> int:
+    """Collect each file without a language model; the exit code.
+
+    Raises:
+        BadQuestions: a file is none of questions with their evidence; nothing was begun.
+        ModelMissing: the embedder is not on this machine.
+    """
+    settings = load()
+    wanted = [model_free.ModelFree(file, limit, epsilon, seed) for file in files]
+    embedder, reranker = open_embedder(settings), open_reranker(settings)
+    with ctrl_c() as cancel:
+        for one in wanted:
+            place = collected_store(one.questions.name)
+            events = model_free.collect(one, Store(place), embedder, reranker, cancel)
+            _watch(one.questions.name, events)
+            if cancel.is_set():
+                return _stopped()
+            console().print(Text(f"  deepthink train-policy --from {place}", style="dim"))
+    return failures.DONE
+
+
+def collect_own(
+    file: Path, collections: list[str], answers: bool, limit: int | None, epsilon: float, seed: int
+) -> int:
+    """Work a person's questions through with the language model; the exit code.
+
+    Raises:
+        BadQuestions: the file is none of questions.
+        EmptyLibrary, UnknownCollection, ModelMissing: nothing was begun.
+    """
+    settings = load()
+    read = read_questions(file)
+    questions = list(read.questions)
+    random.Random(seed).shuffle(questions)
+    wanted = with_model.WithModel(
+        read.name, questions[:limit], answers, tuple(collections), epsilon, seed, settings.run_budget()
+    )
+    with ctrl_c() as cancel, closing(open_chat(settings)) as chat:
+        events = with_model.collect(
+            wanted,
+            chat=chat,
+            embedder=open_embedder(settings),
+            reranker=open_reranker(settings),
+            store=open_store(),
+            cancel=cancel,
+        )
+        failed = _watch(read.name, events)
+        if cancel.is_set():
+            return _stopped()
+    for why in failed:
+        failures.warn(clean(why))
+    console().print(Text("  deepthink train-policy --from traces", style="dim"))
+    return failures.EXIT_CODES["input"] if failed else failures.DONE
+
+
+def _watch(name: str, events: Iterable[CollectingProgress]) -> tuple[str, ...]:
+    """Show it; questions that failed."""
+    last: CollectingProgress | None = None
+    began = time.monotonic()
+    if is_live():
+        bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}", style="dim"),
+            console=console(),
+            transient=True,
+        )
+        with bars:
+            task = bars.add_task(clean(name), total=None, left="")
+            for last in events:
+                bars.update(
+                    task,
+                    description=f"{clean(name)}: {_what(last)}",
+                    completed=last.done,
+                    total=last.total,
+                    left=_left(last),
+                )
+    else:
+        last = _lines(name, events, console().print)
+    if last is not None:
+        console().print(
+            f"{clean(name)}: {last.done:,} of {last.total:,} questions, {last.states:,} new states, "
+            f"{duration(time.monotonic() - began)}"
+        )
+    return last.failed if last else ()
+
+
+def _lines(
+    name: str, events: Iterable[CollectingProgress], tell: Callable[[str], None]
+) -> CollectingProgress | None:
+    last, told = None, 0.0
+    for last in events:
+        if time.monotonic() - told >= _LINE_SECONDS:
+            told = time.monotonic()
+            tell(f"{clean(name)}: {_what(last)} {last.done:,} of {last.total:,} {_left(last)}".rstrip())
+    return last
+
+
+def _what(progress: CollectingProgress) -> str:
+    return "paragraphs" if progress.doing == "reading" else "questions"
+
+
+def _left(progress: CollectingProgress) -> str:
+    return f"{duration(progress.seconds_left)} left" if progress.seconds_left is not None else ""
+
+
+def _stopped() -> int:
+    failures.warn("Stopped; what was collected is kept, and the same command goes on.")
+    return failures.EXIT_CODES["cancelled"]
