@@ -1,4 +1,4 @@
-"""The forest: random forests on the features, kept as plain arrays. Seconds to fit, the floor of all methods.
+"""The forest: random forests on the features, kept as plain arrays. Fitted in seconds: the floor of all.
 
 One forest for the advantage of each action that is never the default one, REVISE and FINISH, and one for
 the probability that the evidence is complete. scikit-learn fits them; nothing of it is needed afterwards.
@@ -116,14 +116,23 @@ class Forest:
             arrays.update(trees.arrays(action.lower()))
         save_file(arrays, folder / FILE)
 
+    @classmethod
+    def read(cls, folder: Path, names: Sequence[str]) -> Forest:
+        """What `save` wrote, of a forest on the features ``names``.
+
+        Raises:
+            KeyError: an array is missing.
+        """
+        from safetensors.numpy import load_file
+
+        arrays = load_file(folder / FILE)
+        advantages = {action: Trees.of(arrays, action.lower()) for action in _LEARNED}
+        return cls(names, advantages, Trees.of(arrays, "sufficient"))
+
 
 def load(folder: Path, manifest: Manifest) -> Forest:
-    """What `Forest.save` wrote; the features' names are the manifest's."""
-    from safetensors.numpy import load_file
-
-    arrays = load_file(folder / FILE)
-    advantages = {action: Trees.of(arrays, action.lower()) for action in _LEARNED}
-    return Forest(manifest.features, advantages, Trees.of(arrays, "sufficient"))
+    """The forest of a policy folder; the features' names are the manifest's."""
+    return Forest.read(folder, manifest.features)
 
 
 def fit(examples: Examples, *, seed: int, on_progress: Callable[[int, int], None] | None = None) -> Forest:

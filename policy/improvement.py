@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-
 from agent.state import Action
 from policy import forest
 from policy.examples import Examples

@@ -107,7 +107,8 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadQuestions(f"{path} cannot be read: {error}.", "Name a file of JSON lines.") from error
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadQuestions(f"{path} cannot be read: {why}.", "Name a file of JSON lines.") from error
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue

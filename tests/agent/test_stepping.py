@@ -1,0 +1,76 @@
+"""A research step as a plain function does what the graph does, and a state is encoded the same in both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent.budget import Budget
+from agent.decisions import PolicyState, policy_state, valid_actions
+from agent.deps import Deps
+from agent.encoding import state_text
+from agent.features import features
+from agent.nodes.plan import plan
+from agent.profiles import profile
+from agent.retrieval.recall import Recall
+from agent.run import Request, run
+from agent.session import Session
+from agent.state import new_state
+from agent.steering import Steering
+from agent.stepping import research_step, updated
+from models.scripted import HashEmbedder, Scripted, ScriptedChat
+from traces.library import Library
+from traces.runs import Runs
+from traces.store import Store
+
+QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
+STEPS = ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
+
+
+def _replies() -> list[Scripted]:
+    return [{"steps": STEPS}, {"source": 1, "answer": "Tolvang Ceramics"}, {"source": 0, "answer": ""}]
+
+
+def test_the_graph_and_the_plain_function_come_to_the_same_states(
+    library: Library, store: Store, embedder: HashEmbedder
+) -> None:
+    request = Request(QUESTION, route="deep", approve="always", budget=Budget(revisions=0))
+    with ScriptedChat([*_replies(), "Tolvang Ceramics supplies the bearings [1]."]) as chat:
+        list(run(request, chat=chat, embedder=embedder, reranker=None, store=store))
+    stored = Runs(store).decisions(Runs(store).find("last").id)
+    assert [d.action for d in stored] == ["CONTINUE", "FINISH"]
+    assert [d.path for d in stored] == ["", "C"]
+
+    stepped: list[PolicyState] = []
+    with ScriptedChat(_replies()) as chat:
+        session = Session(chat, request.budget, lambda _event: None, Steering())
+        cognition = profile("lean", embedder)
+        deps = Deps(
+            session=session,
+            cognition=cognition,
+            decider=cognition.decider(session),
+            library=library,
+            recall=Recall(library, embedder),
+            reranker=None,
+            collections=tuple(library.require_collections(())),
+        )
+        state = new_state(QUESTION)
+        state = updated(state, plan(state, deps))
+        for action in ("CONTINUE", "FINISH"):
+            state = research_step(state, deps)
+            stepped.append(policy_state(state, request.budget, session.ledger.tokens_left))
+            state = updated(state, {"action": action})
+    assert [s.to_json() for s in stepped] == [dict(d.state) for d in stored]
+    assert [valid_actions(s) for s in stepped] == [d.valid_actions for d in stored]
+
+
+def test_what_is_stored_of_a_state_is_what_training_would_make_of_it(
+    library: Library, store: Store, embedder: HashEmbedder
+) -> None:
+    with ScriptedChat([*_replies(), "Tolvang Ceramics supplies the bearings [1]."]) as chat:
+        request = Request(QUESTION, route="deep", approve="always", budget=Budget(revisions=0))
+        list(run(request, chat=chat, embedder=embedder, reranker=None, store=store))
+    for decision in Runs(store).decisions(Runs(store).find("last").id):
+        seen = PolicyState.from_json(decision.state)
+        assert state_text(seen) == decision.text
+        made: dict[str, Any] = {name: round(value, 4) for name, value in features(seen).items()}
+        assert made == decision.features
