@@ -12,8 +12,9 @@ from agent import checkpoints
 from agent import events as ev
 from agent.deps import Deps
 from agent.graph import build_graph, recursion_limit
+from agent.handed_in import LEARNED, Policy
 from agent.journal import JournaledChat
-from agent.profiles import decider, profile
+from agent.profiles import decider, decides, profile, second_opinion
 from agent.recording import Recorder, Stream
 from agent.request import Request, searchable
 from agent.retrieval.recall import Recall
@@ -35,6 +36,9 @@ class Execution:
     """One run under way: its parts, its thread, and the questions it asks a person.
 
     Raises what a request can be refused for: UnknownCollection, EmptyLibrary, UnknownProfile.
+
+    Attributes:
+        decides: Who decides: the source's name, a learned policy's as ``learned:NAME``.
     """
 
     def __init__(
@@ -46,11 +50,18 @@ class Execution:
         store: Store,
         steering: Steering,
         web: Web | None,
+        learned: Policy | None = None,
+        began_with: str = "",
     ) -> None:
         library = Library(store)
         cognition = profile(request.profile, embedder)
-        make_decider = decider(request.decider) if request.decider else cognition.decider
-        make_shadow = decider(request.shadow) if request.shadow else None
+        had_one = began_with.startswith(LEARNED)  # then it is told if there is none any more
+        named = request.decider or decides(request.profile, learned=had_one or learned is not None)
+        self.decides = f"{LEARNED}:{learned.name}" if named == LEARNED and learned else named
+        make_decider = cognition.decider
+        if request.decider or named == LEARNED:
+            make_decider = decider(named, learned, _handover(began_with, self.decides))
+        make_shadow = second_opinion(request.shadow, learned) if request.shadow else None
         self._store = store
         self._steering = steering
         self._stream: Stream = queue.SimpleQueue()
@@ -179,6 +190,13 @@ class Execution:
             raise GenerationCancelled("The run was cancelled.")
         session.give_back(time.monotonic() - began)
         return reply
+
+
+def _handover(before: str, now: str) -> str:
+    """What a run that goes on tells if another policy than the one it began with takes over."""
+    if not before.startswith(LEARNED) or now in {before, LEARNED}:  # where there is none, that is told
+        return ""
+    return f"The run began with decisions by {before}; from here on they are by {now}."
 
 
 def _watch(stream: Stream, session: Session) -> Iterator[ev.Event]:

@@ -25,6 +25,7 @@ from agent.cognition.strategy import ModelStrategist, PlainStrategist, Strategis
 from agent.cognition.verifying import ModelVerifier, PlainVerifier, Verifier
 from agent.cognition.writing import ModelWriter, Writer
 from agent.decisions import Decider
+from agent.handed_in import LEARNED, Learned, LearnedOrRules, Policy
 from agent.session import Session
 from models.protocols import Embedder
 from traces.errors import DeepthinkError
@@ -102,7 +103,10 @@ def _seed(embedder: Embedder) -> Cognition:
 
 PROFILES: dict[str, Callable[[Embedder], Cognition]] = {"lean": _lean, "seed": _seed}
 DECIDES = {"lean": "rules", "seed": "llm"}
-"""Who decides in a profile where nobody is named."""
+"""Who decides in a profile where nobody is named and no learned policy is handed in."""
+SOURCES = ("rules", "llm", LEARNED)
+"""Who may be named to decide."""
+_PREFERS_LEARNED = frozenset({"lean"})  # seed is the baseline, as it was described
 
 
 def profile(name: str, embedder: Embedder) -> Cognition:
@@ -116,18 +120,46 @@ def profile(name: str, embedder: Embedder) -> Cognition:
     return PROFILES[name](embedder)
 
 
-def decider(name: str) -> Callable[[Session], Decider]:
-    """The decision source that ``name`` stands for: ``rules`` or ``llm``.
+def decides(profile_name: str, *, learned: bool) -> str:
+    """Who decides in a profile where nobody is named; ``learned``: whether a policy is handed in."""
+    return LEARNED if learned and profile_name in _PREFERS_LEARNED else DECIDES[profile_name]
+
+
+def check_decider(name: str) -> None:
+    """Raises `UnknownProfile` unless there is a decision source of that name."""
+    if name not in SOURCES:
+        raise UnknownProfile(
+            f"There is no decision source “{name}”.", f"Choose one of: {', '.join(SOURCES)}."
+        )
+
+
+def decider(name: str, learned: Policy | None = None, notice: str = "") -> Callable[[Session], Decider]:
+    """The decision source that ``name`` stands for, to act: ``learned`` falls back on the rules.
+
+    Args:
+        name: One of `SOURCES`.
+        learned: The policy that was handed in.
+        notice: What to tell before a learned policy's first decision.
 
     Raises:
         UnknownProfile: there is none of that name.
     """
+    check_decider(name)
+    if name == LEARNED:
+        return lambda session: LearnedOrRules(learned, session.warn_once, notice)
+    return second_opinion(name, learned)
+
+
+def second_opinion(name: str, learned: Policy | None = None) -> Callable[[Session], Decider]:
+    """The decision source that ``name`` stands for, to be compared with: nothing takes its place.
+
+    Raises:
+        UnknownProfile: there is none of that name.
+    """
+    check_decider(name)
     sources: dict[str, Callable[[Session], Decider]] = {
         "rules": lambda _session: Rules(),
         "llm": lambda session: ModelJudge(session, explain=False),
+        LEARNED: lambda _session: Learned(learned),
     }
-    if name not in sources:
-        raise UnknownProfile(
-            f"There is no decision source “{name}”.", f"Choose one of: {', '.join(sources)}."
-        )
     return sources[name]

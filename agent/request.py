@@ -36,7 +36,7 @@ class Request:
         question: In the person's words.
         collections: Where to look; all collections if empty.
         profile: ``lean`` or ``seed``.
-        decider: ``rules`` or ``llm``; the profile's own if empty.
+        decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
         budget: What the run may spend.
         route: ``single`` or ``deep``; the router decides if empty.
         length: Of the answer.
@@ -45,7 +45,7 @@ class Request:
             rewritten from the evidence once and withholds it if that does not help.
         interactive: Whether somebody is there to answer: if not, nothing is clarified either.
         session: Id of the session whose earlier exchanges the question may lean on; "" begins one.
-        shadow: The decision source that is asked as well and not followed, ``rules`` or ``llm``; "" none.
+        shadow: The decision source that is asked as well and not followed, named likewise; "" none.
     """
 
     question: str

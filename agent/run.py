@@ -14,6 +14,7 @@ from agent import events as ev
 from agent.cognition.writing import Length
 from agent.deps import Approve
 from agent.execution import Execution
+from agent.handed_in import Policy
 from agent.request import EmptyLibrary, Request, UnusableQuestion, checked_question
 from agent.state import Turn, new_state
 from agent.steering import Steering
@@ -64,6 +65,7 @@ def run(
     store: Store,
     steering: Steering | None = None,
     web: Web | None = None,
+    learned: Policy | None = None,
 ) -> Generator[ev.Event, None, None]:
     """Answer a question; the run is stored as it goes, and can be resumed if it is cut off.
 
@@ -78,6 +80,8 @@ def run(
         store: Library and traces.
         steering: The person's wheel.
         web: Where to look when the library does not answer; None where that is not allowed.
+        learned: The learned policy, which decides in a profile that prefers one and where the request names
+            it; loaded at its first decision. The rules decide where it is None or fails.
 
     Yields:
         `RunStarted` first and `RunFinished` last, whatever happens in between.
@@ -90,7 +94,7 @@ def run(
     question = checked_question(request.question, chat)
     sessions = Sessions(store)
     session_id = sessions.find(request.session).id if request.session else ""
-    execution = Execution(request, chat, embedder, reranker, store, steering or Steering(), web)
+    execution = Execution(request, chat, embedder, reranker, store, steering or Steering(), web, learned)
     session_id = session_id or sessions.begin()
     request = replace(request, session=session_id)
     turns = [Turn(question=e.question, answer=e.answer) for e in sessions.exchanges(session_id)]
@@ -102,7 +106,7 @@ def run(
             chat_model=chat.name,
             embedder=embedder.name,
             reranker=reranker.name if reranker else "",
-            decider=execution.deps.decider.name,
+            decider=execution.decides,
             collections=tuple(execution.deps.tools),
             session=session_id,
             request=asdict(request),
@@ -132,6 +136,7 @@ def resume(
     store: Store,
     steering: Steering | None = None,
     web: Web | None = None,
+    learned: Policy | None = None,
     interactive: bool = False,
     approve: Approve | None = None,
 ) -> Generator[ev.Event, None, None]:
@@ -145,6 +150,7 @@ def resume(
         store: As in `run`.
         steering: As in `run`.
         web: As in `run`.
+        learned: As in `run`; another one than the run began with takes over, and the run says so.
         interactive: Whether somebody is there to answer now.
         approve: As in `Request`; None keeps what the run was started with.
 
@@ -164,7 +170,9 @@ def resume(
         raise checkpoints.GoingOn.of(stored.id)
     request = replace(Request.from_stored(stored.request), interactive=interactive)
     request = replace(request, approve=approve or request.approve)
-    execution = Execution(request, chat, embedder, reranker, store, steering or Steering(), web)
+    execution = Execution(
+        request, chat, embedder, reranker, store, steering or Steering(), web, learned, stored.decider
+    )
     turns = [Turn(question=e.question, answer=e.answer) for e in Sessions(store).exchanges(request.session)]
 
     def begin() -> str:

@@ -21,11 +21,14 @@ from agent.deps import Deps
 from agent.encoding import state_text
 from agent.events import Asked, Decided, Planned, Replied, Steered, Warned
 from agent.features import features
+from agent.handed_in import LEARNED
 from agent.state import Action, PlanStep, RunState
 from models.protocols import GenerationCancelled
 
 _QUESTION = "What shall the run do next?"
-_CHEAP = "rules"  # the source that may be asked for comparison though nobody wished for it
+# Sources that may be asked for comparison though nobody wished for it, and how they are spoken of.
+_CHEAP = frozenset({"rules", LEARNED})
+_DECIDES = {"rules": "the rules decide", LEARNED: "the learned policy decides", "llm": "the model decides"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +91,13 @@ def _take(seen: PolicyState, valid: Sequence[Action], spent: str, deps: Deps) ->
     if spent:
         return _ended(spent)
     if wished and wished in valid:
-        known = deps.shadow or (deps.decider if deps.decider.name == _CHEAP else None)
+        known = deps.shadow or (deps.decider if deps.decider.name in _CHEAP else None)
         return _overridden(wished, _second(known, seen, valid, deps), deps)
     if wished:
-        deps.session.emit(Warned(f"{wished} is not possible here; the {deps.decider.name} decide."))
+        name = deps.decider.name
+        deps.session.emit(
+            Warned(f"{wished} is not possible here; {_DECIDES.get(name, f'{name} decides')}.")
+        )
     try:
         decision = deps.decider.decide(seen, valid)
     except BudgetExhausted as used_up:
