@@ -1,4 +1,4 @@
-"""A policy made for tests: a scorer that says what it is told, and the folder of one."""
+"""Made for tests: a policy that says what it is told, the folder of one, and a state to decide in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from agent.decisions import STATE_VERSION
+from agent.decisions import STATE_VERSION, PolicyState
 from agent.state import Action
 from policy.folder import Data, Gate, Manifest, RuleValues, write
 from policy.scorers import Scores
@@ -82,3 +82,31 @@ def policy(
 ) -> Path:
     """The folder of a policy under ``root``."""
     return write(root, manifest(name, **changes), save or Preferring().save)
+
+
+def state(**changes: Any) -> PolicyState:
+    """A run after the first of three steps, which found its answer; ``changes`` replace fields."""
+    fields: dict[str, Any] = {
+        "question": "Who halted the plant of Orlavane's supplier?",
+        "step": 1,
+        "steps_left": 5,
+        "revisions_left": 2,
+        "tokens_left": 0.91237,
+        "plan_done": 1,
+        "open_questions": ["What halted #1?", "Who did it?"],
+        "last_action": "",
+        "query": "Who supplies Orlavane?",
+        "fresh": 2,
+        "again": 0,
+        "barren": 0,
+        "top_score": 0.5,
+        "scores": [0.8, 0.333333333, 0.1],
+        "grade": "correct",
+        "corrections": 0,
+        "findings": [
+            {"question": "Who supplies Orlavane?", "answer": "Tolvang", "found": True, "relevance": 0.8}
+        ],
+        "missing": [],
+        "evidence": [{"title": "Supply", "excerpt": "Tolvang.", "step": 1, "relevance": 0.8}],
+    }
+    return PolicyState(**{**fields, **changes})

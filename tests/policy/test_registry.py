@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from filelock import FileLock
 
 from policy import registry as registries
-from policy.folder import BadPolicy, Base, CannotWritePolicy, Gate
+from policy.folder import BadPolicy, Base, CannotWritePolicy, Gate, read
 from policy.registry import BOX, NothingBefore, NotPassed, Registry, UnknownPolicy, base_of
 from tests.policy.made import manifest, policy
 
@@ -58,7 +59,7 @@ def test_everything_is_listed_the_newest_of_ones_own_first(registry: Registry, r
         (B, False, False),
         (A, False, True),
     ]
-    assert found[0].manifest == registries.read(found[0].folder)
+    assert found[0].manifest == read(found[0].folder)
     assert found[1].manifest is None
     assert "tampered with: README.md" in found[1].problem
 
@@ -227,7 +228,7 @@ def test_a_full_disk_leaves_the_record_as_it_was(
     def full(_handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(registries.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(CannotWritePolicy, match="No space left"):
         registry.use(B)
     assert _active(registry) == A

@@ -1,0 +1,107 @@
+"""The learned source of decisions: the active policy, loaded at its first decision, asked once for each."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from agent.decisions import Decision, PolicyState
+from agent.encoding import state_text
+from agent.features import features
+from agent.handed_in import LEARNED
+from agent.state import Action
+from policy.folder import BadPolicy, open_policy, read
+from policy.reasons import reason
+from policy.registry import Registry, base_of
+from policy.rule import Rule
+from policy.scorers import Scorer
+from policy.trees import Seen
+from traces.errors import DeepthinkError
+
+
+class LearnedDecider:
+    """A scorer and its frozen rule as an `agent.decisions.Decider`.
+
+    Args:
+        scorer: Gives each action an advantage over the default one.
+        rule: Leaves the default schedule past its margin only.
+    """
+
+    name = LEARNED
+
+    def __init__(self, scorer: Scorer, rule: Rule) -> None:
+        self._scorer = scorer
+        self._rule = rule
+
+    def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
+        """Deterministic; its behaviour probability is 1.
+
+        Raises:
+            BadPolicy: the scores are no numbers.
+        """
+        began = time.perf_counter()
+        state_seen = seen(state, valid)
+        scores = self._scorer.score([state_seen])
+        advantages, sufficient = scores.advantages[0], float(scores.sufficiency[0])
+        if np.isnan(advantages).any() or not np.isfinite(advantages.max()) or np.isnan(sufficient):
+            raise BadPolicy("The policy's scores are no numbers.", "`deepthink policy rollback`.")
+        action = self._rule.action(state_seen.valid, advantages)
+        probabilities = self._rule.probabilities(state_seen.valid, advantages)
+        why = reason(state, state_seen.valid, action, min(max(sufficient, 0.0), 1.0))
+        latency = (time.perf_counter() - began) * 1000
+        return Decision(action, probabilities, self.name, latency, why)
+
+
+class Served:
+    """The policy in a folder as an `agent.handed_in.Policy`: nothing is read before it is asked.
+
+    Args:
+        folder: Of the policy.
+        warning: What a person should know of how it was chosen.
+    """
+
+    def __init__(self, folder: Path, warning: str = "") -> None:
+        self.folder = folder
+        self.warning = warning
+        self._lock = threading.Lock()
+        self._decider: LearnedDecider | None = None
+        self._failure: DeepthinkError | None = None
+
+    @property
+    def name(self) -> str:
+        """The policy's."""
+        return self.folder.name
+
+    def decider(self) -> LearnedDecider:
+        """It, loaded.
+
+        Raises:
+            DeepthinkError: it cannot be loaded; asked again it says the same at once.
+        """
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            if self._decider is None:
+                try:
+                    scorer, rule, _ = open_policy(self.folder, base_of(read(self.folder)))
+                except DeepthinkError as failure:
+                    self._failure = failure
+                    raise
+                self._decider = LearnedDecider(scorer, rule)
+            return self._decider
+
+
+def active_policy(registry: Registry | None = None) -> Served | None:
+    """The active policy, not yet loaded; None where nothing is in the box and nothing was chosen."""
+    active = (registry or Registry()).active()
+    return Served(active.folder, active.warning) if active.folder else None
+
+
+def seen(state: PolicyState, valid: Sequence[Action]) -> Seen:
+    """The state as a policy is given it, to the digit as it is stored with the decision."""
+    numbers = {name: round(value, 4) for name, value in features(state).items()}
+    return Seen(state_text(state), numbers, tuple(valid))
