@@ -38,7 +38,7 @@ def quality_at(steps: Floats, quality: Floats, x: Floats) -> Floats:
     reached = np.where(steps <= at, quality, -np.inf).max(axis=1)
     left, right = _pairs(steps.shape[1])
     low, high = steps[:, left], steps[:, right]
-    inside = (low <= at) & (at < high)
+    inside = (low < at) & (at < high)
     share = np.where(inside, (at - low) / np.where(inside, high - low, 1.0), 0.0)
     chord = np.where(inside, quality[:, left] + share * (quality[:, right] - quality[:, left]), -np.inf)
     best = np.maximum(reached, chord.max(axis=1, initial=-np.inf))
@@ -58,10 +58,11 @@ def steps_at(steps: Floats, quality: Floats, y: Floats) -> tuple[Floats, Floats]
     points = np.where(quality >= at, steps, np.inf).min(axis=1)
     left, right = _pairs(steps.shape[1])
     low, high = quality[:, left], quality[:, right]
-    inside = (low < at) & (at <= high)
+    inside = (low < at) & (at < high)
     share = np.where(inside, (at - low) / np.where(inside, high - low, 1.0), 0.0)
     chord = np.where(inside, steps[:, left] + share * (steps[:, right] - steps[:, left]), np.inf)
     fewest = np.minimum(points, chord.min(axis=1, initial=np.inf))
+    fewest = np.where(np.isinf(fewest), np.nan, fewest)  # a resample in which nothing is known
     return np.asarray(fewest, dtype=np.float64), reachable.astype(np.float64)
 
 

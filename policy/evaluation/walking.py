@@ -17,7 +17,7 @@ import numpy as np
 from agent.state import Action
 from policy.rule import Rule
 from policy.scorers import Scorer, Scores
-from policy.trees import Floats, Node, Seen, Tree
+from policy.trees import INDEX, Floats, Node, Seen, Tree, default_action
 
 Decide: TypeAlias = Callable[[Node], Action | None]
 """A policy: what to do in a state; None where that is not known (a judge that was not asked)."""
@@ -174,17 +174,33 @@ class Scored:
     rows: Sequence[Mapping[str, int]]
     scores: Scores
 
-    def deciders(self, rule: Rule) -> list[Decide]:
-        """What the rule makes of the scores, one policy for each tree."""
-        return [self._decider(at, rule, self.scores.advantages) for at in self.rows]
+    def deciders(self, rule: Rule, eager: float = 0.0) -> list[Decide]:
+        """What the rule makes of the scores, one policy for each tree.
+
+        Args:
+            rule: With the frozen margin.
+            eager: Added to the advantage of FINISH over all else: positive values finish earlier.
+        """
+        return [self._decider(at, rule, eager) for at in self.rows]
 
     def above(self, threshold: float) -> list[Decide]:
         """Finish once the sufficiency reaches ``threshold``; until then, work on as long as that goes."""
         return [self._thresholded(at, threshold) for at in self.rows]
 
-    @staticmethod
-    def _decider(at: Mapping[str, int], rule: Rule, advantages: Floats) -> Decide:
-        return lambda node: rule.action(node.valid, advantages[at[node.path]])
+    def _decider(self, at: Mapping[str, int], rule: Rule, eager: float) -> Decide:
+        finish = INDEX["FINISH"]
+
+        def decide(node: Node) -> Action:
+            advantages = self.scores.advantages[at[node.path]]
+            if eager:
+                # The default action's own advantage stays 0: where FINISH is the default, all else sinks.
+                default = default_action(node.valid) == "FINISH"
+                shift = np.full(3, -eager if default else 0.0)
+                shift[finish] = 0.0 if default else eager
+                advantages = advantages + shift
+            return rule.action(node.valid, advantages)
+
+        return decide
 
     def _thresholded(self, at: Mapping[str, int], threshold: float) -> Decide:
         def decide(node: Node) -> Action:
@@ -249,6 +265,12 @@ class Outcomes:
     def utility(self, cost: float) -> Floats:
         """Quality less ``cost`` times steps, shape (n,)."""
         return self.quality - cost * self.steps
+
+    def take(self, at: Sequence[int], name: str = "") -> Outcomes:
+        """Those of some of the questions, by index; ``name`` replaces the policy's."""
+        rows = np.asarray(at, dtype=np.int64)
+        columns = {measure: values[rows] for measure, values in self.columns.items()}
+        return Outcomes(name or self.name, [self.walks[i] for i in at], columns)
 
 
 def outcomes(name: str, walks: Sequence[Walk]) -> Outcomes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -15,8 +14,8 @@ from policy.evaluation.oracle import best_stop, complete_oracle, oracle
 from policy.evaluation.schedules import UNTRAINED, fixed, schedule
 from policy.evaluation.walking import Decide, follow, follow_each, is_whole, score, walk
 from policy.rule import Rule
-from policy.scorers import Scores
-from policy.trees import INDEX, Node, Seen, Tree, default_action
+from policy.trees import Node, Tree
+from tests.policy.evaluation.scorers import Noise
 from tests.policy.trees import node, random_tree, random_trees
 
 ALL: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
@@ -92,23 +91,6 @@ def test_the_columns_of_outcomes() -> None:
     assert math.isnan(forced.column("first_stop")[0])
 
 
-class Noise:
-    """A scorer that reads one random feature."""
-
-    method = "forest"
-
-    def score(self, states: Sequence[Seen]) -> Scores:
-        """The advantage of every other action is the noise; so is, squashed, the sufficiency."""
-        advantages = np.full((len(states), 3), -np.inf)
-        noise = np.array([state.features["noise"] for state in states])
-        for row, state in enumerate(states):
-            for action in state.valid:
-                advantages[row, INDEX[action]] = (
-                    0.0 if action == default_action(state.valid) else noise[row]
-                )
-        return Scores(advantages, 1 / (1 + np.exp(-noise)))
-
-
 def test_a_batch_decides_as_state_by_state() -> None:
     trees, rule, scorer = random_trees(3, 20), Rule(0.3, 1.0), Noise()
 
@@ -119,6 +101,27 @@ def test_a_batch_decides_as_state_by_state() -> None:
     single = follow("single", trees, one)
     assert [w.path for w in batch.walks] == [w.path for w in single.walks]
     assert len({w.path for w in batch.walks}) > 3
+
+
+def test_eagerness_sweeps_from_never_finishing_by_itself_to_always() -> None:
+    trees = random_trees(5, 40)
+    scored = score(trees, Noise())
+    walked = [
+        follow_each("", trees, scored.deciders(Rule(0.3, 1.0), eager))
+        for eager in (-9.0, -0.5, 0.0, 0.5, 9.0)
+    ]
+    means = [found.steps.mean() for found in walked]
+    assert means == sorted(means, reverse=True)
+    assert [w.path for w in walked[-1].walks] == [w.path for w in follow("", trees, fixed(1)).walks]
+    assert all(not w.voluntary for w in walked[0].walks)
+
+
+def test_some_of_the_questions_can_be_taken() -> None:
+    found = follow("one", random_trees(6, 5), fixed(2))
+    some = found.take([3, 1], "other")
+    assert some.name == "other"
+    assert [w.question for w in some.walks] == ["toy-3", "toy-1"]
+    np.testing.assert_array_equal(some.steps, found.steps[[3, 1]])
 
 
 def test_the_threshold_is_between_stopping_at_once_and_never() -> None:

@@ -1,0 +1,212 @@
+"""The language model as judge of states: the baseline that a learned policy replaces.
+
+Every state is shown to the model as text, with the question that a run asks it, and the probabilities of
+its answer's first token are kept. A judge takes seconds a state, so each judgement is appended to a file at
+once, and none is asked for twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from agent.prompts import SYSTEM
+from agent.prompts import judge as instruction
+from agent.state import ACTIONS, Action
+from models.protocols import Chat, Message
+from policy.evaluation.walking import COST, Decide, Outcomes, follow_each
+from policy.trees import Node, Tree
+from traces.errors import DeepthinkError
+
+_LETTERS = ("A", "B", "C")  # of ACTIONS, in the order of the instruction
+_LEAST = 1e-12  # a probability of 0 has a logarithm too
+
+
+class BadJudgements(DeepthinkError):
+    """Raised when a file of judgements holds something else."""
+
+    title = "Not a file of judgements"
+    kind: ClassVar[Literal["input"]] = "input"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a model says of a state.
+
+    Attributes:
+        question: Id of the question.
+        path: Of the state.
+        state: Digest of the text that was shown.
+        model: Its name.
+        probabilities: Of CONTINUE, REVISE, FINISH, valid or not; they sum to one.
+        milliseconds: How long it took.
+    """
+
+    question: str
+    path: str
+    state: str
+    model: str
+    probabilities: tuple[float, float, float]
+    milliseconds: float
+
+
+def digest(node: Node) -> str:
+    """Of the text of a state: a judgement counts for this text only."""
+    return hashlib.sha256(node.seen.text.encode()).hexdigest()[:16]
+
+
+def read(file: Path) -> list[Judgement]:
+    """The judgements in a file; none if it does not exist.
+
+    A last line without its end, as a killed run leaves one, is passed over.
+
+    Raises:
+        BadJudgements: a line is none.
+    """
+    found = []
+    for number, line in enumerate(_lines(file), start=1):
+        try:
+            row = json.loads(line)
+            first, second, third = row.pop("probabilities")
+            judged = Judgement(**row, probabilities=(float(first), float(second), float(third)))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise BadJudgements(
+                f"Line {number} of {file.name} is no judgement: {error}.", "Remove the line, or the file."
+            ) from error
+        if abs(sum(judged.probabilities) - 1) > 1e-3:
+            raise BadJudgements(
+                f"The probabilities in line {number} of {file.name} do not sum to one.",
+                "Remove the line; it will be asked for again.",
+            )
+        found.append(judged)
+    return found
+
+
+def _lines(file: Path) -> list[str]:
+    if not file.exists():
+        return []
+    lines = file.read_text("utf-8").split("\n")
+    return [line for line in lines[:-1] if line.strip()]
+
+
+def ask(
+    trees: Sequence[Tree], chat: Chat, file: Path, told: Callable[[Judgement], None] = lambda _judged: None
+) -> int:
+    """Have a model judge every state of ``trees`` in which there is something to decide.
+
+    Question by question, so that an interrupted run has whole questions; what the file holds already is
+    not asked again.
+
+    Args:
+        trees: The questions.
+        chat: The model.
+        file: Where each judgement is appended, as a line of JSON.
+        told: Called with each new judgement.
+
+    Returns:
+        How many states were judged now.
+
+    Raises:
+        BadJudgements: the file holds something else.
+        ModelError: the model fails; what was judged before is kept.
+    """
+    known = {(j.question, j.path, j.state) for j in read(file) if j.model == chat.name}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    _cut_unfinished(file)
+    judged = 0
+    with file.open("a", encoding="utf-8") as out:
+        for tree in trees:
+            for node in tree.nodes.values():
+                if len(node.valid) == 1 or (tree.question, node.path, digest(node)) in known:
+                    continue
+                judgement = _judge(tree, node, chat)
+                out.write(json.dumps(asdict(judgement)) + "\n")
+                out.flush()
+                told(judgement)
+                judged += 1
+    return judged
+
+
+def _judge(tree: Tree, node: Node, chat: Chat) -> Judgement:
+    messages = [Message("system", SYSTEM), Message("user", f"{node.seen.text}\n\n{instruction()}")]
+    began = time.perf_counter()
+    first, second, third = chat.choose(messages, _LETTERS).probabilities
+    latency = (time.perf_counter() - began) * 1000
+    return Judgement(
+        tree.question, node.path, digest(node), chat.name, (first, second, third), round(latency, 1)
+    )
+
+
+def _cut_unfinished(file: Path) -> None:
+    if not file.exists():
+        return
+    content = file.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        with file.open("r+b") as cut:
+            cut.truncate(len(whole))
+
+
+class Judge:
+    """One model's judgements, as policies.
+
+    Args:
+        judgements: Of any models; only those of ``model`` count.
+        model: Its name.
+    """
+
+    def __init__(self, judgements: Iterable[Judgement], model: str) -> None:
+        self.name = model
+        own = [j for j in judgements if j.model == model]
+        self._logits: Mapping[tuple[str, str, str], tuple[float, ...]] = {
+            (j.question, j.path, j.state): tuple(math.log(max(p, _LEAST)) for p in j.probabilities)
+            for j in own
+        }
+        self._questions = {j.question for j in own}
+        self.milliseconds = float(np.median([j.milliseconds for j in own])) if own else math.nan
+
+    def decide(self, tree: Tree, bias: float = 0.0) -> Decide:
+        """The most probable valid action, FINISH's log-odds raised by ``bias``."""
+
+        asked = tree.question in self._questions
+
+        def act(node: Node) -> Action | None:
+            if asked and len(node.valid) == 1:
+                return node.valid[0]
+            logits = self._logits.get((tree.question, node.path, digest(node)))
+            if logits is None:
+                return None
+            raised = dict(zip(ACTIONS, logits, strict=True))
+            raised["FINISH"] += bias
+            return max(node.valid, key=lambda action: raised[action])
+
+        return act
+
+    def outcomes(self, trees: Sequence[Tree], bias: float = 0.0, cost: float = COST) -> Outcomes:
+        """Walk the trees; the outcome of a question is not known if a state on its way was not judged."""
+        name = f"judge {self.name}" + (f", FINISH {bias:+.2f}" if bias else "")
+        return follow_each(name, trees, [self.decide(tree, bias) for tree in trees], cost)
+
+    def biases(self, trees: Sequence[Tree], number: int = 15) -> list[float]:
+        """Biases that sweep it from hardly ever finishing to nearly always: quantiles over its states."""
+        leads = np.array(list(self._leads(trees)))
+        if not leads.size:
+            return []
+        return [float(-q) for q in np.quantile(leads, np.linspace(0.98, 0.02, number))]
+
+    def _leads(self, trees: Sequence[Tree]) -> Iterator[float]:
+        for tree in trees:
+            for node in tree.nodes.values():
+                logits = self._logits.get((tree.question, node.path, digest(node)))
+                if logits is None or "FINISH" not in node.valid or len(node.valid) == 1:
+                    continue
+                of = dict(zip(ACTIONS, logits, strict=True))
+                yield of["FINISH"] - max(of[action] for action in node.valid if action != "FINISH")

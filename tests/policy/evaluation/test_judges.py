@@ -1,0 +1,108 @@
+"""Judges: what they are shown, that nothing is asked twice, and what their judgements decide."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.prompts import judge as instruction
+from agent.state import Action
+from models.protocols import ModelError
+from models.scripted import ScriptedChat
+from policy.evaluation.judges import BadJudgements, Judge, Judgement, ask, digest, read
+from policy.trees import Tree
+from tests.policy.trees import node
+
+ALL: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
+
+
+def tree(question: str = "q") -> Tree:
+    """Three states, two of which leave a choice."""
+    nodes = [
+        node("", ("CONTINUE", "FINISH"), 0.2),
+        node("C", ALL, 1.0),
+        node("CR", ("FINISH",), 1.0),
+        node("CC", ("FINISH",), 1.0),
+    ]
+    return Tree(question, "toy", {n.path: n for n in nodes})
+
+
+def test_a_judge_is_shown_the_state_and_asked_the_runs_question(tmp_path: Path) -> None:
+    chat = ScriptedChat([{"A": 3, "C": 1}, {"B": 1, "C": 3}])
+    told: list[Judgement] = []
+    assert ask([tree()], chat, tmp_path / "deep" / "judged.jsonl", told.append) == 2
+    chat.assert_consumed()
+    assert chat.calls[1].messages[-1].content == f"C\n\n{instruction()}"
+    assert chat.calls[1].labels == ("A", "B", "C")
+    assert told == read(tmp_path / "deep" / "judged.jsonl")
+    assert told[0].probabilities == (0.75, 0.0, 0.25)
+    assert told[0].milliseconds >= 0
+
+
+def test_nothing_is_asked_twice_and_a_killed_line_is_asked_again(tmp_path: Path) -> None:
+    file = tmp_path / "judged.jsonl"
+    with pytest.raises(ModelError):
+        ask([tree()], ScriptedChat([{"A": 1}, ModelError("gone")]), file)
+    assert len(read(file)) == 1
+    with file.open("a") as out:
+        out.write('{"question": "q", "path": "C", "sta')
+    assert len(read(file)) == 1
+    assert ask([tree()], ScriptedChat([{"C": 1}]), file) == 1
+    assert [j.path for j in read(file)] == ["", "C"]
+    assert ask([tree()], ScriptedChat([]), file) == 0
+
+
+def test_a_state_with_another_text_is_asked_anew(tmp_path: Path) -> None:
+    file = tmp_path / "judged.jsonl"
+    ask([tree()], ScriptedChat([{"A": 1}, {"C": 1}]), file)
+    rows = [json.loads(line) | {"state": "other"} for line in file.read_text().splitlines()]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert ask([tree()], ScriptedChat([{"A": 1}, {"C": 1}]), file) == 2
+
+
+@pytest.mark.parametrize(
+    "line", ["nonsense", "[]", '{"question": "q"}', '{"probabilities": [1, 2]}', '{"probabilities": 3}']
+)
+def test_a_file_of_something_else_is_refused(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "judged.jsonl"
+    file.write_text(line + "\n")
+    with pytest.raises(BadJudgements, match=r"Line 1 of judged\.jsonl"):
+        read(file)
+
+
+def test_probabilities_that_do_not_sum_to_one_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "judged.jsonl"
+    row = {"question": "q", "path": "", "state": "s", "model": "m", "milliseconds": 1.0}
+    file.write_text(json.dumps({**row, "probabilities": [0.5, 0.1, 0.1]}) + "\n")
+    with pytest.raises(BadJudgements, match="sum to one"):
+        read(file)
+
+
+def judgements(model: str = "m") -> list[Judgement]:
+    """Of both states with a choice: hardly finishing at the first, nearly so at the second."""
+    nodes = tree().nodes
+    return [
+        Judgement("q", "", digest(nodes[""]), model, (0.6, 0.3, 0.1), 2_000.0),
+        Judgement("q", "C", digest(nodes["C"]), model, (0.1, 0.5, 0.4), 3_000.0),
+    ]
+
+
+def test_a_judge_at_its_natural_point_and_swept() -> None:
+    judge = Judge([*judgements(), *judgements("other")], "m")
+    assert judge.milliseconds == 2_500.0
+    assert judge.outcomes([tree()]).walks[0].path == "CR"
+    assert judge.outcomes([tree()], 0.5).walks[0].path == "C"
+    assert judge.outcomes([tree()], 5.0).walks[0].path == ""
+    assert judge.outcomes([tree()]).name == "judge m"
+    biases = judge.biases([tree()])
+    assert biases == sorted(biases)
+    lengths = [len(judge.outcomes([tree()], bias).walks[0].path) for bias in biases]
+    assert lengths == sorted(lengths, reverse=True)
+
+
+def test_a_judge_that_was_not_asked_is_not_known() -> None:
+    judge = Judge(judgements()[:1], "m")
+    assert judge.outcomes([tree(), tree("unasked")]).unknown == 2
+    assert Judge([], "m").biases([tree()]) == []
