@@ -164,12 +164,14 @@ def open_policy(folder: Path, base: Path | None) -> tuple[Scorer, Rule, Manifest
     Raises:
         BadPolicy: as `read`; or its base is missing or another one, or it cannot be loaded.
     """
+    from policy.calibration import calibrated
+
     manifest = read(folder)
     check_base(manifest, base)
     try:
         module = import_module(_LOADED_BY[manifest.method])
         where = (folder, manifest) if manifest.base is None else (folder, manifest, base)
-        scorer: Scorer = module.load(*where)
+        scorer: Scorer = calibrated(module.load(*where), folder)
     except DeepthinkError:
         raise
     except Exception as error:

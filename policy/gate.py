@@ -1,0 +1,213 @@
+"""The gate: the rule by which a new policy may become the active one, stated before anything is measured.
+
+The rule is data (`RULE`) with its words (`stated`); what it is applied to is measured on held-out questions
+by walking their trees (`measure`). It passes a policy or says which of its conditions does not hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from policy.evaluation.bootstrap import Interval, difference, draws
+from policy.evaluation.protocol import decision_ms
+from policy.evaluation.walking import Outcomes, follow, follow_each, score
+from policy.folder import Gate, open_policy, read
+from policy.registry import Registry, base_of
+from policy.rule import Rule
+from policy.scorers import Scorer
+from policy.training.progress import Verdict
+from policy.trees import Tree, default_action
+from traces.errors import DeepthinkError
+
+
+@dataclass(frozen=True, slots=True)
+class GateRule:
+    """What a policy has to fulfil. Utility is quality less the cost of the steps.
+
+    Attributes:
+        questions: Held-out questions whose outcome is known, at least.
+        known: Share of the held-out questions whose outcome is known, at least: on real runs, which hold
+            one path each, the rest would be left out by what the policy itself does.
+        gain: The interval of the utility over the default schedule's lies above this.
+        loss: That over the active policy's lies above minus this.
+        error: Expected calibration error of the probability that the evidence is complete, at most.
+        milliseconds: Of a decision, less than this.
+    """
+
+    questions: int = 100
+    known: float = 0.9
+    gain: float = 0.0
+    loss: float = 0.01
+    error: float = 0.10
+    milliseconds: float = 60.0
+
+
+RULE = GateRule()
+
+
+@dataclass(frozen=True, slots=True)
+class Opponent:
+    """The active policy, which a new one must not fall behind."""
+
+    name: str
+    scorer: Scorer
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the rule is applied to.
+
+    Attributes:
+        questions: Held-out questions.
+        known: Those whose outcome is known.
+        gain: Utility less the default schedule's, paired by question.
+        over_active: Utility less the active policy's; None where there is none to compare with.
+        active: Its name; "" for none.
+        error: Expected calibration error; NaN where it is not known.
+        milliseconds: Of a decision, the median.
+    """
+
+    questions: int
+    known: int
+    gain: Interval
+    over_active: Interval | None
+    active: str
+    error: float
+    milliseconds: float
+
+
+def stated(rule: GateRule = RULE) -> str:
+    """The rule in words."""
+    return (
+        f"On at least {rule.questions} held-out questions, and with a known outcome for at least "
+        f"{rule.known:.0%} of them: the 95% interval of the utility gained over the default schedule lies "
+        f"above {rule.gain:g}, that of the utility gained over the active policy above {-rule.loss:g}; the "
+        f"calibration error is at most {rule.error:g}; a decision takes less than {rule.milliseconds:g} ms."
+    )
+
+
+def ask(
+    walked: Outcomes,
+    trees: Sequence[Tree],
+    scorer: Scorer,
+    error: float,
+    cost: float,
+    registry: Registry,
+) -> tuple[Verdict, Gate]:
+    """The verdict on a new policy, and what its manifest keeps of it; arguments as of `measure`.
+
+    Raises:
+        ValueError: there are no trees.
+    """
+    verdict = judge(measure(walked, trees, scorer, error, cost, opponent(registry)))
+    return verdict, record(verdict)
+
+
+def measure(
+    walked: Outcomes,
+    trees: Sequence[Tree],
+    scorer: Scorer,
+    error: float,
+    cost: float,
+    active: Opponent | None = None,
+) -> Measured:
+    """Measure a new policy.
+
+    Args:
+        walked: What becomes of ``trees`` under it, in their order.
+        trees: Held-out questions.
+        scorer: The policy, to time it.
+        error: Expected calibration error of its sufficiency on them.
+        cost: Of a step, in quality.
+        active: What it must not fall behind.
+
+    Raises:
+        ValueError: there are no trees.
+    """
+    drawn = draws(len(trees))
+    utility = walked.utility(cost)
+    default = follow("default", trees, lambda node: default_action(node.valid), cost)
+    over_active = None
+    if active is not None:
+        theirs = follow_each(active.name, trees, score(trees, active.scorer).deciders(active.rule), cost)
+        over_active = difference(utility, theirs.utility(cost), drawn)
+    return Measured(
+        questions=len(trees),
+        known=len(trees) - walked.unknown,
+        gain=difference(utility, default.utility(cost), drawn),
+        over_active=over_active,
+        active=active.name if active else "",
+        error=error,
+        milliseconds=decision_ms(scorer, trees),
+    )
+
+
+def judge(measured: Measured, rule: GateRule = RULE) -> Verdict:
+    """Whether the rule holds, and why in words."""
+    broken = list(_broken(measured, rule))
+    gained = f"utility over the default schedule {measured.gain} on {measured.known} held-out questions"
+    reason = "; ".join(broken) if broken else gained
+    return Verdict(not broken, f"{reason[0].upper()}{reason[1:]}.", _measures(measured))
+
+
+def record(verdict: Verdict, rule: GateRule = RULE) -> Gate:
+    """The verdict as a manifest keeps it, with the rule that was applied."""
+    return Gate(
+        passed=verdict.passed, reason=verdict.reason, rule=stated(rule), measures=dict(verdict.measures)
+    )
+
+
+def opponent(registry: Registry) -> Opponent | None:
+    """The active policy, loaded; None where there is none, or it cannot be loaded and decides nothing."""
+    active = registry.active()
+    if active.folder is None:
+        return None
+    try:
+        scorer, rule, manifest = open_policy(active.folder, base_of(read(active.folder)))
+    except DeepthinkError:
+        return None
+    return Opponent(manifest.name, scorer, rule)
+
+
+def _broken(found: Measured, rule: GateRule) -> Iterator[str]:
+    """Which conditions do not hold; NaN fulfils none."""
+    if found.known < rule.questions:
+        yield f"the outcome of {found.known} held-out questions is known, and {rule.questions} are needed"
+    if found.known < rule.known * found.questions:
+        yield (
+            f"what it does was tried in only {found.known} of {found.questions} held-out questions; "
+            "`deepthink collect` tries everything"
+        )
+    if not found.gain.low > rule.gain:
+        yield f"its utility over the default schedule, {found.gain}, is not above {rule.gain:g} for sure"
+    if found.over_active is not None and not found.over_active.low > -rule.loss:
+        yield (
+            f"its utility over the active policy {found.active}, {found.over_active}, is not above "
+            f"{-rule.loss:g} for sure"
+        )
+    if not found.error <= rule.error:
+        known = f"is {found.error:.3f}" if not math.isnan(found.error) else "is not known"
+        yield f"its calibration error {known}, and {rule.error:g} is the most"
+    if not found.milliseconds < rule.milliseconds:
+        most = f"{rule.milliseconds:g}"
+        yield f"a decision takes {found.milliseconds:.0f} ms, and it has to be less than {most}"
+
+
+def _measures(found: Measured) -> dict[str, object]:
+    told: dict[str, object] = {
+        "held-out questions": found.questions,
+        "with a known outcome": found.known,
+        "utility over the default schedule": _rounded(found.gain),
+    }
+    if found.over_active is not None:
+        told[f"utility over the active policy {found.active}"] = _rounded(found.over_active)
+    told["calibration error"] = round(found.error, 4)
+    told["milliseconds a decision"] = round(found.milliseconds, 2)
+    return told
+
+
+def _rounded(interval: Interval) -> list[float]:
+    return [round(value, 4) for value in (interval.estimate, interval.low, interval.high)]
