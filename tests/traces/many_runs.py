@@ -58,7 +58,7 @@ SELECT id, n, n + 1, 2,
     json_object('question', question, 'step', n + 1, 'open_questions', ['What else?'],
         'evidence', [json_object('title', 'Annual report', 'excerpt', repeat(md5(id), 10))]),
     '["CONTINUE", "REVISE", "FINISH"]', acted,
-    json_object('CONTINUE', CAST(acted = 'CONTINUE' AS DOUBLE), 'REVISE', 0.0,
+    json_object('CONTINUE', CAST(acted = 'CONTINUE' AS DOUBLE), 'REVISE', CAST(acted = 'REVISE' AS DOUBLE),
         'FINISH', CAST(acted = 'FINISH' AS DOUBLE)),
     1.0, source, 0.1, '', source = 'llm', started + to_seconds(15 * n), repeat('C', n), '', '{{}}'
 FROM (
