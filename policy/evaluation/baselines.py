@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from policy.evaluation.bootstrap import RESAMPLES, SEED, Draws, Interval, difference, draws
+from policy.evaluation.bootstrap import RESAMPLES, SEED, Draws, Interval, draws, means
 from policy.evaluation.measures import Headroom, Matched, against_frontier, headroom
 from policy.evaluation.oracle import frontier_of_oracles, oracle
 from policy.evaluation.schedules import UNTRAINED, grid, schedule
-from policy.evaluation.walking import COST, Outcomes, follow
+from policy.evaluation.walking import Outcomes, follow
+from policy.returns import COST
 from policy.trees import Tree
 
 
@@ -99,7 +100,7 @@ def standing(policy: Outcomes, against: Baselines, others: Sequence[Outcomes] = 
         against_frontier(policy, against.schedules, drawn),
         against_frontier(policy, against.schedules, drawn, "complete"),
         headroom(policy, against.schedules, against.oracles, against.best, against.oracle, cost, drawn),
-        {o.name: difference(policy.utility(cost), o.utility(cost), drawn) for o in single},
-        {o.name: difference(policy.quality, o.quality, drawn) for o in single},
-        {o.name: difference(policy.steps, o.steps, drawn) for o in single},
+        means({o.name: policy.utility(cost) - o.utility(cost) for o in single}, drawn),
+        means({o.name: policy.quality - o.quality for o in single}, drawn),
+        means({o.name: policy.steps - o.steps for o in single}, drawn),
     )

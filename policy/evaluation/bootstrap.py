@@ -8,6 +8,7 @@ once, is the estimate itself: whatever is computed from means is computed for bo
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,6 +108,15 @@ def interval(samples: Floats, questions: int, level: float = LEVEL) -> Interval:
 def mean(values: Floats, drawn: Draws) -> Interval:
     """The mean of a per-question measure, shape (n,); NaN is left out."""
     return interval(drawn.means(values), int(_known(values).sum()))
+
+
+def means(columns: Mapping[str, Floats], drawn: Draws) -> dict[str, Interval]:
+    """`mean` of several measures by name, in one product: many times faster than one by one."""
+    if not columns:
+        return {}
+    table = np.stack(list(columns.values()), axis=1)
+    samples, known = drawn.means(table), _known(table).sum(axis=0)
+    return {name: interval(samples[:, i], int(known[i])) for i, name in enumerate(columns)}
 
 
 def difference(ours: Floats, theirs: Floats, drawn: Draws) -> Interval:

@@ -15,7 +15,7 @@ import numpy as np
 
 from agent.state import Action
 from policy.evaluation.bootstrap import NOTHING, RESAMPLES, SEED, Interval, draws, interval
-from policy.evaluation.walking import COST
+from policy.returns import COST
 from policy.scorers import Scores
 from policy.trees import INDEX, Floats, Seen, default_action
 

@@ -22,7 +22,8 @@ from agent.prompts import SYSTEM
 from agent.prompts import judge as instruction
 from agent.state import ACTIONS, Action
 from models.protocols import Chat, Message
-from policy.evaluation.walking import COST, Decide, Outcomes, follow_each
+from policy.evaluation.walking import Decide, Outcomes, follow_each
+from policy.returns import COST
 from policy.trees import Node, Tree
 from traces.errors import DeepthinkError
 

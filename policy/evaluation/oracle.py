@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from policy.evaluation.walking import COST, Decide, Outcomes, follow_each, is_stop
+from policy.evaluation.walking import Decide, Outcomes, follow_each, is_stop
+from policy.returns import COST
 from policy.trees import Node, Tree
 
 COSTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 1.0)

@@ -21,7 +21,17 @@ from policy.evaluation.judges import Judge
 from policy.evaluation.oracle import complete_oracle
 from policy.evaluation.rows import Candidate, Row, candidate_row, judged, row
 from policy.evaluation.schedules import fixed
-from policy.evaluation.walking import COST, Scored, follow, follow_each, is_whole, score, sufficient
+from policy.evaluation.walking import (
+    Outcomes,
+    Scored,
+    follow,
+    follow_each,
+    is_whole,
+    last_state,
+    score,
+    sufficient,
+)
+from policy.returns import COST
 from policy.rule import Rule
 from policy.scorers import Scorer
 from policy.trees import Floats, Tree
@@ -127,7 +137,9 @@ def evaluate(
     candidates: list[Candidate] = []
     for name, (scorer, rule) in policies.items():
         spent = timed[name] if name in timed else decision_ms(scorer, test)
-        candidates += _candidates(name, scorer, rule, validation, test, settings.cost, spent)
+        candidates += _candidates(
+            name, scorer, rule, validation, test, settings.cost, spent, swept=bool(judges)
+        )
     names = _datasets(test)
     scopes = []
     for name in [POOLED, *(names if len(names) > 1 else [])]:
@@ -194,10 +206,12 @@ def frozen_threshold(scored: Scored, cost: float = COST) -> float:
     levels = np.quantile(scored.scores.sufficiency, np.linspace(0, 1, _SWEEP)).tolist()
     worth: dict[float, float] = {}
     for level in levels:
-        utility = follow_each("", scored.trees, scored.above(level), cost).utility(cost)
-        known = utility[~np.isnan(utility)]
-        if known.size:
-            worth[level] = float(known.mean())
+        ends = [last_state(*pair) for pair in zip(scored.trees, scored.above(level), strict=True)]
+        utility = [
+            node.quality - cost * node.steps for node, known in ends if known and node.quality is not None
+        ]
+        if utility:
+            worth[level] = float(np.mean(utility))
     if not worth:
         raise ValueError("The quality of no validation question is known.")
     return max(worth, key=worth.__getitem__)
@@ -211,21 +225,27 @@ def _candidates(
     test: Sequence[Tree],
     cost: float,
     milliseconds: float,
+    *,
+    swept: bool = False,
 ) -> list[Candidate]:
     threshold = frozen_threshold(score(validation, scorer), cost)
     scored = score(test, scorer)
-    advantages = scored.scores.advantages
-    widest = float(np.abs(advantages[np.isfinite(advantages)]).max(initial=0.0)) + rule.margin
-    # Cubes: most operating points near the frozen one, the outermost beyond every advantage.
-    eager = [1.01 * widest * (i / 10) ** 3 for i in range(-10, 11)]
-    sweep = [follow_each(name, test, scored.deciders(rule, e), cost) for e in eager]
     chosen = follow_each(name, test, scored.deciders(rule), cost)
     above = follow_each(f"{name}: sufficiency ≥ {threshold:.2f}", test, scored.above(threshold), cost)
     said = _said(scored)
     return [
-        Candidate("policy", chosen, milliseconds, said, sweep),
+        Candidate("policy", chosen, milliseconds, said, _sweep(name, scored, rule, cost) if swept else ()),
         Candidate("threshold", above, milliseconds, said),
     ]
+
+
+def _sweep(name: str, scored: Scored, rule: Rule, cost: float) -> list[Outcomes]:
+    """The policy from never finishing by itself to always, for comparing at a judge's steps."""
+    advantages = scored.scores.advantages
+    widest = float(np.abs(advantages[np.isfinite(advantages)]).max(initial=0.0)) + rule.margin
+    # Cubes: most operating points near the frozen one, the outermost beyond every advantage.
+    eager = [1.01 * widest * (i / 10) ** 3 for i in range(-10, 11)]
+    return [follow_each(name, scored.trees, scored.deciders(rule, e), cost) for e in eager]
 
 
 def _said(scored: Scored) -> Floats:

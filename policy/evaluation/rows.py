@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from policy.evaluation.baselines import Standing
-from policy.evaluation.bootstrap import NOTHING, Draws, Interval, difference, mean
+from policy.evaluation.bootstrap import NOTHING, Draws, Interval, difference, means
 from policy.evaluation.judges import Judge
 from policy.evaluation.measures import Calibration, Matched, against_frontier, calibration
 from policy.evaluation.walking import Outcomes
@@ -137,7 +137,7 @@ def row(
     milliseconds: float = math.nan,
 ) -> Row:
     """The columns that every policy has."""
-    measured = {measure: mean(found.column(measure), drawn) for measure in MEASURES}
+    measured = means({measure: found.column(measure) for measure in MEASURES}, drawn)
     return Row(
         found.name,
         kind,

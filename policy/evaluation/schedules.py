@@ -14,7 +14,8 @@ from itertools import product
 import numpy as np
 
 from agent.state import Action
-from policy.evaluation.walking import COST, Decide, go_on
+from policy.evaluation.walking import Decide, go_on
+from policy.returns import COST
 from policy.trees import Floats, Node, Tree, default_action
 
 _ACTIONS: dict[str, Action] = {"C": "CONTINUE", "R": "REVISE"}

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from agent.state import Action
+from policy.returns import COST
 from policy.rule import Rule
 from policy.scorers import Scorer, Scores
 from policy.trees import INDEX, Floats, Node, Seen, Tree, default_action
@@ -22,8 +23,6 @@ from policy.trees import INDEX, Floats, Node, Seen, Tree, default_action
 Decide: TypeAlias = Callable[[Node], Action | None]
 """A policy: what to do in a state; None where that is not known (a judge that was not asked)."""
 
-COST = 0.05
-"""What a step costs, in quality, where nothing else is said."""
 
 _SAME = 1e-9  # utilities closer than this are equal
 
