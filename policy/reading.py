@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -30,12 +31,17 @@ class Read:
     sources: dict[str, int] = field(default_factory=dict)
 
 
+_SPLIT = re.compile(r"[_-](?:train|dev|validation|test)$")
+"""A file name tells its split, which is no part of the set: the same question is the same in both."""
+
+
 def load_trees(store: Store) -> Read:
     """Every run's decisions as a tree.
 
     A run whose first decision is not there, or whose states nobody measured, cannot be learned from. A
-    person's question is its own data set, ``own``; its id is that of the question in words, so that the
-    same question asked twice is never on both sides of a split.
+    person's question is of the data set ``own``; its id is the question in words, so that the same question
+    asked twice is never on both sides of a split. Of a published set the id is that of the set and the
+    question, whichever split the file was.
     """
     with store.connect() as db:
         rows = db.execute(_DECISIONS, [STATE_VERSION]).fetchall()
@@ -56,7 +62,7 @@ def load_trees(store: Store) -> Read:
         for node in nodes.values():
             if node.quality is not None:
                 sources[node.source] += 1
-        text, dataset, question_id = found[0][1], found[0][2], found[0][3]
+        text, dataset, question_id = found[0][1], _SPLIT.sub("", found[0][2]), found[0][3]
         name = f"{dataset}/{question_id}" if dataset else " ".join(str(text).split()).casefold()
         trees.append(Tree(name, dataset or "own", nodes, text))
     return Read(trees, int(other[0]) if other else 0, unmeasured, dict(sources))

@@ -104,8 +104,8 @@ def test_a_file_is_collected_once_and_goes_on_where_it_was_stopped(file: Path, s
 def test_what_was_collected_reads_as_trees(file: Path, store: Store) -> None:
     list(collect(ModelFree(file), store, HashEmbedder(), None))
     read = load_trees(store)
-    assert [tree.dataset for tree in read.trees] == ["small_train", "small_train"]
-    assert {tree.question for tree in read.trees} == {"small_train/q1", "small_train/q2"}
+    assert [tree.dataset for tree in read.trees] == ["small", "small"]
+    assert {tree.question for tree in read.trees} == {"small/q1", "small/q2"}
     tree = read.trees[0]
     assert tree.root.source == "evidence"
     assert tree.nodes["C"].quality == 1.0
