@@ -44,7 +44,7 @@ def collect_datasets(files: list[Path], limit: int | None, epsilon: float, seed:
         for one in wanted:
             place = collected_store(one.questions.name)
             events = model_free.collect(one, Store(place), embedder, reranker, cancel)
-            _watch(one.questions.name, events)
+            watch_collecting(one.questions.name, events)
             if cancel.is_set():
                 return _stopped()
             console().print(Text(f"  deepthink train-policy --from {place}", style="dim"))
@@ -76,7 +76,7 @@ def collect_own(
             store=open_store(),
             cancel=cancel,
         )
-        failed = _watch(read.name, events)
+        failed = watch_collecting(read.name, events)
         if cancel.is_set():
             return _stopped()
     for why in failed:
@@ -85,7 +85,7 @@ def collect_own(
     return failures.EXIT_CODES["input"] if failed else failures.DONE
 
 
-def _watch(name: str, events: Iterable[CollectingProgress]) -> tuple[str, ...]:
+def watch_collecting(name: str, events: Iterable[CollectingProgress]) -> tuple[str, ...]:
     """Show it; questions that failed."""
     last: CollectingProgress | None = None
     began = time.monotonic()
