@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -21,6 +19,7 @@ from policy.examples import Examples
 from policy.scorers import Scores
 from policy.training.checkpoints import check_room, newest, telling_full_disk
 from policy.training.errors import CannotTrain, TrainingCancelled, TrainingFailed
+from policy.training.watching import Watch
 from policy.trees import Seen
 
 EncoderMethod: TypeAlias = Literal["value", "reward"]
@@ -38,21 +37,6 @@ _RATE = 4e-4
 _BATCH = 32
 _SAVE_STEPS = 50
 _ROOM = 64 * 2**20  # bytes of two checkpoints: adapter, head and the optimiser's state, with some air
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Who is told of a training.
-
-    Attributes:
-        on_step: Step from 1, steps in all, loss.
-        on_score: Called now and then with the step and a function that scores states as things stand.
-        cancel: Set to stop after the current step; a checkpoint is written first.
-    """
-
-    on_step: Callable[[int, int, float], None] = lambda _step, _steps, _loss: None
-    on_score: Callable[[int, Callable[[list[Seen]], Scores]], None] | None = None
-    cancel: threading.Event | None = None
 
 
 def fit(
@@ -285,8 +269,7 @@ class _Live:
 
     def stops(self, state: Any) -> bool:
         """Whether the training was cancelled before its last step."""
-        cancel = self._watch.cancel
-        if cancel is not None and cancel.is_set() and state.global_step < state.max_steps:
+        if self._watch.cancel.is_set() and state.global_step < state.max_steps:
             self.cancelled = True
         return self.cancelled
 
@@ -296,7 +279,7 @@ class _Live:
             return
         self._watch.on_score(state.global_step, self._score)
 
-    def _score(self, states: list[Seen]) -> Scores:
+    def _score(self, states: Sequence[Seen]) -> Scores:
         model = self._trainer.accelerator.unwrap_model(self._trainer.model)
         device, training = model.device, model.training
 

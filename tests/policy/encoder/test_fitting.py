@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from policy.encoder import scorer as scoring
-from policy.encoder.fitting import EncoderMethod, Watch, fit, without_their_warnings
+from policy.encoder.fitting import EncoderMethod, fit, without_their_warnings
 from policy.examples import Examples
 from policy.training.errors import CannotTrain, TrainingCancelled, TrainingFailed
+from policy.training.watching import Watch
 from tests.policy.encoder.made import examples
 from traces import paths
 

@@ -1,0 +1,209 @@
+"""What there is to learn from: trees of a store or of a file, looked over and split by question."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from agent.decisions import STATE_VERSION
+from policy.reading import Read, load_trees
+from policy.splits import split
+from policy.training.errors import CannotTrain
+from policy.trees import Tree
+from traces.paths import store_file
+from traces.store import Store
+
+FEWEST_QUESTIONS: Final = 40
+FEWEST_DECISIONS: Final = 200
+"""Below these a policy learns the questions by heart, and one in five of them judges nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Trees to learn from.
+
+    Attributes:
+        training: Trees that are learned from.
+        validation: Trees that freeze the thresholds and are judged on.
+        sources: States by where their quality is from.
+        sha256: Of all of it.
+        warnings: What a person should know of it.
+    """
+
+    training: list[Tree]
+    validation: list[Tree]
+    sources: dict[str, int]
+    sha256: str
+    warnings: tuple[str, ...]
+
+    @property
+    def trees(self) -> list[Tree]:
+        """All of them."""
+        return [*self.training, *self.validation]
+
+    @property
+    def datasets(self) -> dict[str, int]:
+        """Questions by data set."""
+        return dict(sorted(Counter(tree.dataset for tree in self.trees).items()))
+
+
+def gather(sources: Sequence[Path], work: Path) -> Material:
+    """The trees of stores or of exported traces.
+
+    Args:
+        sources: As `policy.training.request.TrainingRequest.sources`.
+        work: Exported traces are read into a store there.
+
+    Raises:
+        CannotTrain: there is no such file, there are too few decisions, or they cannot be learned from.
+        BadTraces: a file is no export of traces, or one that is not to be learned from.
+        StoreError: a store cannot be read.
+    """
+    stores = [_opened(source, work) for source in sources] or [Store(store_file())]
+    parts = [load_trees(store) for store in stores]
+    found: dict[str, int] = defaultdict(int)
+    for part in parts:
+        for name, count in part.sources.items():
+            found[name] += count
+    read = Read(
+        [tree for part in parts for tree in part.trees],
+        sum(part.other_versions for part in parts),
+        sum(part.unmeasured for part in parts),
+        dict(found),
+    )
+    return material(read, sum(map(_odd_probabilities, stores)))
+
+
+def material(read: Read, odd: int = 0) -> Material:
+    """What was read, checked and split.
+
+    Args:
+        read: The trees.
+        odd: Decisions whose probabilities do not sum to one.
+
+    Raises:
+        CannotTrain: as `gather`.
+    """
+    _check_enough(read)
+    _check_numbers(read.trees)
+    training, validation = split(read.trees)
+    training, leaked = _without(training, {_words(tree) for tree in validation})
+    told: list[str] = []
+    if leaked:
+        told.append(
+            f"{leaked} questions are among the held-out ones in the same words; they are not learned from."
+        )
+    if read.other_versions:
+        told.append(
+            f"{read.other_versions} decisions have a state of another version than {STATE_VERSION}; they "
+            "are left out."
+        )
+    if read.unmeasured:
+        told.append(
+            f"{read.unmeasured} runs are left out: nobody knows how good their answers are. Rate them, or "
+            "label decisions: “deepthink traces label”."
+        )
+    if odd:
+        told.append(
+            f"The probabilities of {odd} decisions do not sum to one. Training does not use them; what "
+            "weighs by them must not."
+        )
+    return Material(training, validation, read.sources, _digest(read.trees), tuple(told))
+
+
+def _opened(source: Path, work: Path) -> Store:
+    if not source.is_file():
+        raise CannotTrain(
+            f"There is no file {source}.",
+            "Name a collected store (.duckdb) or exported traces (.parquet, .jsonl).",
+        )
+    if source.suffix == ".duckdb":
+        return Store(source)
+    from traces.exchange import take_in
+
+    work.mkdir(parents=True, exist_ok=True)
+    place = work / f"{hashlib.sha256(str(source.absolute()).encode()).hexdigest()[:12]}.duckdb"
+    place.unlink(missing_ok=True)
+    store = Store(place)
+    take_in(store, [source], STATE_VERSION)
+    return store
+
+
+def _odd_probabilities(store: Store) -> int:
+    with store.connect() as db:
+        rows = db.execute("SELECT probabilities FROM decisions WHERE NOT shadow").fetchall()
+    sums = (math.fsum(json.loads(row[0] or "{}").values()) for row in rows)
+    return sum(abs(total - 1.0) > 1e-3 for total in sums)
+
+
+def _check_enough(read: Read) -> None:
+    decisions = sum(len(tree.nodes) for tree in read.trees)
+    if read.other_versions and not read.trees:
+        raise CannotTrain(
+            f"All {read.other_versions} decisions have a state of another version than {STATE_VERSION}.",
+            "Collect anew: “deepthink collect --help”.",
+        )
+    questions = len({tree.question for tree in read.trees})
+    if questions >= FEWEST_QUESTIONS and decisions >= FEWEST_DECISIONS:
+        return
+    missing = []
+    if questions < FEWEST_QUESTIONS:
+        missing.append(f"{FEWEST_QUESTIONS - questions} questions")
+    if decisions < FEWEST_DECISIONS:
+        missing.append(f"{FEWEST_DECISIONS - decisions} decisions")
+    raise CannotTrain(
+        f"There are {decisions} decisions of {questions} questions to learn from; at least "
+        f"{' and '.join(missing)} more are needed.",
+        "Get them with “deepthink collect --dataset FILE” or “--questions FILE”, or rate the answers of "
+        "your own runs: “deepthink runs”.",
+    )
+
+
+def _check_numbers(trees: Sequence[Tree]) -> None:
+    for tree in trees:
+        for node in tree.nodes.values():
+            wrong = [name for name, value in node.seen.features.items() if not math.isfinite(value)]
+            if wrong or not node.seen.features:
+                raise CannotTrain(
+                    f"A decision of “{tree.text or tree.question}” has no number for "
+                    f"{wrong[0] if wrong else 'anything'}.",
+                    "These traces are damaged; collect or import them anew.",
+                )
+            if node.quality is not None and not 0.0 <= node.quality <= 1.0:
+                raise CannotTrain(
+                    f"Finishing “{tree.text or tree.question}” is said to be worth {node.quality}; it has "
+                    "to lie between 0 and 1.",
+                    "These traces are damaged; collect or import them anew.",
+                )
+
+
+def _without(trees: Sequence[Tree], words: set[str]) -> tuple[list[Tree], int]:
+    """Those whose question is not among ``words``, and how many are."""
+    kept = [tree for tree in trees if not _words(tree) or _words(tree) not in words]
+    return kept, len(trees) - len(kept)
+
+
+def _words(tree: Tree) -> str:
+    return " ".join(tree.text.split()).casefold()
+
+
+def _digest(trees: Sequence[Tree]) -> str:
+    """sha256 of everything that is learned from, whatever the order it was stored in."""
+    digest = hashlib.sha256()
+    for line in sorted(line for tree in trees for line in _lines(tree)):
+        digest.update(line.encode())
+    return digest.hexdigest()
+
+
+def _lines(tree: Tree) -> Iterator[str]:
+    for node in tree.nodes.values():
+        seen: list[object] = [node.seen.text, dict(node.seen.features), node.valid]
+        told = [tree.question, tree.dataset, node.path, *seen, node.quality, node.source]
+        told += [dict(node.detail), node.label]
+        yield json.dumps(told, sort_keys=True, ensure_ascii=False) + "\n"

@@ -1,0 +1,87 @@
+"""What is asked of a training."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from models.catalogue import ALL_MINILM_L6_V2, entry
+from models.fetch import installed
+from models.protocols import ModelMissing
+from policy.manifest import Method
+from policy.returns import COST
+
+ENCODERS: Final[tuple[Method, ...]] = ("value", "reward")
+DEFAULT: Final[Method] = "value"
+
+Activation = Literal["gate", "never", "force"]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRequest:
+    """A training, as a person asks for it.
+
+    Attributes:
+        method: What is trained.
+        sources: Collected stores (``.duckdb``) or exported traces (Parquet, JSONL); none for the person's
+            own.
+        base: Catalogue name, folder or file of the base model; "" for the method's usual one.
+        cost: Of a research step, in units of quality.
+        name: Of the policy; "" for one made of method and time.
+        seed: Of everything that is drawn.
+        epochs: Passes over the examples; None for the method's usual number.
+        steps: Optimiser steps, if more than 0, whatever ``epochs`` says.
+        activation: Whether the policy becomes the active one: if the gate passes it, never, or whatever
+            the gate says.
+    """
+
+    method: Method = DEFAULT
+    sources: tuple[Path, ...] = ()
+    base: str = ""
+    cost: float = COST
+    name: str = ""
+    seed: int = 0
+    epochs: float | None = None
+    steps: int = -1
+    activation: Activation = "gate"
+
+    @property
+    def command(self) -> str:
+        """What has to be typed for it; files by their names, wherever they lie."""
+        usual = TrainingRequest(method=self.method)
+        words = ["deepthink", "train-policy", "--method", self.method]
+        for source in self.sources:
+            words += ["--from", source.name]
+        for option in ("base", "cost", "name", "seed", "epochs", "steps"):
+            value = getattr(self, option)
+            if value != getattr(usual, option):
+                words += [f"--{option}", f"{value:g}" if isinstance(value, float) else str(value)]
+        return shlex.join(words)
+
+
+def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
+    """Name and place of the base that the method adapts; None for the forest, which has none.
+
+    A folder or file that is none of the catalogue's goes by its path, so that it is found again.
+
+    Raises:
+        ModelMissing: it is not on this machine.
+    """
+    if request.method == "forest":
+        return None
+    if not request.base and request.method not in ENCODERS:
+        from policy.causal.base import default_base, open_base
+
+        place = default_base()
+        return open_base(place).name, place
+    name = request.base or ALL_MINILM_L6_V2.name
+    if Path(name).expanduser().exists():
+        return str(Path(name).expanduser().resolve()), Path(name).expanduser().resolve()
+    found = installed(entry(name))
+    if found is None:
+        raise ModelMissing(
+            f"The base model {name} is not on this machine.", f"Fetch it: “deepthink models pull {name}”."
+        )
+    return name, found

@@ -1,0 +1,101 @@
+"""The folder a training works in: what is finished stays, so that a killed training does not repeat it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from agent.decisions import STATE_VERSION
+from policy.examples import Examples
+from policy.training.request import TrainingRequest
+from policy.trees import Floats
+from traces.paths import data_dir
+
+_TRAINED: Final = "trained"
+_TARGETS: Final = "targets.safetensors"
+
+
+class Workplace:
+    """The folder of one training: the same request on the same data gets the same folder.
+
+    Args:
+        request: What is asked for.
+        data: sha256 of what is learned from.
+        base: sha256 of the base model; "" for none.
+    """
+
+    def __init__(self, request: TrainingRequest, data: str, base: str) -> None:
+        told = [request.method, request.cost, request.seed, request.epochs, request.steps]
+        key = hashlib.sha256(json.dumps([*told, data, base, STATE_VERSION]).encode()).hexdigest()[:16]
+        self.folder = folder() / key
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def checkpoints(self) -> Path:
+        """Of the trainer."""
+        return self.folder / "checkpoints"
+
+    @property
+    def trained(self) -> Path | None:
+        """What was trained, if that is finished."""
+        place = self.folder / _TRAINED
+        return place if place.is_dir() else None
+
+    def keep_trained(self, save: Callable[[Path], None]) -> None:
+        """Save what was trained; there whole or not at all."""
+        fresh = self.folder / f".{_TRAINED}"
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir()
+        save(fresh)
+        fresh.rename(self.folder / _TRAINED)
+
+    def targets(self, plain: Examples, make: Callable[[], Examples]) -> Examples:
+        """``make()``, which takes minutes, or what it made before.
+
+        Args:
+            plain: The same states in the same order, with targets that are quick to compute.
+            make: The targets to learn from.
+        """
+        from safetensors.numpy import load_file, save_file
+
+        place = self.folder / _TARGETS
+        if not place.is_file():
+            made = make()
+            fresh = place.with_suffix(".unfinished")
+            save_file({"values": made.values, "advantages": made.advantages}, fresh)
+            fresh.rename(place)
+            return made
+        kept: dict[str, Floats] = load_file(place)
+        return Examples(
+            plain.states,
+            plain.questions,
+            plain.datasets,
+            np.asarray(kept["values"]),
+            np.asarray(kept["advantages"]),
+            plain.sufficient,
+            plain.weights,
+        )
+
+    def keep_dataset(self, made: Any) -> None:
+        """Store the Hugging Face data set, to be looked at."""
+        from datasets import disable_progress_bars
+
+        disable_progress_bars()
+        place = self.folder / "dataset"
+        if not place.is_dir():
+            made.save_to_disk(str(place))
+
+    def clear(self) -> None:
+        """Nothing of it is needed any more: the policy is written."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def folder() -> Path:
+    """Of all trainings that are not finished."""
+    return data_dir() / "training"

@@ -1,0 +1,83 @@
+"""A store of collected questions with states as a run has them, and something to learn in their numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from agent.decisions import STATE_VERSION, PolicyState
+from agent.encoding import state_text
+from agent.features import features
+from policy.trees import Node
+from tests.policy.trees import random_trees
+from traces.collected import Collected, CollectedOutcome, CollectedQuestion
+from traces.run_records import DecisionRow
+from traces.store import Store
+
+
+def collected(path: Path, questions: int, seed: int = 0) -> Path:
+    """Write a collected store of random questions."""
+    into = Collected(Store(path))
+    for tree in random_trees(seed, questions, steps=3, revisions=1):
+        rows, outcomes = [], []
+        for at, node in enumerate(tree.nodes.values()):
+            state = _state(tree.text, node)
+            rows.append(
+                DecisionRow(
+                    at,
+                    node.steps,
+                    STATE_VERSION,
+                    state.to_json(),
+                    node.valid,
+                    node.valid[0],
+                    {a: 1.0 if a == node.valid[0] else 0.0 for a in ("CONTINUE", "REVISE", "FINISH")},
+                    1.0,
+                    "explorer",
+                    0.0,
+                    path=node.path,
+                    text=state_text(state),
+                    features=features(state),
+                )
+            )
+            assert node.quality is not None
+            outcomes.append(CollectedOutcome(node.path, "evidence", node.quality, node.detail))
+        into.put(
+            CollectedQuestion("toy", tree.question, tree.text, ["so"], ["p"], "hashed", "", rows, outcomes)
+        )
+    return path
+
+
+def _state(question: str, node: Node) -> PolicyState:
+    seen = node.seen.features
+    held = int(seen["held"])
+    chance = np.random.default_rng(len(node.path) + held)
+    return PolicyState(
+        question=question,
+        step=node.steps,
+        steps_left=3 - node.steps,
+        revisions_left=1 - node.path.count("R"),
+        tokens_left=0.5,
+        plan_done=node.steps,
+        open_questions=["What else?"] * int(seen["open"]),
+        last_action={"C": "CONTINUE", "R": "REVISE"}.get(node.path[-1:], ""),
+        query="what",
+        fresh=int(not seen["barren"]),
+        again=0,
+        barren=int(seen["barren"]),
+        top_score=0.5,
+        scores=[0.9 if held else 0.1],
+        grade="correct" if held else "incorrect",
+        corrections=0,
+        findings=[],
+        missing=[],
+        evidence=[
+            {
+                "title": f"Page {i}",
+                "excerpt": "It is so.",
+                "step": 1,
+                "relevance": 0.6 + 0.1 * chance.random(),
+            }
+            for i in range(held)
+        ],
+    )

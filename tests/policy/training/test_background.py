@@ -1,0 +1,58 @@
+"""Work in a thread, told as it goes on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from policy.training.background import telling
+from policy.training.errors import TrainingFailed
+from policy.training.progress import TrainingEvent, Warned
+
+
+def test_events_come_in_order_and_the_result_at_the_end() -> None:
+    def work(tell: Callable[[TrainingEvent], None]) -> int:
+        tell(Warned("one"))
+        tell(Warned("two"))
+        return 3
+
+    events = telling(work, threading.Event())
+    told = []
+    while True:
+        try:
+            told.append(next(events))
+        except StopIteration as stopped:
+            result = stopped.value
+            break
+
+    assert told == [Warned("one"), Warned("two")]
+    assert result == 3
+
+
+def test_what_the_work_raises_is_raised_where_it_is_watched() -> None:
+    def work(tell: Callable[[TrainingEvent], None]) -> None:
+        tell(Warned("one"))
+        raise TrainingFailed("No.")
+
+    events = telling(work, threading.Event())
+
+    assert next(events) == Warned("one")
+    with pytest.raises(TrainingFailed):
+        next(events)
+
+
+def test_who_stops_watching_stops_the_work_and_waits_for_it() -> None:
+    cancel, ended = threading.Event(), threading.Event()
+
+    def work(tell: Callable[[TrainingEvent], None]) -> None:
+        tell(Warned("one"))
+        assert cancel.wait(30)
+        ended.set()
+
+    events = telling(work, cancel)
+    next(events)
+    events.close()
+
+    assert ended.is_set()

@@ -1,0 +1,122 @@
+"""What there is to learn from: enough of it, whole, and never on both sides of the split."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agent.decisions import STATE_VERSION
+from policy.reading import Read
+from policy.splits import fold
+from policy.training.errors import CannotTrain
+from policy.training.material import gather, material
+from policy.trees import Node, Seen, Tree
+from tests.policy.training.made import collected
+from traces.exchange import export
+from traces.store import Store
+
+
+def read(trees: Sequence[Tree], other: int = 0, unmeasured: int = 0) -> Read:
+    return Read(list(trees), other, unmeasured, {"evidence": 1})
+
+
+def tree(name: str, text: str = "", quality: float = 0.5, number: float = 1.0, states: int = 5) -> Tree:
+    paths = ["", "C", "CC", "CCC", "CCCC"][:states]
+    nodes = {
+        path: Node(path, Seen(path, {"held": number}, ("CONTINUE", "FINISH")), quality, "evidence")
+        for path in paths
+    }
+    return Tree(name, "toy", nodes, text)
+
+
+def test_a_collected_store_is_read_and_split_by_question(tmp_path: Path) -> None:
+    found = gather([collected(tmp_path / "some.duckdb", 60)], tmp_path / "work")
+
+    assert len(found.trees) == 60
+    assert all(fold(t.question, 5) == 0 for t in found.validation)
+    assert not {t.question for t in found.training} & {t.question for t in found.validation}
+    assert found.datasets == {"toy": 60}
+    assert found.warnings == ()
+
+
+def test_several_stores_are_one_and_the_digest_knows_no_order(tmp_path: Path) -> None:
+    one = collected(tmp_path / "one.duckdb", 60, seed=1)
+    other = collected(tmp_path / "other.duckdb", 70, seed=2)
+
+    first = gather([one, other], tmp_path / "work")
+    second = gather([other, one], tmp_path / "work")
+
+    assert len(first.trees) == 130
+    assert first.sha256 == second.sha256
+    assert gather([one], tmp_path / "work").sha256 != first.sha256
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_exported_traces_are_as_good_as_the_store(form: str, tmp_path: Path) -> None:
+    store = collected(tmp_path / "some.duckdb", 60)
+    file = tmp_path / f"some.{form}"
+    export(Store(store), file, form)  # type: ignore[arg-type]
+
+    assert gather([file], tmp_path / "work").sha256 == gather([store], tmp_path / "work").sha256
+
+
+def test_too_few_decisions_say_how_many_are_missing_and_how_to_get_them(tmp_path: Path) -> None:
+    with pytest.raises(CannotTrain) as told:
+        gather([collected(tmp_path / "some.duckdb", 12)], tmp_path / "work")
+
+    assert "of 12 questions" in told.value.message
+    assert "at least 28 questions and" in told.value.message
+    assert "deepthink collect" in told.value.way_out
+
+
+def test_an_empty_home_says_the_same(tmp_path: Path) -> None:
+    with pytest.raises(CannotTrain, match="0 decisions of 0 questions"):
+        gather([], tmp_path / "work")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(CannotTrain, match="There is no file"):
+        gather([tmp_path / "nothing.duckdb"], tmp_path / "work")
+
+
+def test_states_of_another_version_are_named(tmp_path: Path) -> None:
+    with pytest.raises(CannotTrain, match=f"another version than {STATE_VERSION}"):
+        material(read([], other=7))
+
+    some = material(read([tree(f"q{i}") for i in range(60)], other=7, unmeasured=3), odd=2)
+
+    assert all(word in " ".join(some.warnings) for word in ("7 decisions", "3 runs", "2 decisions"))
+
+
+def test_a_question_in_the_same_words_is_never_on_both_sides() -> None:
+    words = ["who wrote book {}?", "Who wrote  BOOK {}?"]
+    trees = [tree(f"q{i}", text=words[i % 2].format(i % 30)) for i in range(90)]
+
+    found = material(read(trees))
+
+    def said(some: Sequence[Tree]) -> set[str]:
+        return {" ".join(t.text.split()).casefold() for t in some}
+
+    assert not said(found.training) & said(found.validation)
+    assert "in the same words" in found.warnings[0]
+
+
+def test_damaged_numbers_are_refused() -> None:
+    good = [tree(f"q{i}") for i in range(60)]
+
+    with pytest.raises(CannotTrain, match="no number for held"):
+        material(read([*good, tree("bad", "What?", number=float("nan"))]))
+    with pytest.raises(CannotTrain, match=r"worth 1\.5"):
+        material(read([*good, tree("bad", "What?", quality=1.5)]))
+
+
+def test_the_digest_tells_what_is_learned_from() -> None:
+    trees = [tree(f"q{i}") for i in range(60)]
+    changed = dataclasses.replace(trees[0].nodes[""], quality=0.6)
+    other = [Tree("q0", "toy", {**trees[0].nodes, "": changed}), *trees[1:]]
+
+    assert material(read(trees)).sha256 == material(read(trees[::-1])).sha256
+    assert material(read(trees)).sha256 != material(read(other)).sha256
