@@ -25,9 +25,12 @@ from tui.commands import (
     resume,
     runs,
     sessions,
+    traces,
 )
 
-_ORDER = "demo ingest ask resume sessions library runs collect models config doctor paths graph tui".split()
+_ORDER = (
+    "demo ingest ask resume sessions library runs traces collect models config doctor paths graph tui"
+).split()
 
 
 class _InOrder(TyperGroup):
@@ -53,6 +56,7 @@ app.command("resume")(resume.resume)
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(library.app, name="library")
 app.add_typer(runs.app, name="runs")
+app.add_typer(traces.app, name="traces")
 app.command("collect")(collect.collect)
 app.add_typer(models.app, name="models")
 app.add_typer(config.app, name="config")

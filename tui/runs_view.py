@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from traces.ratings import RATINGS, Rating, Ratings
 from traces.runs import Runs
 from tui.assemble import open_store
 from tui.export import Form, written
+from tui.failures import WrongUsage
 from tui.outcome import events_of
 from tui.render import LiveRun, PlainRun, Renderer
 from tui.run_status import WHY, local, status
-from tui.terminal import cells, columns, console, duration, is_live, one_line
+from tui.terminal import cells, clean, columns, console, duration, is_live, one_line
 
 
 def show_list(limit: int) -> None:
@@ -51,6 +53,13 @@ def replay(wanted: str, *, plain: bool) -> None:
     """Show a run as it was shown when it ran. Raises `UnknownRun`."""
     runs = Runs(open_store())
     run = runs.find(wanted)
+    if "imported_from" in run.request:
+        origin = clean(str(run.request["imported_from"]))
+        console().print(
+            f"Run {run.id} was imported from {origin}: only its decisions came along. "
+            f"deepthink traces show {run.id} shows them."
+        )
+        return
     live = is_live(plain=plain)
     screen: Renderer = LiveRun(console(), replay=True) if live else PlainRun(replay=True)
     with screen:
@@ -63,6 +72,25 @@ def replay(wanted: str, *, plain: bool) -> None:
             f"Run {run.id} has no end: it is still going on, or was killed. "
             "What can be resumed: deepthink runs --unfinished"
         )
+
+
+def rate(wanted: str, rating: Rating | None, note: str, *, drop: bool) -> None:
+    """Rate a run, or take its rating back.
+
+    Raises:
+        WrongUsage: it is not said which of the two.
+        UnknownRun: it is not there.
+    """
+    if drop == (rating is not None):
+        raise WrongUsage("Say how good the answer is, or --drop.", f"Ratings: {', '.join(RATINGS)}.")
+    store = open_store()
+    run = Runs(store).find(wanted)
+    if rating is None:
+        Ratings(store).withdraw(run.id)
+        sys.stdout.write(f"Run {run.id} has no rating now.\n")
+        return
+    Ratings(store).rate(run.id, rating, note)
+    sys.stdout.write(f"Run {run.id} is rated {rating}.\n")
 
 
 def export(wanted: str, form: Form, output: Path | None) -> None:

@@ -13,12 +13,15 @@ HEAVY = (
     "torch transformers sentence_transformers langgraph langchain_core duckdb llama_cpp textual numpy rich "
     "pyarrow pydantic_settings httpx lxml"
 ).split()
-COMMANDS = "demo ingest ask resume sessions library runs models config doctor paths graph tui".split()
+COMMANDS = (
+    "demo ingest ask resume sessions library runs traces collect models config doctor paths graph tui"
+).split()
 SUBCOMMANDS = [
     *([name] for name in COMMANDS),
     *(["library", name] for name in ("list", "sections", "search", "remove")),
     *(["sessions", name] for name in ("list", "show", "name", "delete")),
-    *(["runs", name] for name in ("list", "show", "export")),
+    *(["runs", name] for name in ("list", "show", "rate", "export")),
+    *(["traces", name] for name in ("list", "show", "label", "stats", "export", "import")),
     *(["models", name] for name in ("list", "pull", "probe", "use")),
     *(["config", name] for name in ("set", "unset", "path")),
 ]

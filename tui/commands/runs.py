@@ -48,6 +48,25 @@ def show(
     replay(run, plain=plain)
 
 
+@app.command("rate")
+def rate(
+    run: _Id,
+    rating: Annotated[
+        Literal["good", "partly", "wrong"] | None,
+        typer.Argument(metavar="[RATING]", help="good, partly or wrong."),
+    ] = None,
+    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
+    drop: Annotated[bool, typer.Option("--drop", help="Take the rating back.")] = False,
+) -> None:
+    """Say how good the answer of a run is.
+
+    A policy learns from it. A later rating of the same run replaces the earlier one.
+    """
+    from tui.runs_view import rate as put_rating
+
+    put_rating(run, rating, note, drop=drop)
+
+
 @app.command("export")
 def export(
     run: _Id = "last",

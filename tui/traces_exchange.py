@@ -1,0 +1,71 @@
+"""Traces to a file and from files, with a sentence about what went and what came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import typer
+
+from agent.decisions import STATE_VERSION
+from traces.exchange import Form, Imported, export, take_in
+from traces.runs import Runs
+from tui.traces_view import the_store
+
+_ENDINGS: dict[str, Form] = {".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl"}
+
+
+def export_to(
+    path: Path | None,
+    file: Path,
+    form: Form | None,
+    since: datetime | None,
+    runs: Sequence[str],
+    *,
+    shadows: bool,
+) -> None:
+    """Write decisions to ``file``. Raises `UnknownRun`, `NoTraces`, `OSError`."""
+    store, target = the_store(path), file.expanduser()
+    done = export(
+        store,
+        target,
+        form or _ENDINGS.get(target.suffix.lower(), "parquet"),
+        since=since.astimezone(UTC).replace(tzinfo=None) if since else None,  # a day of this machine's
+        runs=[Runs(store).find(wanted).id for wanted in runs],
+        shadows=shadows,
+    )
+    beside = f", {_counted(done.shadows, 'second opinion')} among them" if done.shadows else ""
+    typer.echo(f"{_counted(done.decisions, 'decision')} of {_counted(done.runs, 'run')}{beside}: {file}.")
+
+
+def import_from(path: Path | None, files: Sequence[Path]) -> None:
+    """Take in ``files``. Raises `BadTraces`, `DifferentTraces`, `OSError`."""
+    done = take_in(the_store(path), [file.expanduser() for file in files], STATE_VERSION)
+    for line in _told(done):
+        typer.echo(line)
+
+
+def _told(done: Imported) -> list[str]:
+    lines = [f"{_counted(done.decisions, 'decision')} of {_counted(done.runs, 'new run')} imported."]
+    said = [
+        _counted(count, noun)
+        for count, noun in ((done.labels, "label"), (done.ratings, "rating"), (done.outcomes, "outcome"))
+        if count
+    ]
+    if said:
+        lines.append(f"New or newer: {', '.join(said)}.")
+    if done.ended:
+        lines.append(f"Gone on since an earlier import: {_counted(done.ended, 'run')}.")
+    if done.known:
+        lines.append(f"There already: {_counted(done.known, 'decision')}.")
+    if done.older:
+        lines.append(
+            f"Of an older state version than {STATE_VERSION}: {_counted(done.older, 'decision')}. "
+            "They are kept, but no policy learns from them."
+        )
+    return lines
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"

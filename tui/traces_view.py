@@ -1,0 +1,222 @@
+"""Decisions as steps of a decision process: listed, shown with what came of them, labelled, counted."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.text import Text
+
+from traces.decision_search import Traces, TraceSummary
+from traces.labels import Label, Labels
+from traces.outcomes import Outcomes
+from traces.ratings import Ratings
+from traces.runs import DecisionRow, Runs
+from traces.store import Store
+from tui.assemble import open_store
+from tui.failures import WrongUsage
+from tui.run_status import local, status
+from tui.terminal import cells, clean, columns, console, one_line
+from tui.traces_counts import described, numbers
+
+
+def the_store(path: Path | None) -> Store:
+    """The person's store, or the collected one that they named.
+
+    Raises:
+        FileNotFoundError: there is none at ``path``: looking at it must not make one.
+    """
+    if path is None:
+        return open_store()
+    if not path.expanduser().is_file():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    return Store(path.expanduser())
+
+
+def show_list(
+    path: Path | None, limit: int, source: str, dataset: str, *, labelled: bool, as_json: bool
+) -> None:
+    """One line per run with decisions, newest first."""
+    found = Traces(the_store(path)).search(source, dataset, labelled, limit)
+    if as_json:
+        _write([{**asdict(run), "started": run.started.isoformat()} for run in found])
+        return
+    out = console()
+    if not found:
+        chosen = source or dataset or labelled
+        out.print(
+            "No run fits." if chosen else 'No decision is stored yet. Ask something: deepthink ask "…"'
+        )
+        return
+    table = columns(
+        "run",
+        "when",
+        "decisions",
+        "by",
+        "labels",
+        "rating",
+        "quality",
+        "question",
+        right=("labels",),
+        whole=("run", "when"),
+    )
+    for run in found:
+        when = f"{local(run.started):%Y-%m-%d %H:%M}"
+        decisions = f"{run.decisions}{' in a tree' if run.tree else ''}"
+        about = f"{run.dataset}: " if run.dataset else ""
+        table.add_row(
+            *cells(
+                run.id,
+                when,
+                decisions,
+                ", ".join(run.sources),
+                run.labels or "",
+                run.rating,
+                _worth(run),
+                one_line(about + run.question, 120),
+            )
+        )
+    out.print(table)
+
+
+def show_run(path: Path | None, wanted: str, *, state: bool, as_json: bool) -> None:
+    """The decisions of a run in order. Raises `UnknownRun`."""
+    store = the_store(path)
+    with store.connect():  # one opening for all of it
+        run = Runs(store).find(wanted)
+        decisions = Runs(store).decisions(run.id)
+        labels = Labels(store).of_run(run.id)
+        rating = Ratings(store).of(run.id)
+        gold = Outcomes(store).gold_of(run.id)
+        qualities = Traces(store).qualities(run.id)
+        gone = Traces(store).gone(run.id)
+    if as_json:
+        rows = [_as_json(d, labels.get(d.seq), qualities.get(d.path, {}), state=state) for d in decisions]
+        told = {"question": run.question, "status": run.status, "rating": rating.rating if rating else ""}
+        known = asdict(gold) if gold else None
+        _write({"run_id": run.id, **told, "gold": known, "documents_gone": gone, "decisions": rows})
+        return
+    out = console()
+    out.print(Text(one_line(run.question), style="bold"))
+    facts = [f"run {run.id}", f"{local(run.started):%Y-%m-%d %H:%M}", status(run)]
+    facts += [f"rated {rating.rating}"] if rating else []
+    facts += [f"{gold.dataset} {gold.question_id}"] if gold else []
+    facts += [f"imported from {run.request['imported_from']}"] if "imported_from" in run.request else []
+    out.print(Text(clean(" · ".join(facts)), style="dim"))
+    if gold:
+        out.print(Text(clean(f"right: {' / '.join(gold.answers)}"), style="dim"))
+    if gone:
+        out.print(
+            Text(clean(f"no longer in the library: {', '.join(gone)}; the states stand as they were seen"))
+        )
+    if not decisions:
+        out.print("It took no decision.")
+    for row in decisions:
+        if row.shadow:
+            out.print(Text(clean(f"    second opinion: {_choice(row)}"), style="dim"))
+            continue
+        out.print()
+        out.print(Text(clean(f"{row.seq + 1:>2}  after step {row.step}: {_choice(row)}"), style="bold"))
+        for line in _beside(row, labels.get(row.seq), qualities.get(row.path, {})):
+            out.print(Text(clean(f"    {line}")))
+        if state:
+            for line in _seen(row):
+                out.print(Text(clean(f"    │ {line}"), style="dim"))
+
+
+def label(
+    path: Path | None, wanted: str, number: int, action: str | None, note: str, *, drop: bool
+) -> None:
+    """Label a decision, or take its label back.
+
+    Raises:
+        WrongUsage: it is not said which of the two.
+        UnknownRun, UnknownDecision, ImpossibleLabel: it cannot be labelled so.
+    """
+    if drop == (action is not None):
+        raise WrongUsage(
+            "Say what the decision should have been, or --drop.", "Actions: continue, revise, finish."
+        )
+    store = the_store(path)
+    run = Runs(store).find(wanted)
+    if action is None:
+        Labels(store).drop(run.id, number - 1)
+        typer.echo(f"Decision {number} of run {run.id} has no label now.")
+        return
+    Labels(store).put(run.id, number - 1, action.upper(), note=note)
+    typer.echo(f"Decision {number} of run {run.id} should have been {action.upper()}.")
+
+
+def show_stats(path: Path | None, *, as_json: bool) -> None:
+    """What there is to learn from, and what is missing."""
+    store = the_store(path)
+    with store.connect():
+        found = numbers(store)
+    if as_json:
+        _write(found)
+        return
+    out = console()
+    for name, line in described(found):
+        out.print(Text(f"{name:<16}", style="bold").append(clean(line), style="not bold"))
+
+
+def _write(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def _worth(run: TraceSummary) -> str:
+    if run.lowest is None or run.highest is None:
+        return ""
+    span = f"{run.highest:.2f}"
+    if run.lowest != run.highest:
+        span = f"{run.lowest:.2f}–{span}"
+    return f"{span} {', '.join(run.quality_sources)}"
+
+
+def _choice(row: DecisionRow) -> str:
+    why = f", {row.latency_ms:.1f} ms"
+    if len(row.valid_actions) > 1:
+        shares = ", ".join(f"{name} {row.probabilities.get(name, 0.0):.2f}" for name in row.valid_actions)
+        why += f" ({shares})"
+    elif row.valid_actions:
+        why += f" (only {row.valid_actions[0]} was possible)"
+    return f"{row.action} by {row.source}{why}"
+
+
+def _beside(row: DecisionRow, said: Label | None, worth: Mapping[str, float]) -> Iterator[str]:
+    yield f"path {row.path or '(start)'}, state version {row.state_version}"
+    if row.behaviour_probability < 1:
+        yield f"taken with probability {row.behaviour_probability:.3f}"
+    if row.justification:
+        yield f"why: {one_line(row.justification)}"
+    if said is not None:
+        note = f": {one_line(said.note)}" if said.note else ""
+        yield f"label: {said.action} ({said.origin}){note}"
+    if worth:
+        shares = ", ".join(f"{value:.2f} by {name}" for name, value in worth.items())
+        yield f"finishing here is worth {shares}"
+
+
+def _seen(row: DecisionRow) -> Iterator[str]:
+    yield from row.text.splitlines() or ["(no text: the state is of an earlier version)"]
+    yield ", ".join(f"{name} {value:g}" for name, value in row.features.items()) or "(no numbers)"
+
+
+def _as_json(
+    row: DecisionRow, said: Label | None, worth: Mapping[str, float], *, state: bool
+) -> dict[str, Any]:
+    found = asdict(row)
+    if not state:
+        for name in ("state", "text", "features"):
+            del found[name]
+    if row.shadow:
+        return found
+    told = {"action": said.action, "origin": said.origin, "note": said.note} if said else None
+    return {**found, "label": told, "qualities": dict(worth)}
