@@ -1,7 +1,7 @@
 """The language model as judge of states: the baseline that a learned policy replaces.
 
-Every state is shown to the model as text, with the question that a run asks it, and the probabilities of
-its answer's first token are kept. A judge takes seconds a state, so each judgement is appended to a file at
+A state is shown to the model as text, with the question that a run asks it, and the probabilities of its
+answer's first token are kept. A judge takes seconds a state, so each judgement is appended to a file at
 once, and none is asked for twice.
 """
 
@@ -101,10 +101,12 @@ def _lines(file: Path) -> list[str]:
 def ask(
     trees: Sequence[Tree], chat: Chat, file: Path, told: Callable[[Judgement], None] = lambda _judged: None
 ) -> int:
-    """Have a model judge every state of ``trees`` in which there is something to decide.
+    """Have a model judge the states of ``trees`` that it could ever reach.
 
-    Question by question, so that an interrupted run has whole questions; what the file holds already is
-    not asked again.
+    These are the ones on its way if it never finished: however eager to finish it is made, it stops
+    somewhere on this way, since that does not change which of CONTINUE and REVISE it prefers. Question by
+    question, so that an interrupted run has whole questions; what the file holds already is not asked
+    again.
 
     Args:
         trees: The questions.
@@ -119,21 +121,32 @@ def ask(
         BadJudgements: the file holds something else.
         ModelError: the model fails; what was judged before is kept.
     """
-    known = {(j.question, j.path, j.state) for j in read(file) if j.model == chat.name}
+    known = {(j.question, j.path, j.state): j for j in read(file) if j.model == chat.name}
     file.parent.mkdir(parents=True, exist_ok=True)
     _cut_unfinished(file)
     judged = 0
     with file.open("a", encoding="utf-8") as out:
         for tree in trees:
-            for node in tree.nodes.values():
-                if len(node.valid) == 1 or (tree.question, node.path, digest(node)) in known:
-                    continue
-                judgement = _judge(tree, node, chat)
-                out.write(json.dumps(asdict(judgement)) + "\n")
-                out.flush()
-                told(judgement)
-                judged += 1
+            node: Node | None = tree.root
+            while node is not None and node.valid != ("FINISH",):
+                at = (tree.question, node.path, digest(node))
+                if len(node.valid) > 1 and at not in known:
+                    known[at] = _judge(tree, node, chat)
+                    out.write(json.dumps(asdict(known[at])) + "\n")
+                    out.flush()
+                    told(known[at])
+                    judged += 1
+                node = _further(tree, node, known.get(at))
     return judged
+
+
+def _further(tree: Tree, node: Node, judged: Judgement | None) -> Node | None:
+    """Where the model would go if it could not finish."""
+    others = [action for action in node.valid if action != "FINISH"]
+    if judged is None:
+        return tree.child(node, others[0])
+    said = dict(zip(ACTIONS, judged.probabilities, strict=True))
+    return tree.child(node, max(others, key=lambda action: said[action]))
 
 
 def _judge(tree: Tree, node: Node, chat: Chat) -> Judgement:

@@ -44,8 +44,9 @@ _TIMED = 50
 Policies: TypeAlias = Mapping[str, tuple[Scorer, Rule]]
 """Trained policies by name, each with its frozen rule."""
 
-Fit: TypeAlias = Callable[[Sequence[Tree], Sequence[Tree]], Policies]
-"""Trains policies on training questions and freezes them on validation questions."""
+Fit: TypeAlias = Callable[[str, Sequence[Tree], Sequence[Tree]], Policies]
+"""Policies for a data set that is left out: trained on the training questions given, and frozen on the
+validation questions given, which are those of the other sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +178,8 @@ def leave_one_out(
         own = [tree for tree in training if tree.dataset == name]
         trees = [tree for tree in test if tree.dataset == name]
         candidates: list[Candidate] = []
-        for policy, (scorer, rule) in fit(
-            [tree for tree in training if tree.dataset != name], frozen
-        ).items():
+        others = [tree for tree in training if tree.dataset != name]
+        for policy, (scorer, rule) in fit(name, others, frozen).items():
             candidates += _candidates(policy, scorer, rule, frozen, trees, settings.cost, math.nan)
         scopes.append(_scope(name, own or training, trees, candidates, (), settings))
     return scopes

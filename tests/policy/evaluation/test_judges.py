@@ -54,6 +54,26 @@ def test_nothing_is_asked_twice_and_a_killed_line_is_asked_again(tmp_path: Path)
     assert ask([tree()], ScriptedChat([]), file) == 0
 
 
+def test_only_the_way_it_would_take_without_finishing_is_judged(tmp_path: Path) -> None:
+    nodes = [
+        node("", ("CONTINUE",), 0.0),
+        node("C", ALL, 0.2),
+        node("CC", ("REVISE", "FINISH"), 0.2),
+        node("CR", ("CONTINUE", "FINISH"), 0.2),
+        node("CRC", ("FINISH",), 1.0),
+        node("CCR", ("FINISH",), 1.0),
+    ]
+    whole = Tree("q", "toy", {n.path: n for n in nodes})
+    file = tmp_path / "judged.jsonl"
+    assert ask([whole], ScriptedChat([{"B": 2, "A": 1, "C": 9}, {"A": 1, "C": 9}]), file) == 2
+    found = read(file)
+    assert [j.path for j in found] == ["C", "CR"]
+    judge = Judge(found, found[0].model)
+    biases = judge.biases([whole])
+    assert all(not judge.outcomes([whole], bias).unknown for bias in [*biases, -99.0, 99.0])
+    assert judge.outcomes([whole], -99.0).walks[0].path == "CRC"
+
+
 def test_a_state_with_another_text_is_asked_anew(tmp_path: Path) -> None:
     file = tmp_path / "judged.jsonl"
     ask([tree()], ScriptedChat([{"A": 1}, {"C": 1}]), file)

@@ -1,0 +1,216 @@
+"""From stores and policy folders to the table: what the command of the protocol does, in two parts.
+
+Judging takes hours and is kept line by line; scores are kept too. Both go on where they were cut off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from models.protocols import Chat
+from policy import forest
+from policy.evaluation.judges import Judge, Judgement, ask, read
+from policy.evaluation.keeping import Keeping
+from policy.evaluation.protocol import (
+    Policies,
+    Results,
+    Settings,
+    decision_ms,
+    evaluate,
+    leave_one_out,
+)
+from policy.evaluation.report import circumstances, keep
+from policy.folder import open_policy
+from policy.folder import read as read_manifest
+from policy.improvement import improved
+from policy.manifest import Manifest
+from policy.reading import load_trees
+from policy.registry import Registry, base_of
+from policy.rule import Rule
+from policy.scorers import Scorer
+from policy.splits import split
+from policy.training.freezing import freeze
+from policy.trees import Tree
+from traces.errors import DeepthinkError
+from traces.store import Store
+
+
+class CannotEvaluate(DeepthinkError):
+    """Raised when what is given cannot be evaluated."""
+
+    title = "This cannot be evaluated"
+    kind: ClassVar[Literal["input"]] = "input"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What goes into the table.
+
+    Attributes:
+        training: Collected stores of training questions; one in five of these is for validation, the same
+            ones as in training.
+        test: Collected stores of test questions.
+        policies: Names of trained policies, or folders.
+        judgements: What language models said; None for no judges.
+        without: Trained policies by the data set that they were trained without.
+        work: Where scores are kept.
+        out: The Markdown; the JSON is written beside it.
+        settings: Cost and bootstrap.
+    """
+
+    training: Sequence[Path]
+    test: Sequence[Path]
+    policies: Sequence[str]
+    judgements: Path | None
+    work: Path
+    out: Path
+    without: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+
+
+def judge(
+    stores: Sequence[Path], chat: Chat, questions: int, file: Path, told: Callable[[Judgement], None]
+) -> int:
+    """Have ``chat`` judge so many questions of each data set; the same ones whichever the model.
+
+    Raises:
+        CannotEvaluate: a store is not there, or holds nothing to evaluate on.
+        BadJudgements, ModelError: as `policy.evaluation.judges.ask`.
+    """
+    return ask(chosen(_trees(stores), questions), chat, file, told)
+
+
+def chosen(trees: Sequence[Tree], questions: int) -> list[Tree]:
+    """So many of each data set, by the digest of their ids, so that more of them contain the fewer."""
+    taken: Counter[str] = Counter()
+    found = []
+    for tree in sorted(trees, key=lambda one: hashlib.sha256(one.question.encode()).digest()):
+        if taken[tree.dataset] < questions:
+            taken[tree.dataset] += 1
+            found.append(tree)
+    return found
+
+
+def table(wanted: Wanted, command: str, told: Callable[[str], None]) -> Results:
+    """Run the whole protocol and write its tables.
+
+    Args:
+        wanted: What goes into them.
+        command: That was given, for the record.
+        told: Called with what is begun.
+
+    Raises:
+        CannotEvaluate: a store is not there or holds nothing to evaluate on.
+        BadPolicy: a policy cannot be opened.
+        UnknownPolicy: there is none of a name.
+        BadJudgements: the judgements cannot be read.
+    """
+    told("Reading the questions")
+    training, validation = split(_trees(wanted.training))
+    test = _unseen(_trees(wanted.test), [*training, *validation])
+    policies: dict[str, tuple[Scorer, Rule]] = {}
+    milliseconds: dict[str, float] = {}
+    for name in wanted.policies:
+        scorer, rule, manifest = _opened(name)
+        called = manifest.method if manifest.method not in policies else manifest.name
+        told(f"Scoring with {called} ({manifest.name})")
+        milliseconds[called] = decision_ms(scorer, test)
+        kept = Keeping(scorer, _kept(wanted.work, manifest))
+        kept.score([node.seen for tree in test for node in tree.nodes.values()])
+        policies[called] = (kept, rule)
+    judges = _judges(wanted.judgements)
+    told("Walking")
+    try:
+        results = evaluate(training, validation, test, policies, judges, wanted.settings, milliseconds)
+        left_out = []
+        if len({tree.dataset for tree in test}) > 1:
+            told("Leaving out one data set at a time")
+            fit = _fit(wanted)
+            left_out = leave_one_out(training, validation, test, fit, wanted.settings)
+    except ValueError as error:
+        raise CannotEvaluate(str(error), "Collect more: “deepthink collect --help”.") from error
+    whole = Results(results.settings, results.scopes, left_out)
+    notes = [f"Learned from {_sets(training)}; thresholds on {_sets(validation)}; tested on {_sets(test)}."]
+    wanted.out.parent.mkdir(parents=True, exist_ok=True)
+    keep(whole, list(policies), circumstances(command, notes), wanted.out)
+    return whole
+
+
+def _fit(wanted: Wanted) -> Callable[[str, Sequence[Tree], Sequence[Tree]], Policies]:
+    """The forest, which takes seconds, and the policies that were trained without the set."""
+
+    def fit(left_out: str, training: Sequence[Tree], validation: Sequence[Tree]) -> Policies:
+        found = {"forest": refitted(training, validation, wanted.settings.cost)}
+        for name in wanted.without.get(left_out, ()):
+            scorer, rule, manifest = _opened(name)
+            if left_out in manifest.data.datasets:
+                raise CannotEvaluate(
+                    f"The policy {manifest.name} has learned from {left_out}.",
+                    "Name one that was trained without it.",
+                )
+            called = manifest.method if manifest.method not in found else manifest.name
+            found[called] = (Keeping(scorer, _kept(wanted.work, manifest)), rule)
+        return found
+
+    return fit
+
+
+def refitted(training: Sequence[Tree], validation: Sequence[Tree], cost: float) -> tuple[Scorer, Rule]:
+    """A forest, trained and frozen as `deepthink train-policy` does it."""
+    frozen = freeze(forest.fit(improved(training, cost), seed=0), validation, cost)
+    return frozen.scorer, frozen.rule
+
+
+def _trees(stores: Sequence[Path]) -> list[Tree]:
+    found: list[Tree] = []
+    for store in stores:
+        if not store.is_file():
+            raise CannotEvaluate(f"There is no store {store}.", "Collect one: “deepthink collect --help”.")
+        found += load_trees(Store(store)).trees
+    measured = [tree for tree in found if any(n.quality is not None for n in tree.nodes.values())]
+    if not measured:
+        raise CannotEvaluate(
+            "There is no question whose outcome is known.", "Collect some: “deepthink collect --help”."
+        )
+    return measured
+
+
+def _unseen(trees: Sequence[Tree], learned: Sequence[Tree]) -> list[Tree]:
+    """Those that nothing was learned from, in these words or under this name."""
+    ids, words = {tree.question for tree in learned}, {_words(tree) for tree in learned if tree.text}
+    unseen = [tree for tree in trees if tree.question not in ids and _words(tree) not in words]
+    if not unseen:
+        raise CannotEvaluate(
+            "Every test question is a training question too.", "Give stores of other questions to test on."
+        )
+    return unseen
+
+
+def _words(tree: Tree) -> str:
+    return " ".join(tree.text.split()).casefold()
+
+
+def _opened(name: str) -> tuple[Scorer, Rule, Manifest]:
+    folder = Path(name) if Path(name).is_dir() else Registry().find(name)
+    return open_policy(folder, base_of(read_manifest(folder)))
+
+
+def _kept(work: Path, manifest: Manifest) -> Path:
+    """Named after the weights too: a policy of the same name may be another one."""
+    weights = hashlib.sha256(repr(sorted(manifest.files.items())).encode()).hexdigest()[:12]
+    return work / f"{manifest.name}-{weights}.npz"
+
+
+def _judges(file: Path | None) -> list[Judge]:
+    said = read(file) if file else []
+    return [Judge(said, model) for model in dict.fromkeys(one.model for one in said)]
+
+
+def _sets(trees: Sequence[Tree]) -> str:
+    counted = sorted(Counter(tree.dataset for tree in trees).items())
+    return f"{len(trees)} questions ({', '.join(f'{n} {name}' for name, n in counted)})"
