@@ -14,7 +14,7 @@ from agent.encoding import state_text
 from agent.features import features
 from agent.handed_in import LEARNED
 from agent.state import Action
-from policy.folder import BadPolicy, open_policy, read
+from policy.folder import MANIFEST, BadPolicy, open_policy, read
 from policy.reasons import reason
 from policy.registry import Registry, base_of
 from policy.rule import Rule
@@ -62,11 +62,15 @@ class Served:
     Args:
         folder: Of the policy.
         warning: What a person should know of how it was chosen.
+
+    Attributes:
+        made_of: What tells it from a policy of the same name that was changed since.
     """
 
     def __init__(self, folder: Path, warning: str = "") -> None:
         self.folder = folder
         self.warning = warning
+        self.made_of = (folder, _changed(folder), warning)
         self._lock = threading.Lock()
         self._decider: LearnedDecider | None = None
         self._failure: DeepthinkError | None = None
@@ -75,6 +79,11 @@ class Served:
     def name(self) -> str:
         """The policy's."""
         return self.folder.name
+
+    @property
+    def failed(self) -> bool:
+        """Whether it could not be loaded; a new one of the same folder would try again."""
+        return self._failure is not None
 
     def decider(self) -> LearnedDecider:
         """It, loaded.
@@ -99,6 +108,14 @@ def active_policy(registry: Registry | None = None) -> Served | None:
     """The active policy, not yet loaded; None where nothing is in the box and nothing was chosen."""
     active = (registry or Registry()).active()
     return Served(active.folder, active.warning) if active.folder else None
+
+
+def _changed(folder: Path) -> int:
+    """When the manifest was written, in nanoseconds; 0 if it is not there."""
+    try:
+        return (folder / MANIFEST).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def seen(state: PolicyState, valid: Sequence[Action]) -> Seen:

@@ -174,6 +174,10 @@ class Registry:
         near = {f.name: f for f in [*_folders(self._box), *_folders(self.root)] if f.name.startswith(name)}
         if name and len(near) == 1:
             return next(iter(near.values()))
+        if name == BOX:
+            raise UnknownPolicy(
+                "This version has no policy in its box.", "`deepthink train-policy` makes one."
+            )
         what = "Several policies begin with" if name and near else "There is no policy called"
         raise UnknownPolicy(f"{what} “{name}”.", "`deepthink policy list` shows them.")
 

@@ -22,7 +22,7 @@ from traces.runs import Runs
 from traces.sessions import Sessions, UnknownSession
 from traces.store import Store
 from tui import questions
-from tui.assemble import open_chat, open_embedder, open_reranker, open_store, open_web
+from tui.assemble import open_chat, open_embedder, open_learned, open_reranker, open_store, open_web
 from tui.interrupts import ctrl_c
 from tui.keyboard import keys
 from tui.keys import Wheel
@@ -141,6 +141,7 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
             "reranker": reranker,
             "store": store,
             "web": open_web(settings, store, embedder),
+            "learned": open_learned(),
         }
         try:
             watch.follow(partial(begin, **parts), embedder)

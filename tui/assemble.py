@@ -17,6 +17,7 @@ from tui.terminal import size
 if TYPE_CHECKING:
     from agent.web.fetch import Fetcher, Limits
     from agent.web.gather import Web
+    from policy.learned import Served
 
 OLLAMA = "ollama:"
 NO_RERANKER = "none"
@@ -93,6 +94,14 @@ def open_reranker(settings: Settings) -> Reranker | None:
     from models.cross_encoder import CrossEncoderReranker
 
     return CrossEncoderReranker(folder)
+
+
+def open_learned() -> Served | None:
+    """The active learned policy, not yet loaded; None where there is none, not even in the box."""
+    forbid_hubs()
+    from policy.learned import active_policy
+
+    return active_policy()
 
 
 def open_web(settings: Settings, store: Store, embedder: Embedder) -> Web | None:

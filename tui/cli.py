@@ -22,14 +22,17 @@ from tui.commands import (
     library,
     models,
     paths,
+    policy,
     resume,
     runs,
     sessions,
     traces,
+    train_policy,
 )
 
 _ORDER = (
-    "demo ingest ask resume sessions library runs traces collect models config doctor paths graph tui"
+    "demo ingest ask resume sessions library runs traces collect train-policy policy models config doctor "
+    "paths graph tui"
 ).split()
 
 
@@ -58,6 +61,8 @@ app.add_typer(library.app, name="library")
 app.add_typer(runs.app, name="runs")
 app.add_typer(traces.app, name="traces")
 app.command("collect")(collect.collect)
+app.command("train-policy")(train_policy.train_policy)
+app.add_typer(policy.app, name="policy")
 app.add_typer(models.app, name="models")
 app.add_typer(config.app, name="config")
 app.command("doctor")(doctor.doctor)

@@ -74,7 +74,7 @@ class Settings(BaseModel):
     """How the loop works: lean asks the model little, seed asks it at every turn."""
 
     decider: str = ""
-    """Who decides to go on, revise or finish: rules or llm; empty: as the profile has it."""
+    """Who decides to go on, revise or finish: rules, llm, learned; empty: as the profile has it."""
 
     collection: str = ""
     """Where ingest puts documents and ask searches if none is named; empty: documents, and all."""
@@ -86,7 +86,7 @@ class Settings(BaseModel):
     """Is an answer shown that its sources do not bear out: ask, always, never; empty: ask on a terminal."""
 
     shadow: str = ""
-    """Whose second opinion on each decision is recorded, unused: rules or llm; empty: nobody's."""
+    """Whose second opinion on each decision is recorded, unused: rules, llm, learned; empty: nobody's."""
 
     telemetry: str = ""
     """The file that traces of runs are appended to, for OpenTelemetry; empty: none, and nothing is sent."""
@@ -143,11 +143,11 @@ class Settings(BaseModel):
     @field_validator("decider", "shadow")
     @classmethod
     def _known_decider(cls, value: str) -> str:
-        from agent.profiles import UnknownProfile, decider
+        from agent.profiles import UnknownProfile, check_decider
 
         try:
             if value:
-                decider(value)
+                check_decider(value)
         except UnknownProfile as unknown:
             raise ValueError(unknown.way_out.rstrip(".").replace("Choose", "it has to be")) from unknown
         return value

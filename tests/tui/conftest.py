@@ -110,6 +110,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = HashEmbedder()
     for user in ("tui.assemble", "tui.asking", "tui.searching", "tui.demonstration"):
         monkeypatch.setattr(f"{user}.open_embedder", lambda _settings: embedder)
+    monkeypatch.setattr("policy.registry._SHIPPED", Path("no-box"))  # the rules decide
 
 
 @pytest.fixture

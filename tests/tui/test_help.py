@@ -14,7 +14,8 @@ HEAVY = (
     "pyarrow pydantic_settings httpx lxml"
 ).split()
 COMMANDS = (
-    "demo ingest ask resume sessions library runs traces collect models config doctor paths graph tui"
+    "demo ingest ask resume sessions library runs traces collect train-policy policy models config doctor "
+    "paths graph tui"
 ).split()
 SUBCOMMANDS = [
     *([name] for name in COMMANDS),
@@ -22,6 +23,10 @@ SUBCOMMANDS = [
     *(["sessions", name] for name in ("list", "show", "name", "delete")),
     *(["runs", name] for name in ("list", "show", "rate", "export")),
     *(["traces", name] for name in ("list", "show", "label", "stats", "export", "import")),
+    *(
+        ["policy", name]
+        for name in ("list", "show", "use", "rollback", "history", "compare", "export", "remove")
+    ),
     *(["models", name] for name in ("list", "pull", "probe", "use")),
     *(["config", name] for name in ("set", "unset", "path")),
 ]

@@ -63,7 +63,7 @@ def test_folders_in_the_environment_are_no_settings(home: Path) -> None:
         ("[budget]\nsteps = 0", "it has to be at least 1, not “0”"),
         ('[budget]\nsteps = "many"', "it has to be a whole number, not “many”"),
         ('profile = "wild"', "it has to be one of lean, seed"),
-        ('decider = "coin"', "rules, llm"),
+        ('decider = "coin"', "it has to be one of: rules, llm, learned, not “coin”"),
         ('approve = "maybe"', "it has to be ask, always or never, not “maybe”"),
         ('length = "endless"', "it has to be brief, normal or report"),
         ('ollama_url = "http://x:port"', "it has to be an address"),

@@ -81,7 +81,7 @@ class ResumeReady(Message):
 
 def load_beginning(engine: Engine) -> Beginning:
     """Read what there is at the start. Raises `BadSetting`, `StoreError`."""
-    from agent.profiles import DECIDES
+    from agent.profiles import decides
     from agent.run import resumable
     from traces.library import Library
     from traces.runs import Runs
@@ -95,7 +95,7 @@ def load_beginning(engine: Engine) -> Beginning:
         Setting(
             settings.model,
             settings.profile,
-            settings.decider or DECIDES[settings.profile],
+            settings.decider or decides(settings.profile, learned=engine.learned() is not None),
             not settings.web,
             settings.budget.tokens,
         ),

@@ -16,6 +16,7 @@ from tui.app.work import failed
 
 if TYPE_CHECKING:
     from models.protocols import Chat, Embedder, Reranker
+    from policy.learned import Served
     from tui.settings import Settings
 
 _FIRST = ("tui.app.widgets.exchange", "tui.app.widgets.run_panel")  # what shows a run
@@ -58,6 +59,7 @@ class Engine:
         self._embedder_made_of: tuple[object, ...] = ()
         self._reranker: Reranker | None = None
         self._reranker_made_of: str | None = None
+        self._learned: Served | None = None
 
     def settings(self) -> Settings:
         """The settings in force. Raises `BadSetting`."""
@@ -117,6 +119,20 @@ class Engine:
             if settings.reranker != self._reranker_made_of:
                 self._reranker, self._reranker_made_of = assemble.open_reranker(settings), settings.reranker
             return self._reranker
+
+    def learned(self) -> Served | None:
+        """The active learned policy, loaded at its first decision; None where there is none.
+
+        Which one is active is looked up each time: another process may have chosen.
+        """
+        from tui import assemble
+
+        active = assemble.open_learned()
+        with self._lock:
+            kept = self._learned
+            if kept is None or active is None or kept.failed or kept.made_of != active.made_of:
+                self._learned = active
+            return self._learned
 
     def prepare(self) -> None:
         """Load everything that the first question needs, telling each state; meant for a worker.

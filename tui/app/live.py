@@ -105,4 +105,5 @@ class LiveRun:
             "reranker": engine.reranker(),
             "store": engine.store,
             "web": open_web(engine.settings(), engine.store, embedder),
+            "learned": engine.learned(),
         }

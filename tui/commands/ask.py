@@ -24,7 +24,7 @@ def ask(
         typer.Option(metavar="NAME", help="lean (few model calls) or seed (asks at every turn)."),
     ] = None,
     decider: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who decides to go on or stop: rules or llm.")
+        str | None, typer.Option(metavar="NAME", help="Who decides to go on or stop: rules, llm, learned.")
     ] = None,
     model: Annotated[
         str | None,

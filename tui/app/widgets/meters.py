@@ -64,7 +64,7 @@ class Meters(Static):
         setting = [
             (5, (started.chat_model if started else self.model).removeprefix("llama.cpp:")),
             (8, started.profile if started else self.profile),
-            (7, f"decides: {started.decider if started else self.decider}"),
+            (7, f"decides: {started.decider.partition(':')[0] if started else self.decider}"),
             (0, "● offline" if self.offline else "○ web on"),
             (1, "teaching" if self.teaching else ""),
         ]

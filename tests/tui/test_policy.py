@@ -1,0 +1,310 @@
+"""`deepthink policy` as a person uses it, and what they see of a policy that decides."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from policy import folder as folders
+from policy.folder import Base, Gate, fingerprint
+from policy.registry import Registry, policies_dir
+from tests.policy import made
+from tests.policy.made import Preferring, policy
+from tests.tui.conftest import QUESTION, Answer, Run
+from traces.runs import Runs
+from tui.app.engine import Engine
+from tui.assemble import open_learned, open_store
+
+A, B, SHIPPED = "forest-20261121-100000", "forest-20261121-110000", "forest-20261101-000000"
+FAILED = Gate(passed=False, reason="It is not better than the default.", rule="Better.")
+
+
+@pytest.fixture(autouse=True)
+def method_forest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The method “forest” is loaded by the stand-in."""
+    monkeypatch.setitem(folders._LOADED_BY, "forest", made.__name__)
+
+
+@pytest.fixture
+def boxed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A policy is in the box, which finishes whenever it may."""
+    monkeypatch.setattr("policy.registry._SHIPPED", tmp_path / "box")
+    return policy(tmp_path / "box", SHIPPED)
+
+
+@pytest.fixture
+def own() -> Path:
+    """A person has two of their own, of which the gate has passed one; their folder."""
+    policy(policies_dir(), A)
+    policy(policies_dir(), B, gate=FAILED)
+    return policies_dir()
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+# --- the commands ----------------------------------------------------------------------------------------
+
+
+def test_without_any_policy_the_way_to_one_is_told(deepthink: Run) -> None:
+    ran = deepthink("policy")
+    assert (ran.code, ran.err) == (0, "")
+    assert "deepthink train-policy" in ran.out
+    assert "deepthink train-policy" in deepthink("policy", "show").out
+    assert "No policy was chosen yet" in deepthink("policy", "history").out
+
+
+@pytest.mark.usefixtures("boxed", "own")
+def test_the_list_marks_the_active_one_and_tells_the_gates_word(deepthink: Run) -> None:
+    lines = [_plain(line) for line in deepthink("policy", "list").out.splitlines()]
+    assert lines[2].startswith(f"● {SHIPPED} forest 2026-11-21 ")
+    assert lines[2].endswith("500 questions, 3,000 decisions in the box")
+    assert lines[3].startswith(f"{B} forest")
+    assert lines[3].endswith("not passed: It is not better than the default.")
+    assert lines[4].endswith("passed")
+
+
+@pytest.mark.usefixtures("boxed", "own")
+def test_use_and_rollback(deepthink: Run) -> None:
+    ran = deepthink("policy", "use", A)
+    assert (ran.code, ran.out, ran.err) == (0, f"{A} is active now.\n", "")
+    assert Registry().active().name == A
+    assert f"{A} your own, active since " in _plain(deepthink("policy", "show").out)
+    ran = deepthink("policy", "rollback")
+    assert ran.out == "The policy in the box is active now.\n"
+    ran = deepthink("policy", "rollback")
+    assert (ran.code, ran.out) == (2, "")
+    assert "Nothing to roll back to: No policy was active before box." in ran.err
+    history = [_plain(line) for line in deepthink("policy", "history").out.splitlines()]
+    assert history[2].endswith(f"box rollback instead of {A}")
+    assert history[3].endswith(f"{A} use It is better.")
+
+
+@pytest.mark.usefixtures("boxed", "own")
+def test_one_that_has_not_passed_needs_force_which_is_recorded(deepthink: Run) -> None:
+    ran = deepthink("policy", "use", B)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"The gate did not pass this policy: {B}: It is not better than the default." in ran.err
+    assert "--force" in ran.err
+    assert Registry().active().name == "box"
+    ran = deepthink("policy", "use", B, "--force")
+    assert (ran.code, ran.out) == (0, f"{B} is active now. It was forced, and that is recorded.\n")
+    assert "use, forced" in deepthink("policy", "history").out
+    assert "forced" in deepthink("policy", "show", B).out
+
+
+@pytest.mark.usefixtures("boxed", "own")
+@pytest.mark.parametrize("name", ["nothing", "forest", "..", "/etc"])
+def test_an_unknown_or_doubtful_name_is_told(deepthink: Run, name: str) -> None:
+    for command in (("use", name), ("show", name), ("export", name), ("compare", name)):
+        ran = deepthink("policy", *command)
+        assert (ran.code, ran.out) == (2, "")
+        assert "deepthink policy list" in ran.err
+
+
+@pytest.mark.usefixtures("boxed")
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda f: (f / "said.safetensors").unlink(), "is missing"),
+        (lambda f: (f / "said.safetensors").write_bytes(b"x" * 99), "tampered with"),
+        (lambda f: (f / "model.pkl").write_bytes(b""), "could run a stranger's code"),
+        (lambda f: (f / "manifest.json").write_text("{}"), "not valid"),
+    ],
+)
+def test_a_spoiled_folder_is_told_and_leaves_the_active_one(
+    deepthink: Run, own: Path, spoil: object, said: str
+) -> None:
+    assert callable(spoil)
+    spoil(own / A)
+    for command in (("use", A), ("use", A, "--force"), ("show", A), ("compare", A)):
+        ran = deepthink("policy", *command)
+        assert (ran.code, ran.out) == (4, "")
+        assert said in ran.err
+    assert Registry().active().name == "box"
+    listed = deepthink("policy", "list")
+    assert listed.code == 0
+    assert said in _plain(listed.out)
+
+
+@pytest.mark.usefixtures("boxed", "own")
+def test_a_damaged_record_is_told_and_the_box_is_active(deepthink: Run) -> None:
+    (policies_dir() / "active.json").write_text("{")
+    ran = deepthink("policy", "list")
+    assert ran.code == 0
+    assert "active.json cannot be read" in _plain(ran.err)
+    assert f"● {SHIPPED}" in _plain(ran.out)
+
+
+@pytest.mark.usefixtures("boxed")
+def test_show_tells_what_the_manifest_knows_and_the_card_is_markdown(deepthink: Run) -> None:
+    out = _plain(deepthink("policy", "show").out)
+    for told in (
+        f"{SHIPPED} in the box, active",
+        "method a random forest on the numeric features",
+        "by deepthink train-policy --method forest",
+        "learned from 500 questions, 3,000 decisions",
+        "margin 0.05, temperature 0.1",
+        "utility 0.41",
+        "interval [0.01, 0.03]",
+        "verdict passed: It is better.",
+        "rule Better than the default.",
+    ):
+        assert told in out
+    assert deepthink("policy", "show", "--card").out.startswith("---\nlicense: apache-2.0\n")
+
+
+@pytest.mark.usefixtures("boxed", "own")
+def test_only_ones_own_can_be_removed_and_only_with_a_yes(deepthink: Run) -> None:
+    ran = deepthink("policy", "remove", A)
+    assert ran.code == 2
+    assert "--yes" in ran.err
+    assert deepthink("policy", "remove", A, "--yes").out == f"Deleted the policy {A}.\n"
+    assert not (policies_dir() / A).exists()
+    for name in (SHIPPED, "box"):
+        ran = deepthink("policy", "remove", name, "-y")
+        assert (ran.code, "stays" in ran.err) == (2, True)
+
+
+@pytest.mark.usefixtures("boxed")
+def test_where_the_settings_have_another_decide_it_is_said(deepthink: Run, own: Path) -> None:
+    deepthink("config", "set", "decider", "rules")
+    assert "decider = rules has rules decide" in _plain(deepthink("policy", "use", A).err)
+    deepthink("config", "set", "decider", "learned")
+    assert deepthink("policy", "list").err == ""
+    deepthink("config", "unset", "decider")
+    deepthink("config", "set", "profile", "seed")
+    assert "profile = seed has llm decide" in _plain(deepthink("policy", "list").err)
+
+
+@pytest.mark.usefixtures("boxed")
+def test_only_a_language_model_is_exported(deepthink: Run, tmp_path: Path) -> None:
+    ran = deepthink("policy", "export", "box", "--to", str(tmp_path / "out"))
+    assert (ran.code, ran.out) == (2, "")
+    assert "is no language model but a random forest" in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_language_model_is_exported_with_its_modelfile(
+    deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = tmp_path / "base.gguf"
+    base.write_bytes(b"weights")
+    handed: list[tuple[Path, Path]] = []
+
+    def export_gguf(folder: Path, base: Path, out: Path) -> Path:
+        handed.append((folder, base))
+        out.write_bytes(b"GGUF")
+        return out
+
+    stand_in = SimpleNamespace(export_gguf=export_gguf, modelfile=lambda name: f"FROM ./{name}\n")
+    monkeypatch.setitem(sys.modules, "policy.causal.export", stand_in)
+    folder = policy(policies_dir(), A, method="dpo", base=Base(name=str(base), sha256=fingerprint(base)))
+    ran = deepthink("policy", "export", A, "--to", str(tmp_path / "out"))
+    assert (ran.code, ran.err) == (0, "")
+    assert handed == [(folder, base)]
+    assert (tmp_path / "out" / "Modelfile").read_text() == f"FROM ./{A}.gguf\n"
+    assert f"ollama create {A} -f " in ran.out
+
+
+@pytest.mark.usefixtures("boxed", "own")
+def test_nothing_to_compare_on_is_told_with_a_way_out(deepthink: Run) -> None:
+    ran = deepthink("policy", "compare", A)
+    assert (ran.code, ran.out) == (2, "")
+    assert "deepthink collect" in ran.err
+
+
+@pytest.mark.usefixtures("boxed", "library")
+def test_two_policies_are_compared_on_ones_own_runs(deepthink: Run, model: Answer) -> None:
+    policy(policies_dir(), A, save=Preferring("CONTINUE", 0.2).save)
+    model()
+    deepthink("ask", QUESTION, "--decider", "rules")
+    ran = deepthink("policy", "compare", A, "box", "--all")
+    assert (ran.code, ran.err) == (0, "")
+    out = _plain(ran.out)
+    assert out.startswith("1 question, a step costs 0.05")
+    assert "default schedule 1.000 – 2.000 0.900 1" in out
+    assert f"{A} less {SHIPPED}, with 95% intervals" in out
+    assert "of 2 states with a choice" in out
+
+
+# --- a run ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("boxed", "library")
+def test_the_box_decides_from_the_first_question_on(deepthink: Run, model: Answer) -> None:
+    model()
+    ran = deepthink("ask", QUESTION, "--plain")
+    assert (ran.code, ran.err) == (0, "")
+    assert "decide: FINISH" in _plain(ran.out)
+    assert "one of two sub-questions answered" in _plain(ran.out)
+    stored = Runs(open_store()).find("last")
+    assert stored.decider == f"learned:{SHIPPED}"
+    assert [d.source for d in Runs(open_store()).decisions(stored.id)] == ["learned"]
+
+
+@pytest.mark.usefixtures("boxed", "own", "library")
+def test_a_promoted_policy_drives_the_next_question(deepthink: Run, model: Answer) -> None:
+    policy(policies_dir(), "late-1", save=Preferring("CONTINUE", 0.2).save)
+    for name, steps in (("late-1", 2), (A, 1)):
+        assert deepthink("policy", "use", name).code == 0
+        model()
+        answer = json.loads(deepthink("ask", QUESTION, "--json").out)
+        assert (answer["decider"], len(answer["steps"])) == (f"learned:{name}", steps)
+        assert {d["source"] for d in answer["decisions"]} == {"learned"}
+
+
+@pytest.mark.usefixtures("boxed", "library")
+def test_a_policy_that_cannot_be_loaded_leaves_the_run_to_the_rules(
+    deepthink: Run, model: Answer, own: Path
+) -> None:
+    deepthink("policy", "use", A)
+    (own / A / "said.safetensors").write_bytes(b"")
+    model()
+    ran = deepthink("ask", QUESTION)
+    assert ran.code == 0
+    assert f"The policy {A} was tampered with: said.safetensors has changed. The rules decide" in ran.err
+    answer = json.loads(deepthink("ask", QUESTION, "--json").out)
+    assert {d["source"] for d in answer["decisions"]} == {"rules"}
+    assert len(answer["warnings"]) == 1
+
+
+@pytest.mark.usefixtures("boxed", "library")
+def test_its_second_opinion_can_be_recorded(deepthink: Run, model: Answer) -> None:
+    deepthink("config", "set", "decider", "rules")
+    deepthink("config", "set", "shadow", "learned")
+    model()
+    assert deepthink("ask", QUESTION).code == 0
+    stored = Runs(open_store()).find("last")
+    shadows = [d for d in Runs(open_store()).decisions(stored.id) if d.shadow]
+    assert {(d.source, d.action) for d in shadows} == {("learned", "FINISH")}
+
+
+# --- the app's engine -------------------------------------------------------------------------------------
+
+
+def test_the_app_keeps_a_loaded_policy_until_another_is_chosen(boxed: Path, own: Path) -> None:
+    engine = Engine()
+    first = engine.learned()
+    assert first is not None
+    assert first.name == SHIPPED
+    first.decider()
+    assert engine.learned() is first
+    Registry().use(A)
+    second = engine.learned()
+    assert second is not None
+    assert second.name == A
+    (own / A / "said.safetensors").unlink()
+    with pytest.raises(folders.BadPolicy):
+        second.decider()
+    assert engine.learned() is not second, "one that failed is tried again"
+
+
+def test_without_any_policy_none_is_handed_in() -> None:
+    assert open_learned() is None
+    assert Engine().learned() is None
