@@ -8,12 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from traces.run_records import DecisionRow
+from traces.run_records import COLLECTED, DecisionRow
 from traces.runs import write_decisions
 from traces.store import Store, now
-
-STATUS = "collected"
-"""Status of a run that was collected: nobody asked it, it has no events and no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,7 @@ class Collected:
                     question.embedder,
                     question.reranker,
                     json.dumps([question.dataset]),
-                    STATUS,
+                    COLLECTED,
                     now(),
                     now(),
                     question.question,
@@ -112,7 +109,7 @@ class Collected:
             rows: list[tuple[Any, ...]] = db.execute(
                 "SELECT question_id FROM gold JOIN runs ON runs.id = gold.run_id "
                 "WHERE dataset = ? AND status = ?",
-                [dataset, STATUS],
+                [dataset, COLLECTED],
             ).fetchall()
         return {row[0] for row in rows}
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+COLLECTED = "collected"
+"""Status of a run that nobody asked: it was collected to learn from, and has no events and no answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewRun:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from traces.run_records import COLLECTED
+
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
@@ -76,7 +78,7 @@ def count(db: DuckDBPyConnection, text: str, statuses: Sequence[str], session: s
 
 
 def _condition(text: str, statuses: Sequence[str], session: str) -> tuple[str, list[Any]]:
-    conditions, values = ["true"], list[Any]()
+    conditions, values = ["status <> ?"], list[Any]([COLLECTED])
     for word in text.split():
         # `contains` knows no wildcards; a word has no line break, so it fits within one of the three.
         conditions.append("contains(lower(concat_ws(chr(10), question, standalone, answer)), lower(?))")

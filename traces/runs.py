@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from traces import run_search
 from traces.errors import DeepthinkError
 from traces.labels import Label, write_labels
-from traces.run_records import DecisionRow, NewRun, Run, RunEnd, StoredEvent
+from traces.run_records import COLLECTED, DecisionRow, NewRun, Run, RunEnd, StoredEvent
 from traces.run_search import RunSummary
 from traces.store import Store, now
 
@@ -143,9 +143,11 @@ class Runs:
                 )
 
     def recent(self, limit: int = 20) -> list[Run]:
-        """The latest runs, newest first."""
+        """The latest runs that somebody asked, newest first."""
         with self._store.connect() as db:
-            rows = db.execute(f"{_RUN} ORDER BY started DESC, id DESC LIMIT ?", [limit]).fetchall()
+            rows = db.execute(
+                f"{_RUN} WHERE status <> ? ORDER BY started DESC, id DESC LIMIT ?", [COLLECTED, limit]
+            ).fetchall()
         return [_run(row) for row in rows]
 
     def unfinished(self) -> list[Run]:

@@ -13,6 +13,7 @@ from policy.collecting.with_model import WithModel, collect, exploration
 from policy.questions import Question
 from policy.reading import load_trees
 from tests.agent.conftest import fill
+from traces.collected import Collected
 from traces.runs import Runs
 from traces.store import Store
 
@@ -48,7 +49,8 @@ def test_every_state_is_answered_and_scored(store: Store) -> None:
     assert all(node.source == "answer" for node in tree.nodes.values())
     assert tree.root.quality == 1.0
     assert tree.root.detail["supported"] == 1.0
-    assert Runs(store).find("last").status == "collected"
+    assert Collected(store).held("own") == {"1"}
+    assert Runs(store).recent() == Runs(store).search() == []  # nobody asked it
 
 
 def test_without_answers_only_the_last_state_is_answered(store: Store) -> None:
