@@ -119,7 +119,7 @@ def export(
         Path, typer.Option("--to", metavar="FOLDER", help="Where the files go; made if it is not there.")
     ] = Path(),
 ) -> None:
-    """Write a policy that is a language model as GGUF, with a Modelfile for Ollama."""
+    """Write one that is a language model as GGUF, with a Modelfile."""
     from tui.policy_view import export as write_down
 
     write_down(name, to)
