@@ -3,5 +3,5 @@
 Supervised fine-tuning on the best action (SFT), then preferences between actions (DPO), then the tabled
 returns as rewards (GRPO), each a LoRA adapter on a base such as SmolLM2 135M; read back by the logits of
 the letters. `policy.causal.fitting.fit` is the door; `policy.causal.export` writes a GGUF file and an
-Ollama Modelfile; `policy.causal.launch` trains on several processes or GPUs.
+Ollama Modelfile.
 """

@@ -107,7 +107,7 @@ def load_weights(folder: Path, *, exact: bool = False) -> Any:
         import torch
         from transformers import AutoModelForCausalLM
 
-        kind = torch.bfloat16 if half_precision() and not exact else torch.float32
+        kind = torch.float32 if exact else precision()
         return AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=kind)
 
 
@@ -119,6 +119,13 @@ def half_precision() -> bool:
         return bool(torch.cuda.is_bf16_supported())
     able = torch.cpu.get_capabilities()
     return bool(able.get("avx512_bf16") or able.get("amx_bf16"))
+
+
+def precision() -> Any:
+    """The number type in which this machine computes fastest: bfloat16 or float32."""
+    import torch
+
+    return torch.bfloat16 if half_precision() else torch.float32
 
 
 def device() -> str:

@@ -92,18 +92,12 @@ def _changed(
             f"The export does not know how llama.cpp holds a model of the kind {architecture}.",
             "Train on SmolLM2, Llama or Qwen2.5.",
         )
-    adapted = adapters.opened(base, folder, exact=True)
-    layers = {
-        name.removeprefix("base_model.model.")
-        for name, m in adapted.named_modules()
-        if hasattr(m, "lora_A")
-    }
-    plain = adapted.merge_and_unload()
+    plain = adapters.merged(base, folder, exact=True)
     heads = {"attn_q": plain.config.num_attention_heads, "attn_k": plain.config.num_key_value_heads}
     names = gguf.get_tensor_name_map(known[architecture], plain.config.num_hidden_layers)
     there = {tensor.name for tensor in template.tensors}
     made: dict[str, tuple[Any, Any]] = {}
-    for layer in sorted(layers):
+    for layer in adapters.layers(folder):
         data = plain.get_submodule(layer).weight.detach().numpy()
         name = names.get_name(f"{layer}.weight", try_suffixes=(".weight",))
         if name is None or name not in there:

@@ -1,4 +1,13 @@
-"""Climbing the ladder: SFT, then DPO from its adapter, then GRPO from that."""
+"""Climbing the ladder: SFT, then DPO from its adapter, then GRPO from that.
+
+The trainers are TRL's, so more GPUs, or more machines, are a launch command and no code. Each process reads
+a share of the states, and the first writes::
+
+    accelerate launch --multi_gpu --num_processes 4 "$(command -v deepthink)" train-policy --method dpo
+
+Without a GPU the same command starts processes that talk through gloo; on one machine that pays where it
+has many cores.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from policy.causal import dpo, grpo, rows, sft
-from policy.causal.base import load_tokenizer, open_base
+from policy.causal.base import device, load_tokenizer, open_base
 from policy.causal.prompt import MOST_TOKENS, Prompter
 from policy.causal.scorer import CausalScorer, open_adapter
 from policy.causal.stages import Method, OnStep, Stage
@@ -15,6 +24,9 @@ from policy.examples import Examples
 from policy.training.errors import CannotTrain
 
 LADDER: Final[tuple[Method, ...]] = ("sft", "dpo", "grpo")
+CPU_STATES: Final = 1_200
+"""A quarter of an hour of SFT on two quiet cores."""
+
 _SHARES: Final = {"sft": 1.0, "dpo": 0.4, "grpo": 0.2}
 """Of the states that a rung reads: a state costs 1, about 3, and about 6 forward and backward passes."""
 
@@ -28,11 +40,12 @@ def fit(
     seed: int = 0,
     on_step: OnStep | None = None,
     most_states: int | None = None,
+    steps: int = -1,
 ) -> CausalScorer:
     """Train a causal policy, the rungs below ``method`` first unless ``work`` has them.
 
     Interrupted at any moment and called again with the same arguments, it goes on from the last checkpoint.
-    On two cores, SFT on SmolLM2 reads about one state a second; with a GPU, some hundreds.
+    On two quiet cores, SFT on SmolLM2 reads one or two states a second.
 
     Args:
         method: The rung to reach.
@@ -42,7 +55,8 @@ def fit(
         seed: Of everything that is drawn.
         on_step: Told each optimiser step of the rung at work.
         most_states: That SFT reads, those with most at stake drawn first; DPO reads 40 and GRPO 20 in a
-            hundred of them. All by default.
+            hundred of them. By default `CPU_STATES` without a GPU, and all with one.
+        steps: Optimiser steps of each rung to stop after; -1 for one pass.
 
     Raises:
         CannotTrain: there is no state in which it matters what is done.
@@ -50,19 +64,10 @@ def fit(
         ModelMissing, ModelError: the base is missing or cannot be loaded.
     """
     ground = open_base(base)
-    adapter = climb(
-        method,
-        examples,
-        Stage(
-            "sft",
-            ground,
-            Prompter(load_tokenizer(ground.folder), MOST_TOKENS),
-            work,
-            seed=seed,
-            on_step=on_step,
-        ),
-        most_states,
-    )
+    stage = Stage("sft", ground, Prompter(load_tokenizer(ground.folder)), work, None, seed, steps)
+    if most_states is None and device() == "cpu":
+        most_states = CPU_STATES
+    adapter = climb(method, examples, replace(stage, on_step=on_step), most_states)
     return open_adapter(method, ground, adapter, MOST_TOKENS)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,14 +30,18 @@ class CausalScorer:
         method: How it was trained.
         base: What was adapted.
         prompter: Of the base's tokenizer.
-        model: Base and adapter, as PEFT holds them; not merged: 16-bit weights would swallow the adapter.
+        model: Base and adapter in one.
+        adapter: The adapter's files by name, to be saved again.
     """
 
-    def __init__(self, method: Method, base: CausalBase, prompter: Prompter, model: Any) -> None:
+    def __init__(
+        self, method: Method, base: CausalBase, prompter: Prompter, model: Any, adapter: Mapping[str, bytes]
+    ) -> None:
         self._method = method
         self.base = base
         self.prompter = prompter
         self._model = model
+        self._adapter = dict(adapter)
         self._using = threading.Lock()
 
     @property
@@ -73,8 +77,8 @@ class CausalScorer:
 
     def save(self, folder: Path) -> None:
         """Write adapter and settings into ``folder``; `load` reads them back."""
-        with self._using:
-            adapters.write(self._model, self.base, folder)
+        for name, content in self._adapter.items():
+            (folder / name).write_bytes(content)
         settings = {
             "method": self._method,
             "question": QUESTION,
@@ -140,5 +144,6 @@ def open_adapter(
         ModelMissing, ModelError: the base cannot be loaded.
     """
     prompter = Prompter(load_tokenizer(base.folder), most)
-    model = adapters.opened(base, adapter, exact=exact)
-    return CausalScorer(method, base, prompter, model.to(device()).eval())
+    model = adapters.merged(base, adapter, exact=exact)
+    kept = {name: (adapter / name).read_bytes() for name in (adapters.CONFIG, adapters.WEIGHTS)}
+    return CausalScorer(method, base, prompter, model.to(device()).eval(), kept)

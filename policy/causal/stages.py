@@ -119,7 +119,7 @@ class Stage:
             ModelMissing, ModelError: the base cannot be loaded.
         """
         if self.before is not None:
-            return adapters.opened(self.base, self.before, trainable=True)
+            return adapters.to_train(self.base, self.before)
         return adapters.fresh(self.base, self.seed)
 
     def run(self, trainer: Any) -> Path:
