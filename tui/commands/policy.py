@@ -134,3 +134,68 @@ def remove(
     from tui.policy_view import remove as remove_policy
 
     remove_policy(name, ask=not yes)
+
+
+@app.command("protocol")
+def protocol(
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="DATA", help="Folder with NAME_train.jsonl and NAME_dev.jsonl of each set."),
+    ],
+    work: Annotated[
+        Path,
+        typer.Option("--work", metavar="DIR", help="Keeps everything on the way; needed to go on."),
+    ],
+    methods: Annotated[
+        list[str] | None,
+        typer.Option("--method", metavar="METHOD", help="What is trained; all six if none is named."),
+    ] = None,
+    judges: Annotated[
+        list[str] | None,
+        typer.Option("--judge", metavar="MODEL", help="A language model that judges as well."),
+    ] = None,
+    judge_questions: Annotated[
+        int, typer.Option("--judge-questions", min=1, metavar="N", help="That a judge sees.")
+    ] = 60,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="Questions of each file.")
+    ] = None,
+    cost: Annotated[
+        float, typer.Option("--cost", min=0.0, max=1.0, help="What a step costs, in quality.")
+    ] = 0.05,
+    seed: Annotated[int, typer.Option("--seed", help="Of everything that is drawn.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE.md", help="The tables; JSON goes beside them.")
+    ] = None,
+) -> int:
+    """Collect, train and evaluate everything on published question sets, by one protocol.
+
+    It takes hours with language models and minutes without. Stopped or killed, the same command goes on.
+    """
+    from typing import cast, get_args
+
+    from policy.manifest import Method
+    from tui.protocol import Protocol, run_protocol
+
+    known = get_args(Method)
+    for method in methods or []:
+        if method not in known:
+            raise typer.BadParameter(f"there is no method “{method}”; there are {', '.join(known)}.")
+    words = ["deepthink policy protocol", data.name, *(f"--method {one}" for one in methods or [])]
+    words += [f"--judge {one}" for one in judges or []]
+    words += [f"--judge-questions {judge_questions}"] if judges else []
+    words += [f"--limit {limit}"] if limit else []
+    return run_protocol(
+        Protocol(
+            data=data,
+            work=work,
+            methods=cast("tuple[Method, ...]", tuple(methods or known)),
+            judges=tuple(judges or ()),
+            judge_questions=judge_questions,
+            limit=limit,
+            cost=cost,
+            seed=seed,
+            out=out or work / "RESULTS.md",
+            command=" ".join([*words, f"--cost {cost:g}", f"--seed {seed}"]),
+        )
+    )
