@@ -52,6 +52,7 @@ class Imported:
         runs: Runs that it did not have.
         decisions: Decisions that it did not have, second opinions included.
         known: Decisions that it had.
+        collected: Questions that were collected here too, and stay as they are here.
         ended: Imported runs that had gone on since, and are stored as they ended.
         labels: New or newer labels; ratings, outcomes and gold likewise.
         older: Decisions in the files whose state has an older version than today's: kept, not learned from.
@@ -60,6 +61,7 @@ class Imported:
     runs: int
     decisions: int
     known: int
+    collected: int
     ended: int
     labels: int
     ratings: int

@@ -2,7 +2,8 @@
 
 A decision never changes, so one that the store has otherwise under the same key belongs to other traces.
 What people and measurements say may change: there the newer counts, as it does within one store. A run that
-was imported before it ended is taken as it ended since.
+was imported before it ended is taken as it ended since. A question that was collected here too, which gives
+its run the same id, stays as it was collected here.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from traces.errors import DeepthinkError
 from traces.exchange_table import DECISION, ENDING, GOLD, IDENTITY, RATING, RUNS, TABLE
+from traces.run_records import COLLECTED
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -33,29 +35,27 @@ def merge(db: DuckDBPyConnection, name: str, rows: str) -> dict[str, int]:
         rows: The table that holds them, named as SQL names it.
 
     Returns:
-        How many were added of: runs, decisions, labels, ratings, outcomes, gold; how many decisions were
-        ``known``.
+        How many were added of: runs, decisions, labels, ratings, outcomes, gold; how many runs ``ended``
+        since; how many decisions were ``known``; how many collected questions were ``collected`` here too.
 
     Raises:
         DifferentTraces: something of them is otherwise in the store.
     """
-    with_runs = f"SELECT DISTINCT run_id FROM {rows}"
     runs = ", ".join(("run_id", *IDENTITY, *ENDING, *GOLD, *RATING))
     db.execute(f"CREATE OR REPLACE TEMP TABLE come AS SELECT * FROM {rows}")
+    collected = _count(db, f"SELECT count(DISTINCT run_id) FROM come SEMI JOIN ({_TWICE}) USING (run_id)")
+    db.execute(f"DELETE FROM come WHERE run_id IN (SELECT run_id FROM ({_TWICE}))")
     db.execute(f"CREATE OR REPLACE TEMP TABLE come_runs AS SELECT DISTINCT {runs} FROM come")
-    db.execute(
-        f"CREATE OR REPLACE TEMP TABLE held_runs AS SELECT * FROM ({RUNS}) WHERE run_id IN ({with_runs})"
-    )
-    db.execute(
-        f"CREATE OR REPLACE TEMP TABLE held AS SELECT * FROM ({TABLE}) WHERE run_id IN ({with_runs})"
-    )
+    for table, those in (("held_runs", RUNS), ("held", TABLE)):
+        fitting = f"SELECT * FROM ({those}) WHERE run_id IN (SELECT run_id FROM come)"
+        db.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {fitting}")
     for table in ("come", "held"):
         db.execute(f"CREATE OR REPLACE TEMP TABLE {table}_outcomes AS {_OUTCOMES.format(table)}")
     _refuse_contradictions(db)
     known = _count(db, "SELECT count(*) FROM come SEMI JOIN held USING (run_id, seq, shadow)")
     added = {what: _count(db, statement) for what, statement in _ADD.items()}
     db.execute(_MARK, [name])
-    return {**added, "known": known}
+    return {**added, "known": known, "collected": collected}
 
 
 def _refuse_contradictions(db: DuckDBPyConnection) -> None:
@@ -77,6 +77,11 @@ def _count(db: DuckDBPyConnection, statement: str) -> int:
 def _differ(columns: Sequence[str]) -> str:
     return "(" + " OR ".join(f"c.{name} IS DISTINCT FROM h.{name}" for name in columns) + ")"
 
+
+_TWICE = f"""
+    SELECT c.run_id FROM come c JOIN ({RUNS}) AS h USING (run_id)
+    WHERE c.status = '{COLLECTED}' AND h.status = '{COLLECTED}' AND c.started <> h.started
+"""
 
 _OUTCOMES = """
     SELECT run_id, path, o.source AS source, o.quality AS quality, CAST(o.detail AS VARCHAR) AS detail,

@@ -53,17 +53,19 @@ def replay(wanted: str, *, plain: bool) -> None:
     """Show a run as it was shown when it ran. Raises `UnknownRun`."""
     runs = Runs(open_store())
     run = runs.find(wanted)
-    if "imported_from" in run.request:
-        origin = clean(str(run.request["imported_from"]))
+    stored = runs.events(run.id)
+    if not stored:
+        imported = run.request.get("imported_from")
+        origin = f"imported from {clean(str(imported))}" if imported else run.status
         console().print(
-            f"Run {run.id} was imported from {origin}: only its decisions came along. "
+            f"Run {run.id} was {origin}: of what went on in it only the decisions are known. "
             f"deepthink traces show {run.id} shows them."
         )
         return
     live = is_live(plain=plain)
     screen: Renderer = LiveRun(console(), replay=True) if live else PlainRun(replay=True)
     with screen:
-        for event in events_of(runs.events(run.id)):
+        for event in events_of(stored):
             screen.take(event)
     if run.status == "waiting":
         console().print(f"Run {run.id} waits for your answer: deepthink resume {run.id}")

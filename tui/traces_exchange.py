@@ -10,8 +10,7 @@ import typer
 
 from agent.decisions import STATE_VERSION
 from traces.exchange import Form, Imported, export, take_in
-from traces.runs import Runs
-from tui.traces_view import the_store
+from tui.traces_view import found, the_store
 
 _ENDINGS: dict[str, Form] = {".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl"}
 
@@ -32,7 +31,7 @@ def export_to(
         target,
         form or _ENDINGS.get(target.suffix.lower(), "parquet"),
         since=since.astimezone(UTC).replace(tzinfo=None) if since else None,  # a day of this machine's
-        runs=[Runs(store).find(wanted).id for wanted in runs],
+        runs=[found(store, wanted).id for wanted in runs],
         shadows=shadows,
     )
     beside = f", {_counted(done.shadows, 'second opinion')} among them" if done.shadows else ""
@@ -59,6 +58,8 @@ def _told(done: Imported) -> list[str]:
         lines.append(f"Gone on since an earlier import: {_counted(done.ended, 'run')}.")
     if done.known:
         lines.append(f"There already: {_counted(done.known, 'decision')}.")
+    if done.collected:
+        lines.append(f"Collected here too, and left as they are: {_counted(done.collected, 'question')}.")
     if done.older:
         lines.append(
             f"Of an older state version than {STATE_VERSION}: {_counted(done.older, 'decision')}. "

@@ -18,7 +18,7 @@ from traces.decision_search import Traces, TraceSummary
 from traces.labels import Label, Labels
 from traces.outcomes import Outcomes
 from traces.ratings import Ratings
-from traces.runs import DecisionRow, Runs
+from traces.runs import DecisionRow, Run, Runs
 from traces.store import Store
 from tui.assemble import open_store
 from tui.failures import WrongUsage
@@ -40,16 +40,22 @@ def the_store(path: Path | None) -> Store:
     return Store(path.expanduser())
 
 
+def found(store: Store, wanted: str) -> Run:
+    """The run whose id begins so; ``last`` is the newest that decided something. Raises `UnknownRun`."""
+    newest = Traces(store).search(limit=1) if wanted == "last" else []
+    return Runs(store).find(newest[0].id if newest else wanted)
+
+
 def show_list(
     path: Path | None, limit: int, source: str, dataset: str, *, labelled: bool, as_json: bool
 ) -> None:
     """One line per run with decisions, newest first."""
-    found = Traces(the_store(path)).search(source, dataset, labelled, limit)
+    listed = Traces(the_store(path)).search(source, dataset, labelled, limit)
     if as_json:
-        _write([{**asdict(run), "started": run.started.isoformat()} for run in found])
+        _write([{**asdict(run), "started": run.started.isoformat()} for run in listed])
         return
     out = console()
-    if not found:
+    if not listed:
         chosen = source or dataset or labelled
         out.print(
             "No run fits." if chosen else 'No decision is stored yet. Ask something: deepthink ask "…"'
@@ -67,7 +73,7 @@ def show_list(
         right=("labels",),
         whole=("run", "when"),
     )
-    for run in found:
+    for run in listed:
         when = f"{local(run.started):%Y-%m-%d %H:%M}"
         decisions = f"{run.decisions}{' in a tree' if run.tree else ''}"
         about = f"{run.dataset}: " if run.dataset else ""
@@ -90,7 +96,7 @@ def show_run(path: Path | None, wanted: str, *, state: bool, as_json: bool) -> N
     """The decisions of a run in order. Raises `UnknownRun`."""
     store = the_store(path)
     with store.connect():  # one opening for all of it
-        run = Runs(store).find(wanted)
+        run = found(store, wanted)
         decisions = Runs(store).decisions(run.id)
         labels = Labels(store).of_run(run.id)
         rating = Ratings(store).of(run.id)
@@ -145,7 +151,7 @@ def label(
             "Say what the decision should have been, or --drop.", "Actions: continue, revise, finish."
         )
     store = the_store(path)
-    run = Runs(store).find(wanted)
+    run = found(store, wanted)
     if action is None:
         Labels(store).drop(run.id, number - 1)
         typer.echo(f"Decision {number} of run {run.id} has no label now.")
@@ -158,12 +164,12 @@ def show_stats(path: Path | None, *, as_json: bool) -> None:
     """What there is to learn from, and what is missing."""
     store = the_store(path)
     with store.connect():
-        found = numbers(store)
+        counted = numbers(store)
     if as_json:
-        _write(found)
+        _write(counted)
         return
     out = console()
-    for name, line in described(found):
+    for name, line in described(counted):
         out.print(Text(f"{name:<16}", style="bold").append(clean(line), style="not bold"))
 
 
@@ -212,11 +218,11 @@ def _seen(row: DecisionRow) -> Iterator[str]:
 def _as_json(
     row: DecisionRow, said: Label | None, worth: Mapping[str, float], *, state: bool
 ) -> dict[str, Any]:
-    found = asdict(row)
+    told = asdict(row)
     if not state:
         for name in ("state", "text", "features"):
-            del found[name]
+            del told[name]
     if row.shadow:
-        return found
-    told = {"action": said.action, "origin": said.origin, "note": said.note} if said else None
-    return {**found, "label": told, "qualities": dict(worth)}
+        return told
+    labelled = {"action": said.action, "origin": said.origin, "note": said.note} if said else None
+    return {**told, "label": labelled, "qualities": dict(worth)}

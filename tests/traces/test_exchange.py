@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from tests.traces.test_mdp_views import ALL, LINE, TREE, finishes, node, stored, told, transitions
 from tests.traces.test_runs import NEW
+from traces.collected import Collected, CollectedOutcome, CollectedQuestion
 from traces.exchange import BadTraces, DifferentTraces, Exported, Form, NoTraces, export, take_in
 from traces.exchange_table import COLUMNS
 from traces.labels import Labels
@@ -267,6 +268,27 @@ def test_a_run_that_is_resumed_here_is_not_ended_by_its_own_export(store: Store,
     Runs(store).reopen(run_id)
     take_in(store, [tmp_path / "t.jsonl"], NEWEST)
     assert Runs(store).find(run_id).finished is None
+
+
+def test_a_question_that_was_collected_on_two_machines_stays_as_it_is_here(
+    store: Store, other: Store, tmp_path: Path
+) -> None:
+    def question(number: int) -> CollectedQuestion:
+        outcomes = [CollectedOutcome(n.path, "evidence", 0.5, {"recall": 0.5}) for n in TREE]
+        return CollectedQuestion("musique", f"{number}", "Why?", ["So"], [], "e", "", TREE, outcomes)
+
+    for number in (1, 2):
+        Collected(other).put(question(number))
+    Collected(store).put(question(1))
+    export(other, tmp_path / "t.parquet", "parquet")
+    before = everything(store)
+    took = take_in(store, [tmp_path / "t.parquet"], NEWEST)
+    assert (took.runs, took.decisions, took.known, took.collected) == (1, 4, 0, 1)
+    assert took.outcomes == 4
+    for name, held in everything(store).items():
+        assert set(before[name]) <= set(held)
+    assert take_in(store, [tmp_path / "t.parquet"], NEWEST).known == 4
+    assert Collected(store).held("musique") == {"1", "2"}
 
 
 def test_an_export_is_of_what_was_asked_for(full: Store, tmp_path: Path) -> None:

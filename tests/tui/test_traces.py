@@ -9,9 +9,10 @@ import pytest
 
 from agent.decisions import STATE_VERSION
 from tests.traces.test_exchange import collected, rows, watched
-from tests.traces.test_mdp_views import LINE
+from tests.traces.test_mdp_views import LINE, TREE
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
+from traces.collected import Collected, CollectedOutcome, CollectedQuestion
 from traces.labels import Labels
 from traces.ratings import Ratings
 from traces.runs import Runs
@@ -198,7 +199,11 @@ def test_the_counts(ids: tuple[str, str], deepthink: Run) -> None:
 
 def test_a_collected_store_is_looked_at_by_its_file(deepthink: Run, tmp_path: Path) -> None:
     path = tmp_path / "musique.duckdb"
-    run_id = collected(Store(path))
+    outcomes = [CollectedOutcome("CR", "evidence", 1.0, {"recall": 1.0})]
+    question = CollectedQuestion("musique", "1", "Why?", ["So"], [], "e", "", TREE, outcomes)
+    Collected(Store(path)).put(question)
+    run_id = question.run_id
+    assert run_id in deepthink("traces", "--store", str(path), "show").out
     assert run_id in deepthink("traces", "--store", str(path)).out
     assert run_id in deepthink("traces", "--store", str(path), "list").out
     assert deepthink("traces", "--store", str(path), "export", str(tmp_path / "t.jsonl")).code == 0
@@ -230,7 +235,9 @@ def test_traces_go_elsewhere(
     assert "imported from one.jsonl" in deepthink("traces", "show", ids[0]).out
     assert Ratings(open_store()).of(ids[0]) is not None
     # What an imported run did not bring is not pretended.
-    assert f"deepthink traces show {ids[1]}" in deepthink("runs", "show", ids[1]).out
+    replay = deepthink("runs", "show", ids[1]).out
+    assert "was imported from t.parquet: " in replay
+    assert f"deepthink traces show {ids[1]}" in replay
     assert deepthink("runs", "export", ids[1]).code == 0
     assert deepthink("runs", "export", ids[1], "-f", "json").code == 0
     assert ids[1] in deepthink("runs").out
