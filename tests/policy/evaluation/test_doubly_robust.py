@@ -16,6 +16,7 @@ from policy.evaluation.doubly_robust import (
     action_values,
     estimate,
     logged,
+    of_full_run,
     of_run,
     per_run,
 )
@@ -88,7 +89,7 @@ def judged(runs: list[Run], q: Floats) -> OffPolicy:
 
 def test_it_is_right_on_average_and_its_intervals_cover_the_truth() -> None:
     q, truth = enumerated()
-    many = [simulated(seed, 200) for seed in range(100)]
+    many = [simulated(seed, 200) for seed in range(80)]
     for values in (q, np.zeros_like(q), q[:, ::-1] + 0.3):  # right, none, and wrong
         found = [judged(runs, values) for runs in many]
         estimates = np.array([f.doubly_robust.estimate for f in found])
@@ -97,6 +98,61 @@ def test_it_is_right_on_average_and_its_intervals_cover_the_truth() -> None:
         assert covered == pytest.approx(0.95, abs=0.05)
     weighted = np.array([f.weighted.estimate for f in found])
     assert weighted.mean() == pytest.approx(truth, abs=0.02)  # biased, but consistent
+
+
+def full_run(chances: Iterator[float]) -> Run:
+    """A run that never finishes before it must."""
+    held, actions, states = int(next(chances) < 0.2), [], []
+    for step in range(HORIZON - 1):
+        action = int(next(chances) < 0.4)
+        actions.append(ACTIONS[action])
+        states.append((step, held))
+        held = held or int(next(chances) < CHANCE[action])
+    return [*actions, "FINISH"], [*states, (HORIZON - 1, held)], float(QUALITY[held])
+
+
+def replayed(runs: list[Run], q: Floats, chosen: Floats) -> OffPolicy:
+    """What runs to the full horizon say of ``chosen``."""
+    decisions = []
+    for actions, states, _quality in runs:
+        behaviour = [{"CONTINUE": 0.6, "REVISE": 0.4, "FINISH": 1.0}[a] for a in actions]
+        target, values = np.array([chosen[s] for s in states]), np.array([q[s] for s in states])
+        qualities = [float(QUALITY[held]) for _step, held in states]
+        decisions.append(of_full_run(actions, behaviour, target, values, qualities, COST))
+    return estimate(logged(decisions), resamples=300)
+
+
+def test_on_full_runs_only_going_on_is_weighed() -> None:
+    q, truth = enumerated()
+    many = [full_runs(seed, 120) for seed in range(60)]
+    for values in (q, np.zeros_like(q)):
+        found = [replayed(runs, values, TARGET) for runs in many]
+        estimates = np.array([f.doubly_robust.estimate for f in found])
+        assert abs(estimates.mean() - truth) < 3 * estimates.std() / math.sqrt(len(estimates))
+        covered = np.mean([f.doubly_robust.low <= truth <= f.doubly_robust.high for f in found])
+        assert covered == pytest.approx(0.95, abs=0.05)
+    weighted = np.array([f.weighted.estimate for f in found])
+    assert weighted.mean() == pytest.approx(truth, abs=0.02)
+    widths = [f.doubly_robust.high - f.doubly_robust.low for f in found]
+    plain = [judged(simulated(seed, 120), values).doubly_robust for seed in range(20)]
+    assert np.mean(widths) < np.nanmean([p.high - p.low for p in plain])
+
+
+def full_runs(seed: int, runs: int) -> list[Run]:
+    """Runs to the full horizon."""
+    chances = iter(np.random.default_rng(seed).random(10 * runs).tolist())
+    return [full_run(chances) for _ in range(runs)]
+
+
+def test_a_policy_that_only_stops_earlier_is_replayed_exactly() -> None:
+    runs = full_runs(5, 60)
+    stops = np.zeros((HORIZON, 2, 3))
+    stops[:, :, 2] = 1.0  # at once
+    found = replayed(runs, np.zeros((HORIZON, 2, 3)), stops)
+    expected = np.mean([QUALITY[states[0][1]] - COST for _actions, states, _quality in runs])
+    assert found.doubly_robust.estimate == pytest.approx(expected)
+    assert found.weighted.estimate == pytest.approx(expected)
+    assert found.effective == pytest.approx(60)
 
 
 def test_a_good_model_makes_it_more_precise() -> None:
