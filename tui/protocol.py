@@ -173,7 +173,7 @@ def _left_out(
     from policy.improvement import improved
     from policy.training.freezing import freeze
 
-    def fit(training: Sequence[Tree], validation: Sequence[Tree]) -> Policies:
+    def fit(_set: str, training: Sequence[Tree], validation: Sequence[Tree]) -> Policies:
         made = improved(training, wanted.cost, seed=wanted.seed)
         frozen = freeze(forest.fit(made, seed=wanted.seed), validation, wanted.cost)
         return {"forest": (frozen.scorer, frozen.rule)}
