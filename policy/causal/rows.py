@@ -54,8 +54,8 @@ def choices(examples: Examples, seed: int, most: int | None = None) -> list[Choi
     found = [_choice(examples, i) for i in range(len(examples))]
     held = [choice for choice in found if choice.stake > 0]
     draw = np.random.default_rng(seed)
-    # Efraimidis and Spirakis' keys: weighted sampling without replacement.
-    keys = draw.random(len(held)) ** (1.0 / np.array([choice.stake for choice in held]))
+    # Efraimidis and Spirakis' keys, as logarithms: weighted sampling without replacement.
+    keys = np.log(1.0 - draw.random(len(held))) / np.array([choice.stake for choice in held])
     drawn = [held[i] for i in np.argsort(-keys, kind="stable")[:most]]
     return [drawn[i] for i in draw.permutation(len(drawn))]
 
@@ -65,17 +65,16 @@ def letters(chosen: Sequence[Choice]) -> list[tuple[str, Action]]:
     return [(choice.text, choice.ranked[0]) for choice in chosen]
 
 
-def pairs(chosen: Sequence[Choice], seed: int, most: int | None = None) -> list[tuple[str, Action, Action]]:
-    """For preferences: state text, the better action, a worse one; one pair of each state, by turns.
+def pairs(chosen: Sequence[Choice], seed: int) -> list[tuple[str, Action, Action]]:
+    """For preferences: each state's text with its best action and a worse one.
 
     Args:
         chosen: In their order.
         seed: Of which worse action is taken, the likelier the more it loses.
-        most: How many.
     """
     draw = np.random.default_rng(seed)
     made: list[tuple[str, Action, Action]] = []
-    for choice in chosen[:most]:
+    for choice in chosen:
         best = choice.ranked[0]
         losses = np.array([choice.gap(best, worse) for worse in choice.ranked[1:]])
         weights = np.where(losses >= LEAST_GAP, losses, 0.0)
