@@ -35,7 +35,8 @@ LAYERS: Final = (
 )
 _RATE = 4e-4
 _BATCH = 32
-_SAVE_STEPS = 50
+_SAVE_STEPS = 25  # about a minute on two cores: that much a kill costs
+_LOOK_STEPS = 100
 _ROOM = 64 * 2**20  # bytes of two checkpoints: adapter, head and the optimiser's state, with some air
 
 
@@ -252,7 +253,8 @@ class _Live:
                 live.scored(state)
 
             def on_save(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-                live.scored(state)
+                if state.global_step % _LOOK_STEPS == 0 or state.global_step == state.max_steps:
+                    live.scored(state)
 
         return Told()
 

@@ -22,6 +22,7 @@ from policy.registry import Registry
 from policy.returns import examples
 from policy.training import methods
 from policy.training.background import telling
+from policy.training.errors import TrainingCancelled
 from policy.training.freezing import freeze
 from policy.training.looking import watching
 from policy.training.material import Material, gather
@@ -78,8 +79,10 @@ def _course(
         return None
     tell(Began("calibrate", "Calibrating, and choosing the margin, on held-out questions."))
     frozen = freeze(scorer, material.validation, request.cost)
+    _heed(cancel)
     tell(Began("evaluate", "Comparing with the schedules and rules that need no training."))
     metrics = measured(frozen, material, request.cost)
+    _heed(cancel)
     tell(Began("gate", "Asking the gate."))
     verdict, gate = ask(
         frozen.crossed,
@@ -89,6 +92,7 @@ def _course(
         request.cost,
         registry,
     )
+    _heed(cancel)
     tell(Began("write", "Writing the policy."))
     told = manifest(request, material, learned_from, base, base_sha, frozen, metrics, gate)
     where = write(registry.root, told, frozen.scorer.save)
@@ -100,6 +104,11 @@ def _course(
     finished = Finished(told.name, where, active)
     tell(finished)
     return finished
+
+
+def _heed(cancel: threading.Event) -> None:
+    if cancel.is_set():
+        raise TrainingCancelled("Stopped before the policy was written.", "The same command goes on.")
 
 
 def _targets(request: TrainingRequest, material: Material, place: Workplace, tell: Tell) -> Examples:

@@ -1,0 +1,247 @@
+"""A training from beginning to end: forest and encoder, killed, cancelled, forced, refused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from policy import forest, improvement
+from policy.evaluation.walking import score
+from policy.folder import open_policy, read
+from policy.reading import load_trees
+from policy.registry import Registry
+from policy.splits import split
+from policy.training import course, workplace
+from policy.training.course import train
+from policy.training.errors import TrainingCancelled, TrainingFailed
+from policy.training.progress import Began, DataSheet, Finished, HeldOut, Trained, TrainingEvent, Verdict
+from policy.training.request import TrainingRequest
+from tests.policy.training.made import collected
+from traces import paths
+from traces.store import Store
+
+QUESTIONS = 70
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return collected(tmp_path_factory.mktemp("collected") / "some.duckdb", QUESTIONS)
+
+
+@pytest.fixture
+def store_file(written: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(written, tmp_path / "some.duckdb"))
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    (tmp_path / "box").mkdir()
+    return Registry(tmp_path / "policies", tmp_path / "box")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few trees a forest, and no second round: the course is what is tested."""
+    monkeypatch.setattr(forest, "TREES", 10)
+    monkeypatch.setattr(improvement, "ROUNDS", 1)
+
+
+@pytest.fixture
+def base() -> Path:
+    folder = paths.models_dir() / "all-minilm-l6-v2"
+    if not folder.is_dir():
+        pytest.skip("MiniLM is not on this machine")
+    return folder
+
+
+def asked(store_file: Path, **how: object) -> TrainingRequest:
+    return TrainingRequest(**{"method": "forest", "sources": (store_file,), **how})  # type: ignore[arg-type]
+
+
+def finished(events: list[TrainingEvent]) -> Finished:
+    last = events[-1]
+    assert isinstance(last, Finished)
+    return last
+
+
+def test_a_forest_is_trained_judged_and_written(store_file: Path, registry: Registry) -> None:
+    events = list(train(asked(store_file), registry=registry))
+
+    kinds = [event.phase for event in events if isinstance(event, Began)]
+    assert kinds == ["data", "data", "train", "calibrate", "evaluate", "gate", "write"]
+    sheet = next(event for event in events if isinstance(event, DataSheet))
+    assert "to learn from" in sheet.rows["questions, toy"]
+    verdict = next(event for event in events if isinstance(event, Verdict))
+    assert not verdict.passed
+    assert "held-out questions" in verdict.reason
+    done = finished(events)
+    assert not done.active
+    assert registry.active().name == "box"
+    manifest = read(done.folder)
+    assert manifest.name == done.name
+    assert manifest.data.questions == QUESTIONS
+    assert manifest.gate is not None
+    assert manifest.gate.reason == verdict.reason
+    assert manifest.command == "deepthink train-policy --method forest --from some.duckdb"
+    assert manifest.metrics["sufficiency: calibration error (ECE)"] >= 0
+    assert not list(workplace.folder().glob("*/*"))  # nothing of the work is left
+
+
+def test_the_same_request_gives_the_same_policy(store_file: Path, registry: Registry) -> None:
+    one = finished(list(train(asked(store_file, name="one"), registry=registry)))
+    other = finished(list(train(asked(store_file, name="other"), registry=registry)))
+
+    trees = load_trees(Store(store_file)).trees
+    (a, rule_a, _), (b, rule_b, _) = open_policy(one.folder, None), open_policy(other.folder, None)
+
+    assert rule_a == rule_b
+    assert np.array_equal(score(trees, a).scores.advantages, score(trees, b).scores.advantages)
+
+
+def test_what_is_learned_never_comes_from_the_held_out_questions(
+    store_file: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: set[str] = set()
+    fit = forest.fit
+
+    def spying(examples: object, **how: object) -> object:
+        seen.update(examples.questions)  # type: ignore[attr-defined]
+        return fit(examples, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(forest, "fit", spying)
+    list(train(asked(store_file), registry=registry))
+
+    _, validation = split(load_trees(Store(store_file)).trees)
+    assert seen
+    assert not seen & {tree.question for tree in validation}
+
+
+def test_force_makes_it_active_and_records_that(store_file: Path, registry: Registry) -> None:
+    done = finished(list(train(asked(store_file, activation="force"), registry=registry)))
+
+    assert done.active
+    assert registry.active().name == done.name
+    assert registry.history()[0].forced
+    assert registry.history()[0].how == "train"
+
+
+def test_a_name_that_is_taken_is_told_and_nothing_is_lost(store_file: Path, registry: Registry) -> None:
+    list(train(asked(store_file, name="mine"), registry=registry))
+
+    from policy.folder import CannotWritePolicy
+
+    with pytest.raises(CannotWritePolicy, match="mine"):
+        list(train(asked(store_file, name="mine"), registry=registry))
+
+    # What was trained is kept: under another name it goes on from there.
+    events = list(train(asked(store_file, name="yours"), registry=registry))
+    assert not [event for event in events if isinstance(event, Trained)]
+    assert finished(events).name == "yours"
+
+
+def test_cancelled_it_leaves_the_active_policy_alone(
+    store_file: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cancel = threading.Event()
+    freeze = course.freeze
+
+    def cancelled_meanwhile(*what: object) -> object:
+        cancel.set()
+        return freeze(*what)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(course, "freeze", cancelled_meanwhile)
+    events = train(asked(store_file), cancel, registry)
+
+    with pytest.raises(TrainingCancelled):
+        list(events)
+    assert registry.active().name == "box"
+    assert not list(registry.root.glob("*/manifest.json"))
+
+
+@pytest.mark.parametrize("phase", ["calibrate", "evaluate", "gate"])
+def test_whatever_breaks_later_the_training_is_not_repeated(
+    phase: str, store_file: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = {"calibrate": "freeze", "evaluate": "measured", "gate": "ask"}[phase]
+
+    def broken(*_what: object) -> None:
+        raise TrainingFailed("The power went off.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(course, function, broken)
+        first = train(asked(store_file), registry=registry)
+        with pytest.raises(TrainingFailed):
+            list(first)
+
+    events = list(train(asked(store_file), registry=registry))
+    assert not [event for event in events if isinstance(event, Trained)]
+    assert finished(events)
+
+
+@pytest.mark.model
+def test_an_encoder_goes_the_same_way(store_file: Path, registry: Registry, base: Path) -> None:
+    events = list(train(asked(store_file, method="value", steps=2), registry=registry))
+
+    done = finished(events)
+    assert [event.step for event in events if isinstance(event, Trained)] == [1, 2]
+    assert [event.step for event in events if isinstance(event, HeldOut)] == [0, 2]
+    scorer, rule, manifest = open_policy(done.folder, base)
+    assert manifest.base is not None
+    assert manifest.base.name == "all-minilm-l6-v2"
+    tree = load_trees(Store(store_file)).trees[0]
+    row = scorer.score([tree.root.seen]).advantages[0]
+    assert rule.action(tree.root.valid, row) in tree.root.valid
+
+
+@pytest.mark.model
+def test_killed_at_any_moment_the_same_command_goes_on(
+    store_file: Path, registry: Registry, base: Path, home: Path
+) -> None:
+    arguments = ["--method", "value", "--steps", "400", "--from", str(store_file)]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "policy.training", *arguments],
+        env={**os.environ},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(lambda: bool(list(home.glob("data/training/*/checkpoints/*/trainer_state.json"))))
+    finally:
+        running.kill()
+        running.wait()
+
+    steps = cancelled_after_a_step(asked(store_file, method="value", steps=400), registry)
+
+    assert steps[0] > 1  # not from the beginning
+    assert not list(registry.root.glob("*/manifest.json"))
+
+
+def cancelled_after_a_step(request: TrainingRequest, registry: Registry) -> list[int]:
+    """The steps that were told before it stopped."""
+    cancel, steps = threading.Event(), list[int]()
+
+    def watch() -> None:
+        for event in train(request, cancel, registry):
+            if isinstance(event, Trained):
+                steps.append(event.step)
+                cancel.set()
+
+    with pytest.raises(TrainingCancelled):
+        watch()
+    return steps
+
+
+def wait_for(there: Callable[[], bool]) -> None:
+    """Wait for something another process does; long, because the machine may be busy."""
+    deadline = time.monotonic() + 240
+    while not there():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.1)
