@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agent.cognition.grading import CalibratedGrader, Grade
 from agent.nodes.retrieve import candidate
 from agent.retrieval.recall import Hit, Recall, Strategy
+from agent.state import Candidate
 from models.protocols import Reranker
 from traces.records import Passage, Scope
 
@@ -77,7 +78,9 @@ def inspect(
             ranks[passage]["rerank"] = rank
     by_id = {hit.passage.id: hit for hit in kept}
     found = [Hit(by_id[i].passage, by_id[i].score, scores[i]) for i in order]
-    graded = CalibratedGrader(embedder).graded(query, [candidate(hit) for hit in found])
+    name = reranker.name if reranker is not None else ""
+    candidates = [Candidate({**candidate(hit), "reranker": name}) for hit in found]
+    graded = CalibratedGrader(embedder).graded(query, candidates)
     staged = [
         Staged(hit.passage, hit.scores, ranks[hit.passage.id], one.grade, one.probability)
         for hit, one in zip(found, graded, strict=True)

@@ -52,6 +52,7 @@ class Candidate(TypedDict):
     score: float
     scores: dict[str, float]
     grade: str  # "" until graded, then correct, ambiguous or incorrect
+    reranker: NotRequired[str]  # who gave the score called rerank, where there is one
 
 
 class Search(TypedDict):

@@ -58,16 +58,20 @@ class CrossEncoderReranker:
             return []
         with self._using:
             model = self._loaded()
-            from torch import nn
-
             scores = model.predict(
                 [(query, passage) for passage in passages],
                 batch_size=_BATCH,
                 show_progress_bar=False,
-                activation_fn=nn.Sigmoid(),
+                activation_fn=self._activation(),
                 convert_to_numpy=True,
             )
         return [float(score) for score in scores]
+
+    def _activation(self) -> Any:
+        """The module that turns a logit into a score."""
+        from torch import nn
+
+        return nn.Sigmoid()
 
     def _loaded(self) -> Any:
         """The model; the caller holds the lock."""

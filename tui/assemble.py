@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 OLLAMA = "ollama:"
 NO_RERANKER = "none"
+BOXED_RERANKER = "boxed-minilm-reranker"
+BOXED_BASE = "all-minilm-l6-v2"
 _KNOWN_RERANKERS = ("ms-marco-MiniLM-L-6-v2", "ms-marco-minilm-l-6-v2")
 
 
@@ -80,7 +82,7 @@ def open_embedder(settings: Settings) -> Embedder:
 
 
 def open_reranker(settings: Settings) -> Reranker | None:
-    """The reranker that the settings name; if they name none, one that is on disk, or None.
+    """The reranker that the settings name; if they name none, one on disk, else the boxed one, or None.
 
     Raises:
         ModelMissing: one is named that is not on this machine.
@@ -88,9 +90,18 @@ def open_reranker(settings: Settings) -> Reranker | None:
     forbid_hubs()
     if settings.reranker == NO_RERANKER:
         return None
+    if settings.reranker == BOXED_RERANKER:
+        base = boxed_base()
+        if base is None:
+            raise ModelMissing(
+                f"{BOXED_RERANKER} needs the weights of {BOXED_BASE}, which are not on this machine.",
+                f"Fetch them: `deepthink models pull {BOXED_BASE}`.",
+            )
+        return _boxed(base)
     folder = model_folder(settings.reranker, "reranker") if settings.reranker else reranker_on_disk()
     if folder is None:
-        return None
+        base = boxed_base()
+        return _boxed(base) if base else None
     from models.cross_encoder import CrossEncoderReranker
 
     return CrossEncoderReranker(folder)
@@ -120,6 +131,32 @@ def open_fetcher(settings: Settings, limits: Limits | None = None) -> Fetcher:
     from agent.web.fetch import Fetcher
 
     return Fetcher(contact=settings.web_contact, limits=limits)
+
+
+def _boxed(base: Path) -> Reranker:
+    from models.boxed_reranker import BoxedReranker
+
+    return BoxedReranker(base)
+
+
+def boxed_base() -> Path | None:
+    """The base of the reranker that the package ships, if the right weights are on disk."""
+    from models.boxed_reranker import base_on_disk
+
+    return base_on_disk()
+
+
+def reranker_in_use(settings: Settings) -> str:
+    """Name or path of the reranker that `open_reranker` would open; "" for none.
+
+    Whether a named one is on disk is not looked at.
+    """
+    if settings.reranker:
+        return "" if settings.reranker == NO_RERANKER else settings.reranker
+    folder = reranker_on_disk()
+    if folder is not None:
+        return str(folder)
+    return BOXED_RERANKER if boxed_base() else ""
 
 
 def reranker_on_disk() -> Path | None:

@@ -31,11 +31,13 @@ State = Literal["ok", "warn", "fail", "unknown"]
 FAILED: Final = 1
 _STYLES: Final[dict[State, str]] = {"ok": "green", "warn": "yellow", "fail": "bold red", "unknown": "dim"}
 _NEEDED: Final = (
-    "charset_normalizer ddgs docx duckdb filelock httpx jinja2 langchain_ollama langgraph llama_cpp lxml "
-    "markdown_it numpy ollama opentelemetry platformdirs pyarrow pydantic pydantic_settings pypdfium2 "
-    "rank_bm25 rich sentence_transformers snowballstemmer textual textual_plotext textual_serve tomlkit "
-    "torch trafilatura typer"
+    "accelerate charset_normalizer datasets ddgs docx duckdb filelock gguf httpx jinja2 "
+    "langchain_ollama langgraph llama_cpp lxml markdown_it numpy ollama opentelemetry peft "
+    "platformdirs pyarrow pydantic pydantic_settings pypdfium2 rank_bm25 rich safetensors "
+    "sentence_transformers sklearn snowballstemmer textual textual_plotext textual_serve tomlkit torch "
+    "trafilatura trl typer"
 ).split()
+_PULL_BASE: Final = f"Fetch it: `deepthink models pull {assemble.BOXED_BASE}`."
 _LITTLE_DISK: Final = 2_000_000_000
 _LITTLE_MEMORY: Final = 4_000_000_000
 _SHORT: Final = Patience(connect=1.5, first_token=3.0, idle=3.0)
@@ -167,18 +169,20 @@ def _embedder(settings: Settings) -> Finding:
 
 
 def _reranker(settings: Settings) -> Finding:
-    if settings.reranker and settings.reranker != assemble.NO_RERANKER:
+    if settings.reranker and settings.reranker not in {assemble.NO_RERANKER, assemble.BOXED_RERANKER}:
         return _located("reranker", lambda: str(assemble.model_folder(settings.reranker, "reranker")))
-    folder = None if settings.reranker else assemble.reranker_on_disk()
-    if folder is not None:
-        return Finding("reranker", "ok", str(folder))
+    used = assemble.reranker_in_use(settings)
+    if used == assemble.BOXED_RERANKER and assemble.boxed_base() is None:
+        return Finding("reranker", "fail", f"{used} needs the weights of {assemble.BOXED_BASE}", _PULL_BASE)
+    if used:
+        return Finding("reranker", "ok", used)
     return Finding(
         "reranker",
         "ok" if settings.reranker else "warn",
         "none; passages keep the order in which vectors and keywords agree",
         ""
         if settings.reranker
-        else "Better order: `deepthink models use FOLDER` of a cross-encoder on disk.",
+        else f"The one that comes with deepthink reads with {assemble.BOXED_BASE}. {_PULL_BASE}",
     )
 
 

@@ -45,8 +45,8 @@ def show_models() -> None:
     for key, name in used.items():
         if name and name not in names:
             out.print(Text(f"in use as {key}: {name}"))
-    if not settings.reranker and (folder := assemble.reranker_on_disk()):
-        out.print(Text(f"in use as reranker: {folder}"))
+    if not settings.reranker and (reranker := assemble.reranker_in_use(settings)):
+        out.print(Text(f"in use as reranker: {reranker}"))
     for model in (f"llama.cpp:{known.name}" for known in CATALOGUE if known.role == "chat"):
         known_of = recall(model)
         if known_of is not None:
@@ -111,7 +111,9 @@ def take(name: str, role: CatalogueRole | None) -> tuple[str, str]:
         BadSetting: the settings file cannot be read or written.
     """
     role = role or role_of(name)
-    if not name.startswith(assemble.OLLAMA) and (role, name) != ("reranker", assemble.NO_RERANKER):
+    if role == "reranker" and name in {assemble.NO_RERANKER, assemble.BOXED_RERANKER}:
+        pass  # neither is a place
+    elif not name.startswith(assemble.OLLAMA):
         name = _located(name, role)
     put(KEYS[role], name)
     return KEYS[role], name
@@ -121,6 +123,8 @@ def role_of(name: str) -> CatalogueRole:
     """What a model is for, by its name or by what lies at its path. Raises `ModelMissing`."""
     if name.lower().endswith(".gguf") or name.startswith(assemble.OLLAMA):
         return "chat"
+    if name == assemble.BOXED_RERANKER:
+        return "reranker"
     folder = Path(name).expanduser()
     if "/" not in name and not folder.is_dir():
         return entry(name).role

@@ -66,5 +66,8 @@ WORDS_ALONE = Calibration(
     thresholds=Thresholds(correct=0.41, incorrect=0.0141),
 )
 
+BY_RERANKER: dict[tuple[str, str], Calibration] = {}
+"""For a reranker together with the embedder: what each sees, the other may miss."""
+
 UNCALIBRATED_RERANKER = Thresholds(correct=0.5, incorrect=0.05)
-"""For a cross-encoder's own probability, as long as none has been measured."""
+"""For the own probability of a cross-encoder that was not measured."""

@@ -32,7 +32,7 @@ def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
         scores = deps.reranker.score(question, [f"{c['title']}. {c['text']}" for c in candidates])
         name = deps.reranker.name
         candidates = [
-            Candidate({**c, "score": score, "scores": {**c["scores"], "rerank": score}})
+            Candidate({**c, "score": score, "scores": {**c["scores"], "rerank": score}, "reranker": name})
             for c, score in zip(candidates, scores, strict=True)
         ]
         candidates.sort(key=lambda c: -c["score"])

@@ -12,7 +12,18 @@ from importlib import import_module
 from models.offline import forbid_hubs
 from traces import paths
 
-NAMES = ("startup", "ingestion", "retrieval", "filings", "routing", "grading", "loop", "samples", "app")
+NAMES = (
+    "startup",
+    "ingestion",
+    "retrieval",
+    "filings",
+    "routing",
+    "grading",
+    "reranking",
+    "loop",
+    "samples",
+    "app",
+)
 
 
 def main() -> None:

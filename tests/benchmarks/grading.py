@@ -19,13 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from agent import sample_library
-from agent.cognition.calibration import BY_EMBEDDER, WORDS_ALONE, Calibration, Thresholds
+from agent.cognition.calibration import BY_EMBEDDER, BY_RERANKER, WORDS_ALONE, Calibration, Thresholds
 from agent.cognition.grading import CalibratedGrader, Grade, features, overall
 from agent.retrieval.keyword import KeywordIndex
 from agent.retrieval.recall import Hit, Recall
 from agent.retrieval.terms import terms
 from agent.state import Candidate
-from models.protocols import Embedder, Vectors
+from models import boxed_reranker
+from models.protocols import Embedder, Reranker, Vectors
+from policy.reranking.command import kept_out
 from tests.benchmarks import library as made
 from tests.benchmarks.library import read_into
 from tests.benchmarks.multihop import NAMES, Lookup, QuestionSet, read
@@ -41,7 +43,11 @@ MOST_TRAIN, MOST_DEV = 400, 200  # questions of each file
 PRECISION = 0.8  # of "correct", wanted
 PRECISION_OF_WORDS = 0.5  # of "correct", where words alone decide: more is not to be had
 LOST = 0.03  # share of supporting paragraphs that may be graded "incorrect"
-FEATURES = {"all-minilm-l6-v2": ("vector", "coverage", "names"), "words": ("coverage", "names", "sentence")}
+FEATURES = {
+    "all-minilm-l6-v2": ("vector", "coverage", "names"),
+    "words": ("coverage", "names", "sentence"),
+    boxed_reranker.NAME: ("rerank", "vector", "coverage", "names"),
+}
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -62,11 +68,23 @@ def measure() -> Table:
     """Fits, checks, and prints the constants of `agent.cognition.calibration`."""
     embedder = made.embedder()
     store = Store(paths.store_file())
-    train = [e for name in NAMES for e in _examples(read(name, "train"), store, embedder, own=True)]
-    dev = {name: _examples(read(name, "dev"), store, embedder, own=False) for name in NAMES}
-    kept = {"all-minilm-l6-v2": BY_EMBEDDER["all-minilm-l6-v2"], "words": WORDS_ALONE}
+    base = boxed_reranker.base_on_disk()
+    assert base is not None, "the boxed reranker's base is not on disk"
+    reranker = boxed_reranker.BoxedReranker(base)
+    sets = {name: read(name, "train") for name in NAMES}
+    # The reranker was trained on the others: what it says of them is too good.
+    untaught = kept_out(record for questions in sets.values() for record in questions.own)
+    read_of = _Reader(store, embedder, reranker, untaught)
+    every = [e for questions in sets.values() for e in read_of.examples(questions, own=True)]
+    dev = {name: read_of.examples(read(name, "dev"), own=False) for name in NAMES}
+    kept = {
+        "all-minilm-l6-v2": BY_EMBEDDER["all-minilm-l6-v2"],
+        "words": WORDS_ALONE,
+        boxed_reranker.NAME: BY_RERANKER["all-minilm-l6-v2", boxed_reranker.NAME],
+    }
     rows: list[Row] = []
     for name, columns in FEATURES.items():
+        train = [e for e in every if "rerank" in e.found] if "rerank" in columns else every
         wanted = PRECISION_OF_WORDS if name == "words" else PRECISION
         fitted, held_out = _calibrate(train, columns, wanted)
         sys.stderr.write(f"{name}: {fitted}\n")
@@ -78,7 +96,8 @@ def measure() -> Table:
         rows.append(
             Row(f"{name}: kept constants against the fitted ones", f"{off:.3f}", "0.05", off <= 0.05)
         )
-    rows.extend(_sample_rows(store, embedder))
+    rows.extend(_sample_rows(store, embedder, None))
+    rows.extend(_sample_rows(store, embedder, reranker))
     notes = [
         f"Up to {MOST_TRAIN} questions of each train file and {MOST_DEV} of each dev file, top {TOP} each; "
         "all questions once with and once without their supporting paragraphs in the library; the train "
@@ -91,30 +110,59 @@ def measure() -> Table:
     return Table("grading", "Grading without a model", rows, notes)
 
 
-def _examples(questions: QuestionSet, store: Store, embedder: Embedder, *, own: bool) -> list[Example]:
-    """Every passage that the questions of a set recall, in each setting."""
-    sys.stderr.write(
-        f"{questions.name}: {len(questions.pool)} paragraphs, {len(questions.lookups)} questions\n"
-    )
-    vectors = embedder.embed_passages([f"{title}. {text}" for title, text in questions.pool])
-    library = Library(store)
-    library.put_document(_pooled(questions), vectors, embedder.name)
-    (document,) = library.documents(questions.name)
-    number = {passage.id: passage.position for passage in library.document_passages(document.id)}
-    recall = Recall(library, embedder)
-    lookups = list(questions.lookups)
-    random.Random(0).shuffle(lookups)
-    scope = [Scope(collections=(questions.name,))]
-    examples: list[Example] = []
-    for lookup in lookups[: MOST_TRAIN if own else MOST_DEV]:
-        left_out = lookup.gold | lookup.doubtful
-        hits = recall.search(lookup.question, "hybrid", scope, TOP + len(left_out))
-        pooled = [(number[hit.passage.id], candidate(hit)) for hit in hits]
-        examples.extend(_two_settings("pooled", lookup, pooled))
-        if own:
-            query = embedder.embed_query(lookup.question)
-            examples.extend(_among_its_own(questions, lookup, vectors, query))
-    return examples
+class _Reader:
+    """What the questions of a set recall, with the features of every passage in each setting.
+
+    Those of the reranker are there for dev questions, and of the train questions for ``untaught`` records.
+    """
+
+    def __init__(self, store: Store, embedder: Embedder, reranker: Reranker, untaught: set[str]) -> None:
+        self._library = Library(store)
+        self._embedder = embedder
+        self._reranker = reranker
+        self._untaught = untaught
+        self._recall = Recall(self._library, embedder)
+
+    def examples(self, questions: QuestionSet, *, own: bool) -> list[Example]:
+        """``own``: among the paragraphs of their own record as well, as the train questions are asked."""
+        sys.stderr.write(
+            f"{questions.name}: {len(questions.pool)} paragraphs, {len(questions.lookups)} questions\n"
+        )
+        vectors = self._embedder.embed_passages([f"{title}. {text}" for title, text in questions.pool])
+        self._library.put_document(_pooled(questions), vectors, self._embedder.name)
+        (document,) = self._library.documents(questions.name)
+        number = {passage.id: passage.position for passage in self._library.document_passages(document.id)}
+        lookups = list(questions.lookups)
+        random.Random(0).shuffle(lookups)
+        scope = [Scope(collections=(questions.name,))]
+        most = MOST_TRAIN if own else MOST_DEV
+        examples: list[Example] = []
+        for place, lookup in enumerate(lookups):
+            reranked = not own or lookup.record in self._untaught
+            if place >= most and not (own and reranked):
+                continue
+            left_out = lookup.gold | lookup.doubtful
+            hits = self._recall.search(lookup.question, "hybrid", scope, TOP + len(left_out))
+            pooled = [(number[hit.passage.id], candidate(hit)) for hit in hits]
+            examples.extend(_two_settings("pooled", lookup, self._scored(lookup, pooled, reranked)))
+            if own:
+                query = self._embedder.embed_query(lookup.question)
+                for setting, found in _among_its_own(questions, lookup, vectors, query):
+                    for i, passage in self._scored(lookup, found, reranked):
+                        found_of = features(lookup.question, passage)
+                        asked = (setting, lookup.question)
+                        examples.append(Example(found_of, i in lookup.gold, lookup.record, asked, setting))
+        return examples
+
+    def _scored(
+        self, lookup: Lookup, found: Sequence[tuple[int, Candidate]], reranked: bool
+    ) -> Sequence[tuple[int, Candidate]]:
+        if not reranked:
+            return found
+        texts = [f"{passage['title']}. {passage['text']}" for _, passage in found]
+        for (_, passage), score in zip(found, self._reranker.score(lookup.question, texts), strict=True):
+            passage["scores"]["rerank"] = score
+        return found
 
 
 def _pooled(questions: QuestionSet) -> NewDocument:
@@ -165,17 +213,18 @@ def _two_settings(
 
 def _among_its_own(
     questions: QuestionSet, lookup: Lookup, vectors: Vectors, query: Vectors
-) -> Iterator[Example]:
+) -> Iterator[tuple[str, list[tuple[int, Candidate]]]]:
     """The same in a library of the record's own paragraphs, whose idf is its own as well."""
     for setting, removed in (("own", lookup.doubtful), ("own-", lookup.doubtful | lookup.gold)):
         ids = [i for i in questions.own[lookup.record] if i not in removed]
         rows = [(i, " ".join(terms(". ".join(questions.pool[i])))) for i in ids]
         covered = KeywordIndex(rows).coverage(terms(lookup.question), ids)
+        found: list[tuple[int, Candidate]] = []
         for i in sorted(ids, key=lambda i: -float(vectors[i] @ query))[:TOP]:
             title, text = questions.pool[i]
             scores = {"vector": float(vectors[i] @ query), "coverage": covered[i]}
-            scored = features(lookup.question, _candidate(text, title, "", "", scores))
-            yield Example(scored, i in lookup.gold, lookup.record, (setting, lookup.question), setting)
+            found.append((i, _candidate(text, title, "", "", scores)))
+        yield setting, found
 
 
 # --- the fit -----------------------------------------------------------------------------------
@@ -280,12 +329,13 @@ def _ece(p: Floats, y: Bools, bins: int = 15) -> float:
     return float(sum(m.mean() * abs(p[m].mean() - y[m].mean()) for m in inside if m.any()))
 
 
-def _sample_rows(store: Store, embedder: Embedder) -> list[Row]:
+def _sample_rows(store: Store, embedder: Embedder, reranker: Reranker | None) -> list[Row]:
     """The sample library: all about one company, and two questions that it cannot answer."""
     for name, description in sample_library.COLLECTIONS.items():
         read_into(store, name, sample_library.documents(name), description)
     recall = Recall(Library(store), embedder)
-    calibration = BY_EMBEDDER[embedder.name]
+    calibration = BY_RERANKER[embedder.name, reranker.name] if reranker else BY_EMBEDDER[embedder.name]
+    what = f"sample library, {reranker.name if reranker else embedder.name}"
     grader = CalibratedGrader(embedder.name)
     best: dict[
         tuple[str, str], float
@@ -295,11 +345,16 @@ def _sample_rows(store: Store, embedder: Embedder) -> list[Row]:
     for question in sample_library.questions():
         for lookup in question.steps or (question.question,):
             hits = recall.search(lookup, "hybrid", [Scope(collections=question.collections)], TOP)
-            graded = grader.graded(lookup, [candidate(hit) for hit in hits])
+            candidates = [candidate(hit) for hit in hits]
+            if reranker:
+                scores = reranker.score(lookup, [f"{c['title']}. {c['text']}" for c in candidates])
+                for passage, score in zip(candidates, scores, strict=True):
+                    passage["scores"]["rerank"], passage["reranker"] = score, reranker.name
+            graded = grader.graded(lookup, candidates)
             together = overall([one.grade for one in graded])
             if question.kind == "unanswerable":
                 top = max(one.probability for one in graded)
-                rows.append(Row(f"sample library, {question.id}", f"{together} (best passage {top:.2f})"))
+                rows.append(Row(f"{what}, {question.id}", f"{together} (best passage {top:.2f})"))
                 continue
             answerable[together] += 1
             for hit, one in zip(hits, graded, strict=True):
@@ -310,9 +365,9 @@ def _sample_rows(store: Store, embedder: Embedder) -> list[Row]:
     lost = sum(p < calibration.thresholds.incorrect for p in best.values())
     told = ", ".join(f"{answerable[g]} {g}" for g in ("correct", "ambiguous", "incorrect"))
     return [
-        Row("sample library, answerable lookups: all passages together", told),
-        Row("sample library, gold passages graded “incorrect”", f"{lost} of {len(best)}", "0", lost == 0),
-        Row("sample library, gold passages: lowest probability", f"{min(best.values()):.3f}"),
+        Row(f"{what}, answerable lookups: all passages together", told),
+        Row(f"{what}, gold passages graded “incorrect”", f"{lost} of {len(best)}", "0", lost == 0),
+        Row(f"{what}, gold passages: lowest probability", f"{min(best.values()):.3f}"),
         *rows,
     ]
 

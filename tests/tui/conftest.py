@@ -110,6 +110,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = HashEmbedder()
     for user in ("tui.assemble", "tui.asking", "tui.searching", "tui.demonstration"):
         monkeypatch.setattr(f"{user}.open_embedder", lambda _settings: embedder)
+    monkeypatch.setattr("models.boxed_reranker.base_on_disk", lambda: None)
     monkeypatch.setattr("policy.registry._SHIPPED", Path("no-box"))  # the rules decide
 
 
