@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -233,6 +236,34 @@ def test_a_full_disk_leaves_the_record_as_it_was(
         registry.use(B)
     assert _active(registry) == A
     assert not list(root.glob(".active.json.*"))
+
+
+@pytest.mark.parametrize("at", ["save", "fsync", "mkstemp"])
+def test_a_process_that_is_killed_leaves_everything_as_it_was(
+    registry: Registry, root: Path, at: str
+) -> None:
+    """Killed while it writes a policy, or while it makes one active: never half of it."""
+    registry.use(A)
+    script = f"""
+import os, signal, sys, tempfile
+from pathlib import Path
+from policy.registry import Registry
+from tests.policy.made import policy, Preferring
+root = Path({str(root)!r})
+def die(*_args, **_named):
+    os.kill(os.getpid(), signal.SIGKILL)
+if {at!r} == "save":
+    policy(root, {C!r}, save=die)
+(setattr(os, "fsync", die) if {at!r} == "fsync" else setattr(tempfile, "mkstemp", die))
+Registry(root, root / "no-box").use({B!r})
+"""
+    there = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, cwd=there)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert _active(registry) == A
+    assert [p.name for p in registry.listed() if not p.boxed] == [B, A]
+    assert registry.use(B).name == B, "no lock is left"
+    policy(root, C)
 
 
 def test_a_base_is_found_by_catalogue_folder_or_path(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +12,10 @@ import pytest
 
 from policy import folder as folders
 from policy.folder import Base, Gate, fingerprint
+from policy.reading import load_trees
 from policy.registry import Registry, policies_dir
+from policy.scorers import Scores
+from policy.trees import Seen
 from tests.policy import made
 from tests.policy.made import Preferring, policy
 from tests.tui.conftest import QUESTION, Answer, Run
@@ -283,6 +287,26 @@ def test_its_second_opinion_can_be_recorded(deepthink: Run, model: Answer) -> No
     stored = Runs(open_store()).find("last")
     shadows = [d for d in Runs(open_store()).decisions(stored.id) if d.shadow]
     assert {(d.source, d.action) for d in shadows} == {("learned", "FINISH")}
+
+
+@pytest.mark.usefixtures("boxed", "library")
+def test_what_a_policy_is_given_is_to_the_letter_what_is_stored(
+    deepthink: Run, model: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a training on the stored runs sees the states as the policy does."""
+    shown: list[Seen] = []
+
+    class Remembering(Preferring):
+        def score(self, states: Sequence[Seen]) -> Scores:
+            shown.extend(states)
+            return super().score(states)
+
+    monkeypatch.setattr(made, "load", lambda *_: Remembering("CONTINUE"))
+    model()
+    assert deepthink("ask", QUESTION).code == 0
+    (tree,) = load_trees(open_store()).trees
+    assert [node.seen for node in tree.nodes.values()] == shown
+    assert len(shown) == 2
 
 
 # --- the app's engine -------------------------------------------------------------------------------------
