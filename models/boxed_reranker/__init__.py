@@ -167,7 +167,7 @@ def load(base: Path, folder: Path = SHIPPED) -> Any:
 
 @contextmanager
 def _without_remarks() -> Iterator[None]:
-    """sentence-transformers remarks that a folder of sentence vectors becomes a cross-encoder: that is meant."""
+    """Without the library's remark that a folder of sentence vectors becomes a cross-encoder."""
     logger = logging.getLogger("sentence_transformers")
     level = logger.level
     logger.setLevel(logging.ERROR)
