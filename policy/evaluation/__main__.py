@@ -56,6 +56,13 @@ def _parser() -> argparse.ArgumentParser:
     tabling.add_argument("--policy", nargs="+", required=True, help="names or folders of trained policies")
     tabling.add_argument("--judgements", type=Path, help="what language models said of the test questions")
     tabling.add_argument(
+        "--few",
+        nargs="+",
+        default=[],
+        metavar="POLICY=N",
+        help="slow policies, and how many questions of each data set they are evaluated on",
+    )
+    tabling.add_argument(
         "--without",
         nargs="+",
         default=[],
@@ -81,6 +88,7 @@ def _wanted(given: argparse.Namespace) -> Wanted:
         given.judgements,
         given.work,
         given.out,
+        {policy: int(number) for policy, _, number in (pair.rpartition("=") for pair in given.few)},
         without,
         Settings(given.cost, given.resamples),
     )

@@ -25,6 +25,7 @@ from policy.evaluation.protocol import (
     leave_one_out,
 )
 from policy.evaluation.report import circumstances, keep
+from policy.evaluation.walking import score
 from policy.folder import open_policy
 from policy.folder import read as read_manifest
 from policy.improvement import improved
@@ -57,6 +58,7 @@ class Wanted:
         test: Collected stores of test questions.
         policies: Names of trained policies, or folders.
         judgements: What language models said; None for no judges.
+        few: How many questions of each data set a slow policy is evaluated on, by its name or folder.
         without: Trained policies by the data set that they were trained without.
         work: Where scores are kept.
         out: The Markdown; the JSON is written beside it.
@@ -69,6 +71,7 @@ class Wanted:
     judgements: Path | None
     work: Path
     out: Path
+    few: Mapping[str, int] = field(default_factory=dict)
     without: Mapping[str, Sequence[str]] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
 
@@ -113,25 +116,15 @@ def table(wanted: Wanted, command: str, told: Callable[[str], None]) -> Results:
     told("Reading the questions")
     training, validation = split(_trees(wanted.training))
     test = _unseen(_trees(wanted.test), [*training, *validation])
-    policies: dict[str, tuple[Scorer, Rule]] = {}
-    milliseconds: dict[str, float] = {}
-    for name in wanted.policies:
-        scorer, rule, manifest = _opened(name)
-        called = manifest.method if manifest.method not in policies else manifest.name
-        told(f"Scoring with {called} ({manifest.name})")
-        milliseconds[called] = decision_ms(scorer, test)
-        kept = Keeping(scorer, _kept(wanted.work, manifest))
-        kept.score([node.seen for tree in test for node in tree.nodes.values()])
-        policies[called] = (kept, rule)
-    judges = _judges(wanted.judgements)
+    policies, milliseconds, only = _scored(wanted, validation, test, told)
+    settings, judges = wanted.settings, _judges(wanted.judgements)
     told("Walking")
     try:
-        results = evaluate(training, validation, test, policies, judges, wanted.settings, milliseconds)
+        results = evaluate(training, validation, test, policies, judges, settings, milliseconds, only)
         left_out = []
         if len({tree.dataset for tree in test}) > 1:
             told("Leaving out one data set at a time")
-            fit = _fit(wanted)
-            left_out = leave_one_out(training, validation, test, fit, wanted.settings)
+            left_out = leave_one_out(training, validation, test, _fit(wanted), settings)
     except ValueError as error:
         raise CannotEvaluate(str(error), "Collect more: “deepthink collect --help”.") from error
     whole = Results(results.settings, results.scopes, left_out)
@@ -139,6 +132,27 @@ def table(wanted: Wanted, command: str, told: Callable[[str], None]) -> Results:
     wanted.out.parent.mkdir(parents=True, exist_ok=True)
     keep(whole, list(policies), circumstances(command, notes), wanted.out)
     return whole
+
+
+def _scored(
+    wanted: Wanted, validation: Sequence[Tree], test: Sequence[Tree], told: Callable[[str], None]
+) -> tuple[Policies, dict[str, float], dict[str, set[str]]]:
+    """The policies with their scores kept, their milliseconds, and what slow ones are asked of only."""
+    policies: dict[str, tuple[Scorer, Rule]] = {}
+    milliseconds: dict[str, float] = {}
+    only: dict[str, set[str]] = {}
+    for name in wanted.policies:
+        scorer, rule, manifest = _opened(name)
+        called = manifest.method if manifest.method not in policies else manifest.name
+        told(f"Scoring with {called} ({manifest.name})")
+        milliseconds[called] = decision_ms(scorer, test)
+        policies[called] = (Keeping(scorer, _kept(wanted.work, manifest)), rule)
+        if name in wanted.few:
+            some = [*chosen(test, wanted.few[name]), *chosen(validation, wanted.few[name])]
+            only[called] = {tree.question for tree in some}
+        for trees in (validation, test):
+            score(trees, policies[called][0], only.get(called))
+    return policies, milliseconds, only
 
 
 def _fit(wanted: Wanted) -> Callable[[str, Sequence[Tree], Sequence[Tree]], Policies]:

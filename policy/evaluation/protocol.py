@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -117,6 +117,7 @@ def evaluate(
     judges: Sequence[Judge] = (),
     settings: Settings | None = None,
     milliseconds: Mapping[str, float] | None = None,
+    only: Mapping[str, Container[str]] | None = None,
 ) -> Results:
     """Run the protocol.
 
@@ -128,6 +129,8 @@ def evaluate(
         judges: Language-model judges of some or all of the test questions.
         settings: Cost and bootstrap.
         milliseconds: Of one decision, by policy; measured here for those that are not in it.
+        only: Ids of the validation and test questions that a slow policy is evaluated on, by policy; its
+            outcome on others is not known.
 
     Raises:
         ValueError: there are no questions of a kind, or one is of two kinds.
@@ -139,7 +142,13 @@ def evaluate(
     for name, (scorer, rule) in policies.items():
         spent = timed[name] if name in timed else decision_ms(scorer, test)
         candidates += _candidates(
-            name, scorer, rule, validation, test, settings.cost, spent, swept=bool(judges)
+            name,
+            rule,
+            score(validation, scorer, (only or {}).get(name)),
+            score(test, scorer, (only or {}).get(name)),
+            settings.cost,
+            spent,
+            swept=bool(judges),
         )
     names = _datasets(test)
     scopes = []
@@ -180,7 +189,9 @@ def leave_one_out(
         candidates: list[Candidate] = []
         others = [tree for tree in training if tree.dataset != name]
         for policy, (scorer, rule) in fit(name, others, frozen).items():
-            candidates += _candidates(policy, scorer, rule, frozen, trees, settings.cost, math.nan)
+            candidates += _candidates(
+                policy, rule, score(frozen, scorer), score(trees, scorer), settings.cost, math.nan
+            )
         scopes.append(_scope(name, own or training, trees, candidates, (), settings))
     return scopes
 
@@ -201,8 +212,10 @@ def frozen_threshold(scored: Scored, cost: float = COST) -> float:
     """The threshold of sufficiency with the most utility on these (validation) questions.
 
     Raises:
-        ValueError: the quality of none of them is known.
+        ValueError: none of them was scored, or the quality of none is known.
     """
+    if not scored.scores.sufficiency.size:
+        raise ValueError("No validation question was scored.")
     levels = np.quantile(scored.scores.sufficiency, np.linspace(0, 1, _SWEEP)).tolist()
     worth: dict[float, float] = {}
     for level in levels:
@@ -219,19 +232,19 @@ def frozen_threshold(scored: Scored, cost: float = COST) -> float:
 
 def _candidates(
     name: str,
-    scorer: Scorer,
     rule: Rule,
-    validation: Sequence[Tree],
-    test: Sequence[Tree],
+    validation: Scored,
+    scored: Scored,
     cost: float,
     milliseconds: float,
     *,
     swept: bool = False,
 ) -> list[Candidate]:
-    threshold = frozen_threshold(score(validation, scorer), cost)
-    scored = score(test, scorer)
-    chosen = follow_each(name, test, scored.deciders(rule), cost)
-    above = follow_each(f"{name}: sufficiency ≥ {threshold:.2f}", test, scored.above(threshold), cost)
+    threshold = frozen_threshold(validation, cost)
+    chosen = follow_each(name, scored.trees, scored.deciders(rule), cost)
+    above = follow_each(
+        f"{name}: sufficiency ≥ {threshold:.2f}", scored.trees, scored.above(threshold), cost
+    )
     said = _said(scored)
     return [
         Candidate("policy", chosen, milliseconds, said, _sweep(name, scored, rule, cost) if swept else ()),
@@ -254,7 +267,7 @@ def _said(scored: Scored) -> Floats:
         (float(i), float(scored.scores.sufficiency[at[node.path]]), sufficient(node))
         for i, (tree, at) in enumerate(zip(scored.trees, scored.rows, strict=True))
         for node in tree.nodes.values()
-        if "FINISH" in node.valid
+        if at and "FINISH" in node.valid
     ]
     return np.array(rows, dtype=np.float64).reshape(len(rows), 3)
 

@@ -8,7 +8,7 @@ not known for those that leave it. What is not known is NaN, and is counted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -165,8 +165,9 @@ class Scored:
 
     Attributes:
         trees: The trees.
-        rows: Of each tree, the row in ``scores`` of each path.
-        scores: Of all states of all trees.
+        rows: Of each tree, the row in ``scores`` of each path; none where it was not scored: what a policy
+            would do there is not known.
+        scores: Of all states of all scored trees.
     """
 
     trees: Sequence[Tree]
@@ -189,7 +190,9 @@ class Scored:
     def _decider(self, at: Mapping[str, int], rule: Rule, eager: float) -> Decide:
         finish = INDEX["FINISH"]
 
-        def decide(node: Node) -> Action:
+        def decide(node: Node) -> Action | None:
+            if not at:
+                return None
             advantages = self.scores.advantages[at[node.path]]
             if eager:
                 # The default action's own advantage stays 0: where FINISH is the default, all else sinks.
@@ -202,7 +205,9 @@ class Scored:
         return decide
 
     def _thresholded(self, at: Mapping[str, int], threshold: float) -> Decide:
-        def decide(node: Node) -> Action:
+        def decide(node: Node) -> Action | None:
+            if not at:
+                return None
             enough = self.scores.sufficiency[at[node.path]] >= threshold
             return "FINISH" if enough and "FINISH" in node.valid else go_on(node)
 
@@ -214,11 +219,14 @@ def go_on(node: Node) -> Action:
     return next(action for action in ("CONTINUE", "REVISE", "FINISH") if action in node.valid)
 
 
-def score(trees: Sequence[Tree], scorer: Scorer) -> Scored:
-    """Score all states of all trees in one call."""
+def score(trees: Sequence[Tree], scorer: Scorer, only: Container[str] | None = None) -> Scored:
+    """Score all states in one call: of all trees, or ``only`` of the questions with these ids."""
     rows: list[dict[str, int]] = []
     states: list[Seen] = []
     for tree in trees:
+        if only is not None and tree.question not in only:
+            rows.append({})
+            continue
         rows.append({path: len(states) + i for i, path in enumerate(tree.nodes)})
         states += [node.seen for node in tree.nodes.values()]
     return Scored(trees, rows, scorer.score(states))

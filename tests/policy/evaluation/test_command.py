@@ -119,9 +119,11 @@ def test_from_the_command_line(
     stores: tuple[Path, Path], trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "RESULTS.md"
-    common = ["--train", str(stores[0]), "--work", str(tmp_path), "--out", str(out), "--resamples", "20"]
+    common = ["--few", f"{trained}=3", "--train", str(stores[0]), "--work", str(tmp_path)]
+    common += ["--out", str(out), "--resamples", "20"]
     assert main(["table", *common, "--test", str(stores[1]), "--policy", str(trained)]) == 0
     assert f"Written to {out}" in capsys.readouterr().out
-    assert "`python -m policy.evaluation table --train train.duckdb" in out.read_text()
+    assert "| forest | 6 (+10 not known) |" in out.read_text()
+    assert "`python -m policy.evaluation table --few" in out.read_text()
     assert main(["table", *common, "--test", str(tmp_path / "no"), "--policy", str(trained)]) == 1
     assert "There is no store" in capsys.readouterr().out

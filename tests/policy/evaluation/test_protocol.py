@@ -113,6 +113,22 @@ def test_against_the_judge_only_the_judged_questions_count_and_never_more_steps(
     assert hindsight.utility[0.05] >= pooled.row("judge small").utility[0.05] - 1e-9
 
 
+def test_a_slow_policy_is_asked_of_some_questions_only() -> None:
+    slow = Knowing()
+    some = {tree.question for tree in [*VALIDATION[:8], *TEST[:30]]}
+    policies: Policies = {"slow": (slow, Rule(0.05, 1.0)), "fast": (Knowing(), Rule(0.05, 1.0))}
+    timed = {"slow": 1.0, "fast": 1.0}
+    found = evaluate(TRAINING, VALIDATION, TEST, policies, [], SETTINGS, timed, {"slow": some}).scopes[0]
+    assert slow.asked == sum(len(t.nodes) for t in [*VALIDATION[:8], *TEST[:30]])
+    assert (found.row("slow").questions, found.row("slow").unknown) == (30, 90)
+    assert found.row("fast").unknown == 0
+    standing = found.row("slow").standing
+    assert standing is not None
+    assert standing.schedules.gain.questions == 30
+    with pytest.raises(ValueError, match="was scored"):
+        evaluate(TRAINING, VALIDATION, TEST, policies, [], SETTINGS, timed, {"slow": set()})
+
+
 def test_a_threshold_is_frozen_on_validation() -> None:
     assert frozen_threshold(score(VALIDATION, Knowing())) == 0.95
     unmeasured = random_trees(9, 3, lost=1.0)
