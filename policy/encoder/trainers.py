@@ -15,7 +15,7 @@ from trl import RewardTrainer
 
 from policy.encoder.network import ACTIONS
 
-HEAD_RATE: Final = 2e-3
+HEAD_RATE: Final = 5e-4
 _DECAY: Final = 0.01
 _HUBER: Final = 0.2  # beyond this error of an advantage the loss grows linearly
 _ADVANTAGES: Final = 5.0  # weight: advantages are tenths, their squares hundredths
