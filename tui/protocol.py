@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import random
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.text import Text
 
 from policy.collecting.model_free import ModelFree, collect
-from policy.evaluation import judges, report
-from policy.evaluation.keeping import Keeping
-from policy.evaluation.protocol import Policies, Scope, Settings, evaluate, leave_one_out
-from policy.folder import open_policy, read
+from policy.evaluation import command
+from policy.evaluation.protocol import Settings
 from policy.manifest import Method
-from policy.reading import load_trees
-from policy.registry import Registry, base_of
-from policy.rule import Rule
-from policy.scorers import Scorer
+from policy.registry import Registry
 from policy.training.course import train
-from policy.training.material import Material, gather
 from policy.training.request import TrainingRequest
-from policy.trees import Tree
 from traces.errors import DeepthinkError
 from traces.store import Store
 from tui import failures
@@ -53,7 +44,8 @@ class Protocol:
         work: Where everything on the way is kept, so that the same command goes on.
         methods: What is trained.
         judges: Language models that judge as well, by name.
-        judge_questions: How many of the test questions they judge, drawn by the seed.
+        judge_questions: How many test questions of each set they judge.
+        few: How many test questions of each set a slow method is evaluated on, by method.
         limit: Questions of each file; None for all.
         cost: Of a step.
         seed: Of everything that is drawn.
@@ -71,6 +63,7 @@ class Protocol:
     seed: int
     out: Path
     command: str
+    few: Mapping[Method, int] = field(default_factory=dict)
 
 
 def run_protocol(wanted: Protocol) -> int:
@@ -88,17 +81,24 @@ def run_protocol(wanted: Protocol) -> int:
             return failures.EXIT_CODES["cancelled"]
         for method in wanted.methods:
             _trained(method, training, wanted, cancel)
-        test = [tree for store in testing for tree in load_trees(Store(store)).trees]
-        material = gather(training, wanted.work / "imported")
-        judged = [_judged(name, test, wanted) for name in wanted.judges]
-    policies = _policies(wanted)
-    _say("Walking every policy over every question.")
-    settings = Settings(cost=wanted.cost)
-    results = evaluate(material.training, material.validation, test, policies, judged, settings)
-    _say("Leaving one set out at a time.")
-    results = replace(results, left_out=_left_out(material, test, wanted, settings))
-    came = report.circumstances(wanted.command, _notes(material, test, wanted))
-    report.keep(results, [name for name in wanted.methods if name in policies], came, wanted.out)
+        judgements = wanted.work / "judgements.jsonl"
+        for name in wanted.judges:
+            _judged(name, testing, judgements, wanted)
+    policies = {method: str(wanted.work / "policies" / method) for method in wanted.methods}
+    command.table(
+        command.Wanted(
+            training,
+            testing,
+            list(policies.values()),
+            judgements if wanted.judges else None,
+            wanted.work / "scores",
+            wanted.out,
+            few={policies[method]: number for method, number in wanted.few.items()},
+            settings=Settings(cost=wanted.cost),
+        ),
+        wanted.command,
+        _say,
+    )
     _say(f"Written: {wanted.out}")
     return failures.DONE
 
@@ -143,53 +143,11 @@ def _trained(method: Method, training: Sequence[Path], wanted: Protocol, cancel:
     show_training(train(request, cancel, registry))
 
 
-def _judged(name: str, test: Sequence[Tree], wanted: Protocol) -> judges.Judge:
-    shuffled = list(test)
-    random.Random(wanted.seed).shuffle(shuffled)
-    some = shuffled[: wanted.judge_questions]
-    file = wanted.work / "judgements.jsonl"
+def _judged(name: str, testing: Sequence[Path], judgements: Path, wanted: Protocol) -> None:
+    """What was judged before is kept; the same questions whichever the model."""
     with closing(open_chat(load({"model": name}))) as chat:
-        _say(f"{chat.name} judges {len(some)} questions.")
-        judges.ask(some, chat, file)
-        return judges.Judge(judges.read(file), chat.name)
-
-
-def _policies(wanted: Protocol) -> Policies:
-    registry = Registry(wanted.work / "policies")
-    found: dict[str, tuple[Scorer, Rule]] = {}
-    for method in wanted.methods:
-        folder = registry.find(method)
-        scorer, rule, manifest = open_policy(folder, base_of(read(folder)))
-        digest = hashlib.sha256("".join(sorted(manifest.files.values())).encode()).hexdigest()[:12]
-        found[method] = (Keeping(scorer, wanted.work / "scores" / f"{method}-{digest}.npz"), rule)
-    return found
-
-
-def _left_out(
-    material: Material, test: Sequence[Tree], wanted: Protocol, settings: Settings
-) -> list[Scope]:
-    """The forest alone: the others take as long as their training, three times over."""
-    from policy import forest
-    from policy.improvement import improved
-    from policy.training.freezing import freeze
-
-    def fit(_set: str, training: Sequence[Tree], validation: Sequence[Tree]) -> Policies:
-        made = improved(training, wanted.cost, seed=wanted.seed)
-        frozen = freeze(forest.fit(made, seed=wanted.seed), validation, wanted.cost)
-        return {"forest": (frozen.scorer, frozen.rule)}
-
-    return leave_one_out(material.training, material.validation, test, fit, settings)
-
-
-def _notes(material: Material, test: Sequence[Tree], wanted: Protocol) -> list[str]:
-    judged = f"; judges saw {wanted.judge_questions} test questions" if wanted.judges else ""
-    return [
-        f"{len(material.training):,} training questions, {len(material.validation):,} for thresholds, "
-        f"{len(test):,} test questions, seed {wanted.seed}{judged}.",
-        "The pooled setting: all paragraphs of a file in one library. The data sets' own smaller questions "
-        "are the plan, which flatters “plan done” most of all.",
-        "Quality is that of the gold evidence held: 1 for all of it, at most 0.5 for a part.",
-    ]
+        _say(f"{chat.name} judges {wanted.judge_questions} questions of each set.")
+        command.judge(testing, chat, wanted.judge_questions, judgements, lambda _judgement: None)
 
 
 def _say(message: str) -> None:

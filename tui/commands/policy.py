@@ -155,8 +155,14 @@ def protocol(
         typer.Option("--judge", metavar="MODEL", help="A language model that judges as well."),
     ] = None,
     judge_questions: Annotated[
-        int, typer.Option("--judge-questions", min=1, metavar="N", help="That a judge sees.")
-    ] = 60,
+        int, typer.Option("--judge-questions", min=1, metavar="N", help="Of each set, that a judge sees.")
+    ] = 30,
+    few: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--few", metavar="METHOD=N", help="A slow method, evaluated on N questions of each set."
+        ),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, metavar="N", help="Questions of each file.")
     ] = None,
@@ -181,9 +187,16 @@ def protocol(
     for method in methods or []:
         if method not in known:
             raise typer.BadParameter(f"there is no method “{method}”; there are {', '.join(known)}.")
+    fewer: dict[Method, int] = {}
+    for pair in few or []:
+        method, _, number = pair.partition("=")
+        if method not in (methods or known) or not number.isdecimal() or int(number) < 1:
+            raise typer.BadParameter(f"--few {pair}: name a method that is trained, and a number.")
+        fewer[cast("Method", method)] = int(number)
     words = ["deepthink policy protocol", data.name, *(f"--method {one}" for one in methods or [])]
     words += [f"--judge {one}" for one in judges or []]
     words += [f"--judge-questions {judge_questions}"] if judges else []
+    words += [f"--few {pair}" for pair in few or []]
     words += [f"--limit {limit}"] if limit else []
     return run_protocol(
         Protocol(
@@ -197,5 +210,6 @@ def protocol(
             seed=seed,
             out=out or work / "RESULTS.md",
             command=" ".join([*words, f"--cost {cost:g}", f"--seed {seed}"]),
+            few=fewer,
         )
     )
