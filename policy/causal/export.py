@@ -1,7 +1,7 @@
 """A causal policy as one GGUF file, and as a Modelfile, for llama.cpp and Ollama.
 
 The base's own GGUF file is the template: its vocabulary, its settings and every tensor that the adapter
-left alone go over as they are, byte for byte. Only what the adapter changed is written anew, in eight bits.
+left alone go over as they are, byte for byte. Only what the adapter changed is written anew, in 16 bits.
 So no converter is needed, and nothing is quantised twice.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from models.protocols import ModelError
 from policy.causal import adapters
@@ -105,10 +107,7 @@ def _changed(
         kind = name.split(".")[-2]
         if kind in _PERMUTED.get(architecture, ()):
             data = _permuted(data, heads[kind])
-        written = (
-            gguf.GGMLQuantizationType.Q8_0 if data.shape[1] % 32 == 0 else gguf.GGMLQuantizationType.F16
-        )
-        made[name] = (gguf.quants.quantize(data, written), written)
+        made[name] = (data.astype(np.float16), gguf.GGMLQuantizationType.F16)
     return made
 
 
@@ -129,4 +128,4 @@ def _copy_settings(template: Any, writer: Any, name: str) -> None:
         inner = field.types[-1] if kind == GGUFValueType.ARRAY else None
         writer.add_key_value(field.name, field.contents(), kind, sub_type=inner)
     writer.add_name(name)
-    writer.add_file_type(LlamaFileType.MOSTLY_Q8_0)
+    writer.add_file_type(LlamaFileType.MOSTLY_F16)

@@ -43,9 +43,9 @@ def test_an_action_that_is_hardly_better_than_the_default_one_is_not_preferred()
 
 def test_states_in_which_nothing_is_at_stake_are_left_out() -> None:
     alike = (ACTIONS, [0.50, 0.51, 0.50])
-    alone = (["FINISH"], [NAN, NAN, 0.9])
+    alone: tuple[list[Action], list[float]] = (["FINISH"], [NAN, NAN, 0.9])
     unknown = (ACTIONS, [NAN, NAN, 0.9])
-    invalid = (["FINISH"], [0.1, 0.2, 0.9])
+    invalid: tuple[list[Action], list[float]] = (["FINISH"], [0.1, 0.2, 0.9])
     assert rows.choices(made(alike, alone, unknown, invalid), seed=0) == []
 
 
