@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from textual.widgets import Static
 from textual_plotext import PlotextPlot
 
 from policy.gathered import Gathered, gathered
+from policy.registry import Registry
+from tests.policy.made import policy
 from tests.tui.app.conftest import MakeApp
 from tests.tui.app.test_decisions import TAKEN, store_decided
 from tests.tui.app.test_decisions_strip import decided, shadow
@@ -22,9 +25,7 @@ from tui import settings
 from tui.app.screens.policy import PolicyScreen
 from tui.app.widgets import policy_sections as sections
 from tui.app.widgets.policy_agreement import pairs, points, spans, table
-from tui.app.widgets.policy_data import Deciding
 
-RULES = Deciding("rules", "lean", "", {})
 MARCH = date(2026, 3, 2)
 
 
@@ -79,10 +80,12 @@ async def test_without_decisions_it_says_how_they_come_about(make_app: MakeApp) 
         screen = await opened(pilot)
         assert "Nothing yet" in text(screen, "#data")
         assert "Press f2 and ask" in text(screen, "#data")
-        assert "0 of 3,000 decisions" in text(screen, "#training")
+        assert "0 of 3,000 decisions" in text(screen, "#until")
         assert "No two sources" in text(screen, "#pairs")
         assert not screen.query(PlotextPlot)
-        assert "none is installed" in text(screen, "#policies")
+        assert "There is no policy yet" in text(screen, "#none")
+        assert "t goes to the training" in text(screen, "#none")
+        assert "the rules decide" in text(screen, "#none")
 
 
 async def test_what_was_gathered_is_counted_and_drawn(make_app: MakeApp) -> None:
@@ -94,10 +97,11 @@ async def test_what_was_gathered_is_counted_and_drawn(make_app: MakeApp) -> None
         assert "8 decisions in 2 runs" in told
         for part in ("llm ", "you ", "the budget", "→ CONTINUE", "asked in teach mode", "good in part"):
             assert part in told, part
-        assert "2,992 decisions missing" in text(screen, "#training")
-        assert "About 748 runs more" in text(screen, "#training")
+        assert "2,992 decisions missing" in text(screen, "#until")
+        assert "About 748 runs more" in text(screen, "#until")
         assert "llm and rules" in text(screen, "#pairs")
         assert "15 Mar" in text(screen, "#pairs")
+        await pilot.press("3")
         await until(pilot, lambda: screen.query(PlotextPlot))
         plot = screen.query_one(PlotextPlot)
         await until(pilot, lambda: "100%" in plot.render().plain)  # type: ignore[union-attr]
@@ -130,10 +134,33 @@ async def test_who_decides_is_switched(make_app: MakeApp) -> None:
         await until(pilot, lambda: "llm, as set" in text(screen, "#deciding"))
         assert settings.load().decider == "llm"
         assert app.engine.settings().decider == "llm", "for the next run"
-        assert "the language model decides" in text(screen, "#policies")
+        assert "the language model decides" in text(screen, "#none")
         await pilot.press("d")
         await until(pilot, lambda: "rules, as set" in text(screen, "#deciding"))
-        assert settings.load().decider == "rules"
+        assert settings.load().decider == "rules", "there is no policy that could decide"
+
+
+async def says(pilot: Pilot[Any], screen: PolicyScreen, part: str) -> None:
+    """Wait until the lines on who decides say it."""
+    await until(pilot, lambda: part in text(screen, "#deciding"))
+
+
+async def test_a_policy_decides_and_is_asked_where_there_is_one(make_app: MakeApp, home: Path) -> None:
+    policy(home / "data" / "policies", "forest-a")
+    Registry().use("forest-a")
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await says(pilot, screen, "learned, as the profile lean has it · the policy forest-a")
+        for name in ("rules", "llm", "learned"):
+            await pilot.press("d")
+            await says(pilot, screen, f"{name}, as set")
+            assert settings.load().decider == name
+        await pilot.press("d")
+        for name in ("llm", "learned"):
+            await pilot.press("s")
+            await says(pilot, screen, f"{name}, recorded and not acted on")
+            assert settings.load().shadow == name
 
 
 async def test_whose_second_opinion_is_asked_is_chosen(make_app: MakeApp) -> None:
@@ -141,15 +168,15 @@ async def test_whose_second_opinion_is_asked_is_chosen(make_app: MakeApp) -> Non
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         await pilot.press("s")
-        await until(pilot, lambda: "llm, recorded and not acted on" in text(screen, "#deciding"))
+        await says(pilot, screen, "llm, recorded and not acted on")
         assert settings.load().shadow == "llm"
         await pilot.press("d")
-        await until(pilot, lambda: "nothing to compare" in text(screen, "#deciding"))
+        await says(pilot, screen, "nothing to compare")
         await pilot.press("s")
-        await until(pilot, lambda: "nobody" in text(screen, "#deciding"))
+        await says(pilot, screen, "nobody")
         assert settings.load().shadow == ""
         await pilot.press("s")
-        await until(pilot, lambda: "rules, recorded" in text(screen, "#deciding"))
+        await says(pilot, screen, "rules, recorded")
         assert settings.load().shadow == "rules"
 
 
@@ -233,9 +260,6 @@ def test_a_training_that_could_begin_says_so() -> None:
     told = sections.training(some(usable=3000, sources={"rules": 3100})).plain
     assert "Enough for a first training." in told
     assert "100 decisions of an older encoding" in told
-    learned = sections.policies(some(usable=3000), RULES).plain
-    assert "Missing: the training, which is not part of this version." in learned
-    assert "rules decide" in learned
     few = sections.training(some(labels={"said": 0}, usable=1, sources={"rules": 1}, runs=1)).plain
     assert "About 2,999 runs more" in few
     assert "No label of yours yet" in few

@@ -19,9 +19,18 @@ DECISIONS = (
     Action("decisions.reload", "u", "reload", "Read again", "Read the stored runs again.", shown=False),
 )
 POLICY = (
+    Action("policy.use", "enter,p", "use", "Promote", "Make the policy under the cursor the active one."),
     Action(
-        "policy.decider", "d", "decider", "Who decides", "Have the rules decide, or the language model."
+        "policy.rollback", "b", "rollback", "Roll back", "Go back to the policy that was active before."
     ),
-    Action("policy.shadow", "s", "shadow", "Second opinion", "Whose opinion is recorded beside, unused."),
-    Action("policy.reload", "u", "reload", "Read again", "Count again what has been gathered."),
+    Action("policy.train", "t", "train", "Train", "To the training; there: begin what is chosen."),
+    Action("policy.stop", "escape,x", "stop", "Stop", "Stop the training; the same one can go on later."),
+    Action("policy.decider", "d", "decider", "Decider", "The rules, the language model or the policy."),
+    Action("policy.shadow", "s", "shadow", "2nd opinion", "Whose opinion is recorded beside, unused."),
+    Action("policy.policies", "1", "tab('policies')", "Policies", "The policies there are.", shown=False),
+    Action("policy.training", "2", "tab('training')", "Training", "Train a policy, watch it.", shown=False),
+    Action(
+        "policy.gathered", "3", "tab('gathered')", "Gathered", "What there is of decisions.", shown=False
+    ),
+    Action("policy.reload", "u", "reload", "Read again", "Read everything again.", shown=False),
 )

@@ -8,12 +8,12 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.color import Color, ColorParseError
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
 from tui.app.widgets.decision_lines import percent, source
+from tui.app.widgets.plot_colours import PlotColour, plot_colour
 
 if TYPE_CHECKING:
     from textual_plotext import PlotextPlot
@@ -121,14 +121,7 @@ class AgreementPlot(Vertical):
 
     def _draw(self) -> None:
         for plot in self.query("PlotextPlot").results():
-            draw(plot, self._pairs, [self._colour(name) for name in _COLOURS])  # type: ignore[arg-type]
-
-    def _colour(self, name: str) -> tuple[int, int, int] | str:
-        try:
-            colour = Color.parse(self.app.theme_variables[name])
-        except ColorParseError:
-            return "default"
-        return "default" if colour.ansi is not None else colour.rgb
+            draw(plot, self._pairs, [plot_colour(self.app, name) for name in _COLOURS])  # type: ignore[arg-type]
 
 
 def table(listed: Sequence[Pair]) -> Content:
@@ -143,7 +136,7 @@ def table(listed: Sequence[Pair]) -> Content:
     return Content("\n").join(lines)
 
 
-def draw(plot: PlotextPlot, listed: Sequence[Pair], colours: Sequence[tuple[int, int, int] | str]) -> None:
+def draw(plot: PlotextPlot, listed: Sequence[Pair], colours: Sequence[PlotColour]) -> None:
     """Draw the share of agreement over the days, a line for each pair."""
     plt = plot.plt
     plt.clear_data()

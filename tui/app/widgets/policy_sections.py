@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from tui.app.widgets.decision_lines import ORIGINS, SIGNS, bar, percent, source
-from tui.app.widgets.policy_data import Deciding
+from tui.app.widgets.policy_data import LEARNED, LLM, RULES, Deciding
+from tui.app.widgets.policy_rows import Policies
+from tui.terminal import one_line
 
 if TYPE_CHECKING:
     from policy.gathered import Gathered
@@ -17,31 +19,52 @@ _QUIET = "$foreground 65%"
 _ABOUT, _NAME, _BAR = 13, 20, 9  # cells; with the figures a line has 55
 _RATINGS: Mapping[str, str] = {"good": "good", "partly": "good in part", "wrong": "wrong"}
 _HOW: Mapping[str, str] = {
-    "rules": "the plan is worked off and revised once",
-    "llm": "the language model is asked at each step",
+    RULES: "the plan is worked off and revised once",
+    LLM: "the language model is asked at each step",
 }
 
 Line = Content | str
 
 
-def deciding(who: Deciding) -> Content:
-    """Who decides, and whose second opinion is kept."""
+def deciding(who: Deciding, policies: Policies, width: int) -> Content:
+    """Who decides, and whose second opinion is kept, a line each; then what is in the way of that."""
     origin = f"as the profile {who.profile} has it" if who.profile else "as set"
-    lines: list[Line] = [
-        _fact("decisions", f"{who.decider}, {origin}"),
-        _fact("", _quiet(_HOW.get(who.decider, ""))),
-    ]
     if who.shadow == who.decider:
-        lines.append(_fact("second opinion", f"{who.shadow}, which decides anyway"))
-        lines.append(_fact("", _quiet("so there is nothing to compare")))
+        beside, why = f"{who.shadow}, which decides anyway", "so there is nothing to compare"
     elif who.shadow:
-        lines.append(_fact("second opinion", f"{who.shadow}, recorded and not acted on"))
+        beside, why = f"{who.shadow}, recorded and not acted on", ""
     else:
-        lines.append(_fact("second opinion", "nobody’s"))
-        lines.append(_fact("", _quiet("with one, agreement can be told")))
-    for variable in who.fixed.values():
-        lines.append(_quiet(f"{variable} in the environment goes before the settings"))
-    return _section("What decides now", lines)
+        beside, why = "nobody’s", "with one, agreement can be told"
+    lines = [
+        _told("decides", f"{who.decider}, {origin}", _how(who.decider, policies), width),
+        _told("second opinion", beside, why, width),
+    ]
+    lines += [
+        Content.styled(f"! {variable} in the environment goes before the settings", "$warning")
+        for variable in who.fixed.values()
+    ]
+    if policies.warning:
+        lines.append(Content.styled(f"! {one_line(policies.warning)}", "$warning"))
+    return Content("\n").join(lines)
+
+
+def decided_by(who: Deciding, policies: Policies) -> str:
+    """Who decides, in a clause."""
+    if who.decider == LLM:
+        return "the language model decides"
+    return "the policy decides" if who.decider == LEARNED and policies.active else "the rules decide"
+
+
+def _how(decider: str, policies: Policies) -> str:
+    if decider != LEARNED:
+        return _HOW.get(decider, "")
+    return f"the policy {policies.active.name}" if policies.active else "no policy is there: the rules do"
+
+
+def _told(name: str, value: str, why: str, width: int) -> Content:
+    line = Content.assemble((f"{name:<16}", _QUIET), value)
+    longer = Content.assemble(line, (f" · {why}", _QUIET)) if why else line
+    return longer if longer.cell_length <= width else line
 
 
 def data(found: Gathered, ask: str) -> Content:
@@ -86,26 +109,8 @@ def training(found: Gathered) -> Content:
     return _section("Until a first training", lines)
 
 
-def policies(found: Gathered, who: Deciding) -> Content:
-    """The policies that were learned; there are none to list in this version."""
-    lack = [_counted(found.missing, "decision")] * bool(found.missing)
-    by = "the rules decide" if who.decider == "rules" else "the language model decides"
-    return _section(
-        "The learned policy",
-        [
-            Content.styled("· none is installed", "bold"),
-            f"Missing: {', and '.join([*lack, 'the training, which is not part of this version'])}.",
-            f"Until there is one, {by}.",
-        ],
-    )
-
-
 def _section(title: str, lines: Iterable[Line]) -> Content:
     return Content("\n").join([Content.styled(title, "bold $primary"), *lines])
-
-
-def _fact(name: str, value: Line) -> Content:
-    return Content.assemble((f"{name:<16}", _QUIET), value)
 
 
 def _quiet(text: str) -> Content:
