@@ -66,8 +66,17 @@ WORDS_ALONE = Calibration(
     thresholds=Thresholds(correct=0.41, incorrect=0.0141),
 )
 
-BY_RERANKER: dict[tuple[str, str], Calibration] = {}
-"""For a reranker together with the embedder: what each sees, the other may miss."""
+# Fitted on train questions that the reranker was not trained on. With its score the log loss there is
+# 0.127, without it 0.152; at the same precision of 0.8 "correct" finds 46 % of the supporting passages, not
+# 16 %.
+BY_RERANKER: dict[tuple[str, str], Calibration] = {
+    ("all-minilm-l6-v2", "boxed-minilm-reranker"): Calibration(
+        intercept=-11.2,
+        weights={"rerank": 14.11, "vector": 4.51, "coverage": 0.31, "names": 1.4},
+        thresholds=Thresholds(correct=0.66, incorrect=0.008),
+    ),
+}
+"""For an embedder and a reranker together: what one of them sees, the other may miss."""
 
 UNCALIBRATED_RERANKER = Thresholds(correct=0.5, incorrect=0.05)
 """For the own probability of a cross-encoder that was not measured."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 
-class GroupLoss(nn.Module):
+class GroupLoss(nn.Module):  # type: ignore[misc] # torch is Any to mypy
     """Softmax cross-entropy of each supporting passage against the negatives, plus binary cross-entropy.
 
     Args:

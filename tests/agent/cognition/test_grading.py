@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.budget import Budget, BudgetExhausted
-from agent.cognition.calibration import BY_EMBEDDER, UNCALIBRATED_RERANKER, WORDS_ALONE, Calibration
+from agent.cognition.calibration import (
+    BY_EMBEDDER,
+    BY_RERANKER,
+    UNCALIBRATED_RERANKER,
+    WORDS_ALONE,
+    Calibration,
+)
 from agent.cognition.grading import CalibratedGrader, Grade, ModelGrader, features, overall
 from agent.events import Event, Warned
 from agent.session import Session
@@ -68,10 +74,29 @@ def test_without_a_calibration_the_words_decide(idle_session: Session) -> None:
     ("score", "grade"),
     [(0.5, "correct"), (0.49, "ambiguous"), (0.05, "ambiguous"), (0.049, "incorrect"), (0.0, "incorrect")],
 )
-def test_a_rerankers_score_goes_before_all_else(idle_session: Session, score: float, grade: Grade) -> None:
+def test_a_score_nobody_calibrated_goes_before_all_else(
+    idle_session: Session, score: float, grade: Grade
+) -> None:
     reranked = _scored("whatever", vector=0.9, coverage=1.0, rerank=score)
     (found,) = CalibratedGrader(_MINILM).grade(idle_session, [], _QUESTION, [reranked])
     assert (found.grade, found.probability) == (grade, score)
+
+
+def test_a_measured_reranker_is_weighed_with_what_recall_knows() -> None:
+    grader = CalibratedGrader(_MINILM)
+
+    def graded(rerank: float, vector: float = 0.5, reranker: str = "boxed-minilm-reranker") -> float:
+        passage = Candidate(
+            {**_scored("whatever", vector=vector, coverage=0.5, rerank=rerank), "reranker": reranker}
+        )
+        return grader.graded(_QUESTION, [passage])[0].probability
+
+    assert graded(0.9) > graded(0.5) > graded(0.01)
+    assert graded(0.5, vector=0.8) > graded(0.5, vector=0.2)
+    assert graded(0.9, reranker="another") == 0.9
+    assert [0 <= graded(extreme) <= 1 for extreme in (0.0, 1.0)] == [True, True]
+    other_vectors = Candidate({**_scored("x", rerank=0.7), "reranker": "boxed-minilm-reranker"})
+    assert CalibratedGrader("other").graded(_QUESTION, [other_vectors])[0].probability == 0.7
 
 
 def test_names_numbers_and_years_are_looked_for_where_a_citation_stands() -> None:
@@ -94,7 +119,7 @@ def test_the_best_sentence_counts_with_its_heading() -> None:
     assert features(question, _scored("", vector=0.0, coverage=0.0))["sentence"] == 0.0
 
 
-@pytest.mark.parametrize("calibration", [*BY_EMBEDDER.values(), WORDS_ALONE])
+@pytest.mark.parametrize("calibration", [*BY_EMBEDDER.values(), *BY_RERANKER.values(), WORDS_ALONE])
 def test_calibrations_rise_with_every_feature_and_reach_every_grade(calibration: Calibration) -> None:
     assert all(weight > 0 for weight in calibration.weights.values())
     assert 0 < calibration.thresholds.incorrect < calibration.thresholds.correct < 1

@@ -23,9 +23,9 @@ def mined(depth: int = 3) -> Mined:
 
 
 def test_what_recall_brings_is_ranked_and_marked() -> None:
-    one = mined()
+    one = mined(depth=4)
     brought = [found for found in one.found if found.rank is not None]
-    assert [found.rank for found in brought] == [0, 1, 2]
+    assert [found.rank for found in brought] == [0, 1, 2, 3]
     by_text = {found.text: found for found in one.found}
     assert by_text["Jaws. Jaws was directed by Steven Spielberg."].gold
     assert by_text["Spielberg. Steven Spielberg is a director of films."].doubtful
