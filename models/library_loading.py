@@ -36,7 +36,7 @@ def loading(folder: Path, what: str) -> Iterator[None]:
         )
     forbid_hubs()
     with _LOADING:
-        _import_torch()
+        import_torch()
         from transformers.utils import logging
 
         verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -59,7 +59,7 @@ def loading(folder: Path, what: str) -> Iterator[None]:
                 logging.enable_progress_bar()
 
 
-def _import_torch() -> None:
+def import_torch() -> None:
     """Import torch so that its idle threads sleep instead of spinning.
 
     Spinning threads fight with a language model that generates, or an ingestion, over the same

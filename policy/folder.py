@@ -23,6 +23,7 @@ from pydantic import ValidationError
 
 from agent.decisions import STATE_VERSION, PolicyState
 from agent.features import features
+from models.library_loading import import_torch
 from policy.card import card
 from policy.manifest import BadPolicy, Base, Data, Gate, Manifest, Method, RuleValues, parsed, rendered
 from policy.rule import Rule
@@ -169,6 +170,8 @@ def open_policy(folder: Path, base: Path | None) -> tuple[Scorer, Rule, Manifest
     manifest = read(folder)
     check_base(manifest, base)
     try:
+        if manifest.base is not None:
+            import_torch()  # before anything else does, with threads that fight nobody for the cores
         module = import_module(_LOADED_BY[manifest.method])
         where = (folder, manifest) if manifest.base is None else (folder, manifest, base)
         scorer: Scorer = calibrated(module.load(*where), folder)
