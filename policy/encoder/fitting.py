@@ -15,6 +15,7 @@ from models.protocols import ModelMissing
 from policy.encoder.columns import Columns
 from policy.encoder.rows import Batches, open_tokenizer, rows
 from policy.encoder.scorer import EncoderScorer, in_batches, scores
+from policy.encoder.teaching import taught
 from policy.examples import Examples
 from policy.scorers import Scores
 from policy.training.checkpoints import check_room, newest, telling_full_disk
@@ -74,7 +75,7 @@ def fit(
     check_room(work, _ROOM)
     columns = Columns.of(examples.states)
     tokenizer = open_tokenizer_of(base)
-    data = rows(examples, columns, tokenizer)
+    data = rows(taught(examples, seed), columns, tokenizer)
     if not any(data["better"]):
         raise CannotTrain(
             "In no state is one action better than another.",

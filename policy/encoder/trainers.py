@@ -84,13 +84,27 @@ class PreferenceTrainer(_HeadFirst, RewardTrainer):  # type: ignore[misc]
         """TRL's loss, plus cross-entropy on sufficiency."""
         inputs = dict(inputs)
         weight, sufficient = inputs.pop("weight"), inputs.pop("sufficient")
-        if len(inputs["margin"]):
+        if len(inputs["margin"]) and self.accelerator.num_processes == 1:
             loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
-        else:  # no state of the batch prefers anything; a mean over nothing would be NaN
-            outputs = model(**{**inputs, "pairs": None})
-            loss = outputs.outputs[:, :ACTIONS].sum() * 0.0
+        else:
+            # TRL gathers the rewards of all processes, which have to be equally many there; the mean over
+            # a batch in which no state prefers anything would be NaN.
+            outputs = model(**inputs)
+            loss = preference_loss(outputs.logits, inputs["margin"])
         loss = loss + sufficiency_loss(outputs.outputs[:, ACTIONS], sufficient, weight)
         return (loss, outputs) if return_outputs else loss
+
+
+def preference_loss(rewards: Tensor, margin: Tensor) -> Tensor:
+    """Bradley and Terry's mean loss with margins, 0 for no pairs; TRL's, where that cannot be used.
+
+    Args:
+        rewards: Shape (2 × pairs, 1): of the better actions, then of the worse ones.
+        margin: Shape (pairs,): log-odds asked for.
+    """
+    better, worse = rewards.squeeze(-1).chunk(2)
+    losses = -nn.functional.logsigmoid(better - worse - margin)
+    return losses.sum() / max(1, len(margin))
 
 
 def advantage_loss(outputs: Tensor, wanted: Tensor, default: Tensor, weight: Tensor) -> Tensor:

@@ -115,8 +115,15 @@ def _targets(request: TrainingRequest, material: Material, place: Workplace, tel
     plain = examples(material.training, request.cost)
     held_out = examples(material.validation, request.cost)
     tell(DataSheet(sheet(plain, held_out, material.sources, request.cost)))
-    tell(Began("data", "Working out what each action is worth if a learned policy goes on after it."))
-    made = place.targets(plain, lambda: improved(material.training, request.cost, seed=request.seed))
+    said = "Working out what each action is worth if a learned policy goes on after it"
+    tell(Began("data", f"{said}."))
+
+    def told(done: int, total: int) -> None:
+        tell(Began("data", f"{said}: {done} of {total} forests."))
+
+    made = place.targets(
+        plain, lambda: improved(material.training, request.cost, seed=request.seed, on_progress=told)
+    )
     place.keep_dataset(dataset(made, held_out))
     return made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -128,7 +129,9 @@ def _opened(source: Path, work: Path) -> Store:
     from traces.exchange import take_in
 
     work.mkdir(parents=True, exist_ok=True)
-    place = work / f"{hashlib.sha256(str(source.absolute()).encode()).hexdigest()[:12]}.duckdb"
+    # Every process of `accelerate launch` reads for itself.
+    digest = hashlib.sha256(str(source.absolute()).encode()).hexdigest()[:12]
+    place = work / f"{digest}-{os.environ.get('RANK', '0')}.duckdb"
     place.unlink(missing_ok=True)
     store = Store(place)
     take_in(store, [source], STATE_VERSION)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from policy import forest, improvement
+from policy import forest
 from policy.registry import Registry
 from policy.training import course
 from policy.training.errors import TrainingFailed
@@ -144,7 +144,6 @@ def test_a_forest_from_a_collected_store(
     deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(forest, "TREES", 5)
-    monkeypatch.setattr(improvement, "ROUNDS", 0)
     store = collected(tmp_path / "some.duckdb", 60)
 
     ran = deepthink("train-policy", "--method", "forest", "--from", str(store), "--force", "--name", "mine")

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from policy import forest
+from policy.encoder import fitting
 from policy.encoder import scorer as scoring
 from policy.encoder.fitting import EncoderMethod, fit, without_their_warnings
 from policy.examples import Examples
@@ -26,6 +28,12 @@ def base() -> Path:
     if not folder.is_dir():
         pytest.skip("MiniLM is not on this machine")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The teacher may be small."""
+    monkeypatch.setattr(forest, "TREES", 5)
 
 
 @pytest.mark.parametrize("method", ["value", "reward"])
@@ -141,7 +149,10 @@ def test_a_half_written_checkpoint_is_passed_over(base: Path, tmp_path: Path) ->
     assert not torn.exists()
 
 
-def test_a_loss_that_is_no_number_ends_the_training(base: Path, tmp_path: Path) -> None:
+def test_a_loss_that_is_no_number_ends_the_training(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "taught", lambda some, _seed: some)
     data = examples()
     spoilt = Examples(
         data.states,

@@ -8,7 +8,7 @@ import torch
 
 from policy.encoder.rows import Batches, padded, preferences
 from policy.encoder.scorer import scores
-from policy.encoder.trainers import advantage_loss, sufficiency_loss
+from policy.encoder.trainers import advantage_loss, preference_loss, sufficiency_loss
 from tests.policy.encoder.made import seen
 
 NAN = float("nan")
@@ -60,6 +60,15 @@ def test_the_loss_of_advantages_leaves_out_the_default_and_what_nobody_knows() -
     loss = advantage_loss(outputs, wanted, torch.tensor([0]), torch.tensor([1.0]))
 
     assert loss.item() == pytest.approx(0.5 * 0.2**2 / 0.2)  # REVISE alone: 0.1 instead of 0.3
+
+
+def test_the_loss_of_preferences_is_the_mean_surprise_and_nothing_without_pairs() -> None:
+    rewards = torch.tensor([[1.0], [0.0], [0.0], [0.0]])  # the better of two pairs, then the worse
+
+    loss = preference_loss(rewards, torch.tensor([1.0, 0.0]))
+
+    assert loss.item() == pytest.approx(np.log(2))
+    assert preference_loss(torch.zeros(0, 1), torch.zeros(0)).item() == 0.0
 
 
 def test_the_loss_of_sufficiency_is_a_weighted_mean() -> None:
