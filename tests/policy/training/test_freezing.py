@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from policy import forest
 from policy.evaluation.schedules import stop
 from policy.evaluation.walking import follow, score
+from policy.reading import Read
+from policy.returns import examples
 from policy.training.freezing import crossed, freeze, separation
-from policy.trees import default_action
+from policy.training.material import material
+from policy.training.record import measured
+from policy.trees import Tree, default_action
 from tests.policy.made import Preferring
 from tests.policy.trees import random_trees
 
@@ -56,3 +63,32 @@ def test_separation_counts_pairs_and_halves_ties() -> None:
     assert separation(raw, np.array([1.0, 1.0, 0.0, 0.0])) == pytest.approx(3.5 / 4)
     assert separation(raw, np.array([0.0, 0.0, 1.0, 1.0])) == pytest.approx(0.5 / 4)
     assert np.isnan(separation(raw, np.ones(4)))
+
+
+def test_runs_of_one_path_each_are_judged_by_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forest, "TREES", 5)
+    rng = np.random.default_rng(0)
+    trees = [one_path(tree, rng) for tree in random_trees(4, 150)]
+    found = material(Read(trees, 0, 0, {"rating": 150}))
+
+    scorer = forest.fit(examples(found.training, COST), seed=0)
+    frozen = freeze(scorer, found.validation, COST)
+    metrics = measured(frozen, found, COST)
+
+    # Where the margin leaves the path nobody knows what would have come of it, and that is not guessed.
+    assert frozen.crossed.unknown > 0
+    assert np.isfinite(frozen.rule.margin)
+    assert np.isfinite(frozen.rule.temperature)
+    assert metrics["held-out questions"] == len(found.validation)
+
+
+def one_path(tree: Tree, rng: np.random.Generator) -> Tree:
+    """As a run that a person watched: one path, and only its end is measured."""
+    nodes, node = {}, tree.root
+    while True:
+        following = tree.child(node, str(rng.choice(node.valid)))  # type: ignore[arg-type]
+        ended = following is None
+        nodes[node.path] = replace(node, quality=node.quality if ended else None, detail={})
+        if following is None:
+            return Tree(tree.question, "own", nodes, tree.text)
+        node = following
