@@ -25,7 +25,17 @@ SUBCOMMANDS = [
     *(["traces", name] for name in ("list", "show", "label", "stats", "export", "import")),
     *(
         ["policy", name]
-        for name in ("list", "show", "use", "rollback", "history", "compare", "export", "remove")
+        for name in (
+            "list",
+            "show",
+            "use",
+            "rollback",
+            "history",
+            "compare",
+            "export",
+            "remove",
+            "protocol",
+        )
     ),
     *(["models", name] for name in ("list", "pull", "probe", "use")),
     *(["config", name] for name in ("set", "unset", "path")),

@@ -174,7 +174,7 @@ def protocol(
         Path | None, typer.Option("--out", metavar="FILE.md", help="The tables; JSON goes beside them.")
     ] = None,
 ) -> int:
-    """Collect, train and evaluate everything on published question sets, by one protocol.
+    """Collect, train and evaluate on published question sets.
 
     It takes hours with language models and minutes without. Stopped or killed, the same command goes on.
     """
