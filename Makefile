@@ -52,7 +52,7 @@ contracts: $(VENV)/.installed-test
 	$(BIN)/lint-imports
 
 pytest: $(VENV)/.installed-test
-	$(BIN)/deepthink models pull qwen2.5-coder-0.5b all-minilm-l6-v2
+	$(BIN)/deepthink models pull qwen2.5-coder-0.5b all-minilm-l6-v2 smollm2-135m
 	$(BIN)/python -m pytest -m "not slow"
 
 test-slow: $(VENV)/.installed-test
