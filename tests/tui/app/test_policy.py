@@ -258,7 +258,7 @@ def test_days_are_taken_together_where_there_are_many() -> None:
 
 def test_a_training_that_could_begin_says_so() -> None:
     told = sections.training(some(usable=3000, sources={"rules": 3100})).plain
-    assert "Enough for a first training." in told
+    assert "Enough for a training." in told
     assert "100 decisions of an older encoding" in told
     few = sections.training(some(labels={"said": 0}, usable=1, sources={"rules": 1}, runs=1)).plain
     assert "About 2,999 runs more" in few

@@ -166,5 +166,5 @@ def test_what_a_manifest_tells_is_read_into_plain_words(home: Path) -> None:
     assert row.gain == (0.1, -0.2, 0.3)
     told = dict(row.sections)
     assert ("by set, musique", "1") in told["Measured on held-out questions"]
-    assert figure([0.1, -0.2, 0.3]) == "+0.100 (-0.200 to +0.300)"
+    assert figure([0.1, -0.2, 0.3]) == "+0.100 [-0.200, +0.300]"
     assert figure(None) == "–"

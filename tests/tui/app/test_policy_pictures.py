@@ -41,8 +41,8 @@ SECTIONS = (
         (
             ("quality", "0.521"),
             ("steps", "2.31"),
-            ("steps saved against schedules at equal quality", "+0.281 (+0.204 to +0.352)"),
-            ("share of a clairvoyant's utility", "+0.471 (+0.380 to +0.552)"),
+            ("steps saved against schedules at equal quality", "+0.281 [+0.204, +0.352]"),
+            ("share of a clairvoyant's utility", "+0.471 [+0.380, +0.552]"),
         ),
     ),
 )
@@ -53,7 +53,7 @@ BOX = PolicyRow(
     6993,
     (0.0232, 0.0121, 0.0341),
     "passed",
-    "Utility over the default schedule 0.023 [0.012, 0.034] on 1421 held-out questions.",
+    "Utility over the default schedule +0.023 [+0.012, +0.034] on 1421 held-out questions.",
     boxed=True,
     active=True,
     sections=SECTIONS,

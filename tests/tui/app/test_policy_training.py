@@ -166,7 +166,7 @@ async def test_what_passed_is_active_and_what_did_not_is_kept(
         for part in (
             "✓ The gate passed it.",
             PASSED.reason[:40],
-            "+0.031 (+0.018 to +0.044)",
+            "+0.031 [+0.018, +0.044]",
             "is active now",
         ):
             assert part in came, part
@@ -211,6 +211,8 @@ async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request
         assert "goes on from there" in came.replace("\n", " ")
         assert "The active policy is the one it was." in came
         assert app.failures == [], "what one did oneself is no failure"
+        assert tab(screen) == "2 Training ■"
+        assert "■ training" in text(screen, "#standing")
         again = Trainer([*learning(until=5), *judged(FAILED)]).take_place(monkeypatch)
         await pilot.press("t")
         await until(pilot, lambda: isinstance(screen.focused, MethodList))

@@ -29,7 +29,7 @@ SHEET = told.DataSheet(
 )
 PASSED = told.Verdict(
     True,
-    "Utility over the default schedule 0.031 [0.018, 0.044] on 1007 held-out questions.",
+    "Utility over the default schedule +0.031 [+0.018, +0.044] on 1007 held-out questions.",
     {
         "held-out questions": 1007,
         "with a known outcome": 1007,
@@ -41,7 +41,7 @@ PASSED = told.Verdict(
 )
 FAILED = told.Verdict(
     False,
-    "Its utility over the default schedule, 0.004 [-0.009, 0.017], is not above 0 for sure; its "
+    "Its utility over the default schedule, +0.004 [-0.009, +0.017], is not above 0 for sure; its "
     "calibration error is 0.141, and 0.1 is the most.",
     {**PASSED.measures, GAIN: [0.0041, -0.0092, 0.0171], "calibration error": 0.1411},
 )

@@ -92,7 +92,7 @@ def figure(value: Any) -> str:
 def difference(interval: tuple[float, ...]) -> str:
     """Estimate, low and high end with their signs."""
     estimate, low, high = (f"{value:+.3f}" for value in interval)
-    return f"{estimate} ({low} to {high})"
+    return f"{estimate} [{low}, {high}]"
 
 
 def _row(one: Listed, *, box: bool) -> PolicyRow:

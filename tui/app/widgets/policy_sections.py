@@ -95,18 +95,20 @@ def training(found: Gathered) -> Content:
         )
     ]
     if found.missing:
-        lines.append(f"{_counted(found.missing, 'decision')} missing until a first training.")
+        lines.append(
+            f"{_counted(found.missing, 'decision')} missing until a training can be expected to gain."
+        )
         if found.usable and found.runs:
             runs = -(-found.missing * found.runs // found.decisions)
             lines.append(_quiet(f"About {_counted(runs, 'run')} more, if they go on like those so far."))
     else:
-        lines.append("Enough for a first training.")
+        lines.append("Enough for a training.")
     older = found.decisions - found.usable
     if older:
         lines.append(_quiet(f"{_counted(older, 'decision')} of an older encoding cannot be learnt from."))
     if not sum(found.labels.values()):
         lines.append(_quiet("No label of yours yet: the screen Decisions takes them."))
-    return _section("Until a first training", lines)
+    return _section("What your own runs have gathered for it", lines)
 
 
 def _section(title: str, lines: Iterable[Line]) -> Content:

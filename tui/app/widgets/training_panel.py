@@ -18,7 +18,7 @@ from tui.app.training_fold import TrainingFold
 from tui.app.training_job import TrainingEnded, TrainingJob, TrainingTold, Wish
 from tui.app.widgets.fact_lines import facts, titled
 from tui.app.widgets.training_plot import TrainingPlots
-from tui.app.widgets.training_words import Keys, outcome, standing
+from tui.app.widgets.training_words import Keys, doing, outcome, standing
 from tui.app.work import Failed
 
 _REDRAW = 0.25  # seconds between two pictures
@@ -109,7 +109,9 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
         if self.job is None:
             return ""
         if self.running:
-            return f"▸ {self.fold.share:.0%}"
+            return f"▸ {doing(self.fold)}"
+        if self.failure is not None and self.failure.error.kind == "cancelled":
+            return "■"
         return "✓" if self.fold.verdict is not None and self.fold.verdict.passed else "✗"
 
     def on_unmount(self) -> None:

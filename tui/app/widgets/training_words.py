@@ -88,7 +88,7 @@ def standing(
     title = f"{state} {wish.method}" if running else wish.method
     lines = [
         Content.assemble((title, "bold $primary"), f"  on {one_line(wish.learned_from, width - 30)}"),
-        _phases(fold, running=running),
+        _phases(fold, "▸" if running else "■" if stopping else "✗"),
     ]
     if running:
         since = "" if math.isnan(lasted) else f"  {duration(lasted)} so far"
@@ -104,6 +104,11 @@ def standing(
         for at, line in enumerate(_folded(warning, width - 2))
     ]
     return lines
+
+
+def doing(fold: TrainingFold) -> str:
+    """What goes on, in a word: the phase; while it trains, how far it is."""
+    return f"{fold.share:.0%}" if fold.phase == "train" else _CALLED.get(fold.phase, "…")
 
 
 def outcome(fold: TrainingFold, error: DeepthinkError | None, keys: Keys, width: int) -> list[Content]:
@@ -161,8 +166,8 @@ def _next(fold: TrainingFold, keys: Keys, width: int) -> list[Content]:
     return [Content.styled(f"● {name} is active now", "bold $primary"), *_plain(told, width)]
 
 
-def _phases(fold: TrainingFold, *, running: bool) -> Content:
-    """Each with a sign: done, under way, to come."""
+def _phases(fold: TrainingFold, sign: str) -> Content:
+    """Each with a sign: done, to come, and ``sign`` for the one that the training is in or ended in."""
     at = PHASES.index(fold.phase) if fold.phase in PHASES else -1
     if fold.finished is not None:
         at = len(PHASES)
@@ -172,9 +177,7 @@ def _phases(fold: TrainingFold, *, running: bool) -> Content:
         if number < at:
             pieces.append(Content.assemble(("✓ ", "$success"), called))
         elif number == at:
-            pieces.append(
-                Content.styled(f"{'▸' if running else '✗'} {called}", "bold $accent" if running else "bold")
-            )
+            pieces.append(Content.styled(f"{sign} {called}", "bold $accent"))
         else:
             pieces.append(Content.styled(f"· {called}", _QUIET))
     return Content("  ").join(pieces)
