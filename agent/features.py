@@ -21,9 +21,9 @@ _HELPS = 0.5  # relevance from which a passage is counted as one that helps
 
 
 def features(state: PolicyState) -> dict[str, float]:
-    """The numbers by name; the names and their order are the same for every state."""
+    """The numbers by name, to four digits as they are stored; names and order never differ."""
     held = [_Held(item) for item in state.evidence]
-    return {
+    made = {
         **_progress(state),
         **_last_search(state),
         **_findings(state),
@@ -32,6 +32,7 @@ def features(state: PolicyState) -> dict[str, float]:
         **_links(state, held),
         **_question(state),
     }
+    return {name: round(value, 4) for name, value in made.items()}
 
 
 class _Held:

@@ -120,5 +120,4 @@ def _changed(folder: Path) -> int:
 
 def seen(state: PolicyState, valid: Sequence[Action]) -> Seen:
     """The state as a policy is given it, to the digit as it is stored with the decision."""
-    numbers = {name: round(value, 4) for name, value in features(state).items()}
-    return Seen(state_text(state), numbers, tuple(valid))
+    return Seen(state_text(state), features(state), tuple(valid))

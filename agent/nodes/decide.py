@@ -77,7 +77,7 @@ def decide(state: RunState, deps: Deps) -> dict[str, Any]:
             label=taken.label,
             waited=round(deps.session.given_back - given_back, 3),
             text=state_text(seen),
-            features={name: round(value, 4) for name, value in features(seen).items()},
+            features=features(seen),
         )
     )
     update["action"] = decision.action

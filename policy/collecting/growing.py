@@ -122,7 +122,7 @@ class Grower:
             path,
             seen,
             state_text(seen),
-            {name: round(value, 4) for name, value in features(seen).items()},
+            features(seen),
             ("FINISH",) if spent else valid_actions(seen),
             quality,
             detail,

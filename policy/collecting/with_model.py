@@ -196,7 +196,7 @@ def _row(
         latency_ms=0.0,
         path=path,
         text=state_text(seen),
-        features={name: round(value, 4) for name, value in features(seen).items()},
+        features=features(seen),
     )
 
 
