@@ -35,7 +35,7 @@ LAYERS: Final = (
     r"(attention\.self\.(query|key|value)|(attention\.)?output\.dense|intermediate\.dense)"
 )
 _RATE = 4e-4
-_BATCH = 32
+_BATCH = 16  # two make a step: the memory of one batch is what a training needs most
 _SAVE_STEPS = 25  # about a minute on two cores: that much a kill costs
 _LOOK_STEPS = 100
 _ROOM = 64 * 2**20  # bytes of two checkpoints: adapter, head and the optimiser's state, with some air
@@ -179,6 +179,7 @@ def _trainer(
         "num_train_epochs": epochs,
         "max_steps": steps,
         "per_device_train_batch_size": _BATCH,
+        "gradient_accumulation_steps": 2,
         "learning_rate": _RATE,
         "lr_scheduler_type": "cosine",
         "warmup_steps": 0.06,

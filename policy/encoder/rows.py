@@ -16,6 +16,7 @@ from policy.trees import INDEX, Floats, Seen, default_action
 TOKENS = 192
 """Longest text that is read; what is cut off is the weakest evidence (`agent.encoding.state_text`)."""
 
+_WIDTHS = 16  # batches are of few widths: the kernels that torch keeps for each take memory
 _CLEAR = 0.02  # by how much an action must be better to be a preference and not noise
 _MARGIN = 2.0  # log-odds asked for per unit of quality between a better and a worse action
 
@@ -94,7 +95,7 @@ class Batches:
         import torch
 
         made = {
-            **padded([row["chosen_ids"] for row in batch], self._padding),
+            **padded([row["chosen_ids"] for row in batch], self._padding, _WIDTHS),
             "numbers": torch.tensor(np.array([row["numbers"] for row in batch], dtype=np.float32)),
             "sufficient": torch.tensor([row["sufficient"] for row in batch]),
             "weight": torch.tensor([row["weight"] for row in batch]),
@@ -115,11 +116,11 @@ class Batches:
         return made
 
 
-def padded(ids: Sequence[Sequence[int]], padding: int) -> dict[str, Any]:
-    """``input_ids`` and ``attention_mask`` of shape (n, longest)."""
+def padded(ids: Sequence[Sequence[int]], padding: int, multiple: int = 1) -> dict[str, Any]:
+    """``input_ids`` and ``attention_mask`` of shape (n, longest), rounded up to a ``multiple``."""
     import torch
 
-    longest = max(len(i) for i in ids)
+    longest = -(-max(len(i) for i in ids) // multiple) * multiple
     table = np.full((len(ids), longest), padding, dtype=np.int64)
     mask = np.zeros_like(table)
     for at, tokens in enumerate(ids):

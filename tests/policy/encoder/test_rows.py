@@ -32,8 +32,8 @@ def test_a_batch_pads_and_numbers_its_pairs() -> None:
 
     batch = Batches(0, preferring=True)(rows)
 
-    assert batch["input_ids"].tolist() == [[5, 6], [7, 0], [5, 6]]
-    assert batch["attention_mask"].tolist() == [[1, 1], [1, 0], [1, 1]]
+    assert batch["input_ids"].tolist() == [[5, 6] + [0] * 14, [7] + [0] * 15, [5, 6] + [0] * 14]
+    assert batch["attention_mask"].sum(dim=1).tolist() == [2, 1, 2]
     assert batch["pairs"].tolist() == [[0, 2, 0], [2, 1, 0], [2, 0, 2]]
     assert batch["margin"].tolist() == pytest.approx([1.0, 0.2, 0.4])
 
