@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args, get_origin
 
@@ -147,15 +147,19 @@ def _group(key: str) -> str:
 
 
 def _kind(key: str) -> tuple[Kind, Sequence[str]]:
-    from agent.profiles import PROFILES
+    from agent.profiles import PROFILES, SOURCES
 
     annotation = _field(key).annotation
     if annotation is bool:
         return "switch", ("true", "false")
     if get_origin(annotation) is Literal:
         return "choice", get_args(annotation)
-    named: dict[str, Callable[[], Sequence[str]]] = {"profile": lambda: tuple(PROFILES)}
-    return ("choice", named[key]()) if key in named else ("text", ())
+    named: dict[str, Sequence[str]] = {
+        "profile": tuple(PROFILES),
+        "decider": ("", *SOURCES),
+        "shadow": ("", *SOURCES),
+    }
+    return ("choice", named[key]) if key in named else ("text", ())
 
 
 def _field(key: str) -> FieldInfo:

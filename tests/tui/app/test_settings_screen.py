@@ -234,6 +234,15 @@ async def test_what_is_empty_says_what_that_means(make_app: MakeApp) -> None:
         await _at(app, pilot, "approve")
         choice = app.screen.query_one("#choice", OptionList)
         assert str(choice.get_option_at_index(0).prompt) == "● ask on a terminal"
+        for key, first in (("decider", "● as the profile has it"), ("shadow", "● nobody's")):
+            await _at(app, pilot, key)
+            shown = [str(choice.get_option_at_index(at).prompt) for at in range(choice.option_count)]
+            assert [shown[0], *(line.split()[-1] for line in shown[1:])] == [
+                first,
+                "rules",
+                "llm",
+                "learned",
+            ]
 
 
 def _raise_broken() -> list[Row]:
