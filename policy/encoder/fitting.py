@@ -14,7 +14,7 @@ from models.library_loading import loading
 from models.protocols import ModelMissing
 from policy.encoder.columns import Columns
 from policy.encoder.rows import Batches, open_tokenizer, rows
-from policy.encoder.scorer import EncoderScorer, in_batches, scores
+from policy.encoder.scorer import EncoderScorer, in_batches, quick_in_half, scores
 from policy.encoder.teaching import taught
 from policy.examples import Examples
 from policy.scorers import Scores
@@ -138,15 +138,6 @@ def without_their_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield
-
-
-def quick_in_half() -> bool:
-    """Whether this processor multiplies bfloat16 as such; where it does not, it is slower than float."""
-    import torch
-
-    if torch.cuda.is_available():
-        return bool(torch.cuda.is_bf16_supported())
-    return bool(torch.cpu._is_avx512_bf16_supported())
 
 
 def _trainer(

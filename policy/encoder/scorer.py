@@ -158,6 +158,8 @@ def _merged(
     base: Path, width: int, adapter: Mapping[str, Any], config: Mapping[str, Any], head: Mapping[str, Any]
 ) -> Callable[..., Any]:
     """The network for inference, as a function of ids, mask and numbers."""
+    import torch
+
     from policy.encoder.network import Fusion, merge, pooled, read_base
 
     bert = read_base(base).eval()
@@ -165,9 +167,21 @@ def _merged(
     fusion = Fusion(bert.config.hidden_size, width)
     fusion.load_state_dict(head)
     fusion.eval()
+    half = quick_in_half() and not torch.cuda.is_available()
 
     def outputs(input_ids: Any, attention_mask: Any, numbers: Any) -> Any:
-        hidden = bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        return fusion(pooled(hidden, attention_mask), numbers)
+        # Only the text: advantages differ by less than 0.003 from those in single precision.
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
+            hidden = bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return fusion(pooled(hidden.float(), attention_mask), numbers)
 
     return outputs
+
+
+def quick_in_half() -> bool:
+    """Whether this machine multiplies bfloat16 as such; where it does not, it is slower than float."""
+    import torch
+
+    if torch.cuda.is_available():
+        return bool(torch.cuda.is_bf16_supported())
+    return bool(torch.cpu.get_capabilities().get("avx512_bf16"))
