@@ -117,7 +117,7 @@ class BoxedReranker(CrossEncoderReranker):
 
         manifest = read_manifest(self._shipped)
 
-        class Calibrated(nn.Module):
+        class Calibrated(nn.Module):  # type: ignore[misc] # torch is Any to mypy
             def forward(self, logits: Any) -> Any:
                 return (manifest.slope * logits + manifest.intercept).sigmoid()
 

@@ -113,7 +113,7 @@ def fit(model: Any, made: Sequence[Group], folder: Path, *, steps: int = -1) -> 
 
     from policy.reranking.loss import GroupLoss
 
-    class AdapterTrainer(CrossEncoderTrainer):
+    class AdapterTrainer(CrossEncoderTrainer):  # type: ignore[misc] # Any to mypy
         """Keeps and reads back the adapter and the head alone."""
 
         def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:

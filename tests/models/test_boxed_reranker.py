@@ -12,6 +12,7 @@ import pytest
 
 from models import boxed_reranker as boxed
 from models.boxed_reranker import BASE_WEIGHTS, MANIFEST, NAME, SHIPPED, WEIGHTS, BoxedReranker
+from models.catalogue import ALL_MINILM_L6_V2
 from models.protocols import ModelError, ModelMissing, Reranker
 from tests.models.tiny_bert import write_transformer
 
@@ -149,7 +150,7 @@ def test_what_is_shipped_is_whole_and_small() -> None:
     assert {name: digest(SHIPPED / name) for name in manifest["files"]} == manifest["files"]
     assert manifest["files"].keys() == {WEIGHTS}
     assert manifest["base"]["sha256"] == next(
-        file.sha256 for file in boxed.ALL_MINILM_L6_V2.files if file.path == BASE_WEIGHTS
+        file.sha256 for file in ALL_MINILM_L6_V2.files if file.path == BASE_WEIGHTS
     )
     assert (SHIPPED / WEIGHTS).stat().st_size < 8_000_000
     assert not list(SHIPPED.glob("*.bin")), "pickles are not shipped"
