@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from models.library_loading import import_torch
 from models.offline import forbid_hubs
 from policy.datasheet import dataset, sheet
 from policy.examples import Examples
@@ -69,6 +70,8 @@ def _course(
     for warning in material.warnings:
         tell(Warned(warning))
     base = base_model(request)
+    if base:
+        import_torch()  # the gate times a decision: threads that spin would be in it
     base_sha = fingerprint(base[1]) if base else ""
     place = Workplace(request, material.sha256, base_sha)
     learned_from = _targets(request, material, place, tell)

@@ -68,6 +68,7 @@ def fit(request: TrainingRequest, examples: Examples, base: Path | None, work: P
         work=work,
         seed=request.seed,
         on_step=watch.stepped,
+        steps=request.steps,
     )
 
 
