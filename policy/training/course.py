@@ -74,7 +74,7 @@ def _course(
         import_torch()  # the gate times a decision: threads that spin would be in it
     base_sha = fingerprint(base[1]) if base else ""
     place = Workplace(request, material.sha256, base_sha)
-    learned_from = _targets(request, material, place, tell)
+    learned_from = _targets(request, material, place, tell, cancel)
     watch = watching(request.cost, material.validation, tell, cancel)
     tell(Began("train", f"Training: {request.method}."))
     scorer = _scorer(request, learned_from, base[1] if base else None, place, watch, tell)
@@ -114,7 +114,9 @@ def _heed(cancel: threading.Event) -> None:
         raise TrainingCancelled("Stopped before the policy was written.", "The same command goes on.")
 
 
-def _targets(request: TrainingRequest, material: Material, place: Workplace, tell: Tell) -> Examples:
+def _targets(
+    request: TrainingRequest, material: Material, place: Workplace, tell: Tell, cancel: threading.Event
+) -> Examples:
     plain = examples(material.training, request.cost)
     held_out = examples(material.validation, request.cost)
     tell(DataSheet(sheet(plain, held_out, material.sources, request.cost)))
@@ -122,6 +124,7 @@ def _targets(request: TrainingRequest, material: Material, place: Workplace, tel
     tell(Began("data", f"{said}."))
 
     def told(done: int, total: int) -> None:
+        _heed(cancel)
         tell(Began("data", f"{said}: {done} of {total} forests."))
 
     made = place.targets(
