@@ -24,7 +24,7 @@ _PHRASES: Final = (
     (re.compile(r", or `deepthink config unset [^`]*`"), ""),
     (re.compile(r"\brun the command again\b"), "try again"),
 )
-_COMMAND: Final = re.compile(r"[`“]deepthink ([a-z]+)[^`”]*[`”]")
+_COMMAND: Final = re.compile(r"[`“]deepthink ([a-z-]+)[^`”]*[`”]")
 _SCREENS: Final[Mapping[str, str]] = {
     "ask": "ask",
     "config": "settings",
@@ -33,9 +33,12 @@ _SCREENS: Final[Mapping[str, str]] = {
     "ingest": "library",
     "library": "library",
     "models": "models",
+    "policy": "policy",
     "resume": "runs",
     "runs": "runs",
     "sessions": "sessions",
+    "traces": "decisions",
+    "train-policy": "policy",
 }
 """Command to the screen that does the same."""
 

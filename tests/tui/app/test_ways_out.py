@@ -51,6 +51,11 @@ from tui.settings import BadSetting
             "Put it into a file, read it in F3 Library, and ask about it.",
         ),
         (DeepthinkError("Gone.", "`deepthink sessions` lists them."), "F10 Sessions lists them."),
+        (
+            DeepthinkError("Old.", "Train a new one: `deepthink train-policy`."),
+            "Train a new one: F6 Policy.",
+        ),
+        (DeepthinkError("None.", "`deepthink traces list` shows the ids."), "F5 Decisions shows the ids."),
         (DeepthinkError("Odd."), ""),
     ],
 )
