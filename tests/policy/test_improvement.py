@@ -26,7 +26,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def trees() -> Sequence[Tree]:
-    return random_trees(np.random.default_rng(0), 40)
+    return random_trees(0, 40)
 
 
 def test_without_a_round_the_default_schedule_goes_on(trees: Sequence[Tree]) -> None:
@@ -61,7 +61,7 @@ def test_no_forest_decides_on_a_question_that_it_was_fitted_on(
         asked.append({fold(tree.question, FOLDS) for tree in outside})
         return decisions(outside, scorer)
 
-    monkeypatch.setattr(improvement.forest, "fit", seen)
+    monkeypatch.setattr(forest, "fit", seen)
     monkeypatch.setattr(improvement, "_decisions", decided)
     improved(trees, COST, rounds=1)
     assert len(asked) == len(fitted_on) == FOLDS
