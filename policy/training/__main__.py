@@ -1,7 +1,8 @@
 """Training under ``accelerate launch``: several processes share the steps, the first one writes.
 
-    accelerate launch --cpu --num_processes 2 -m policy.training --method value --from FILE
+    accelerate launch --multi_gpu --num_processes 2 -m policy.training --method value --from FILE
 
+``--multi_gpu`` is right on CPUs too: with ``--cpu`` accelerate starts one process, whatever the number.
 It takes the options of ``deepthink train-policy`` that say what is trained.
 """
 
