@@ -1,7 +1,9 @@
-"""Learning to decide, and the measuring of answers that learning starts from.
+"""Learning to decide: from what was decided to a policy that decides better.
 
-Owns: how an answer is scored against gold, and what was gathered to learn from; later the Markov
-decision process, its training and its gate.
+Owns: questions whose answers are known and how they are collected (`collecting`), trees of decisions and
+what each action is worth, the trainers (`forest`, `encoder`, `causal`, led by `training`), calibration and
+the frozen rule, evaluation by one protocol (`evaluation`), policy folders, which one is active and the gate
+before it, and the making of the boxed reranker (`reranking`).
 
 Must not know: the terminal. It may use everything the agent offers; the agent never imports it.
 """
