@@ -94,6 +94,15 @@ def test_an_exception_aside_leaves_it_as_it_was(terminal: Terminal) -> None:
     assert terminal.modes == (True, True)
 
 
+@pytest.fixture
+def not_ignored() -> Iterator[None]:
+    """A shell may have started the tests with SIGQUIT ignored, and what is ignored is left alone."""
+    before = signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGQUIT, before)
+
+
+@pytest.mark.usefixtures("not_ignored")
 def test_signals_are_caught_only_while_keys_are_read(terminal: Terminal) -> None:
     watched = (signal.SIGTSTP, signal.SIGCONT, signal.SIGTERM, signal.SIGQUIT)
     before = [signal.getsignal(number) for number in watched]

@@ -273,7 +273,7 @@ async def test_the_tabs_by_key(make_app: MakeApp) -> None:
         tabs = screen.query_one(TabbedContent)
         for key, name in (("2", "training"), ("3", "gathered"), ("1", "policies")):
             await pilot.press(key)
-            assert tabs.active == name
+            await until(pilot, lambda name=name: tabs.active == name)  # type: ignore[misc]
         assert not screen.query_one(PolicyRows).has_focus, "there is none to have it"
 
 

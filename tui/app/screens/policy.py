@@ -10,13 +10,14 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import Static, TabbedContent, TabPane
+from textual.widgets import Static, TabbedContent
 
 from tui.app.actions import bindings
 from tui.app.screens.ask import AskScreen
 from tui.app.screens.base import DeepScreen
 from tui.app.widgets import policy_data as data
 from tui.app.widgets import policy_sections as sections
+from tui.app.widgets.pane import Pane
 from tui.app.widgets.policy_agreement import AgreementPlot
 from tui.app.widgets.policy_confirm import ask_to_force, ask_to_stop
 from tui.app.widgets.policy_list import PolicyBook
@@ -73,12 +74,12 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         with Vertical(id="all"):
             yield Static(id="deciding")
             with TabbedContent(id="tabs"):
-                with TabPane(_TITLES["policies"], id="policies"):
+                with Pane(_TITLES["policies"], id="policies"):
                     yield PolicyBook()
-                with TabPane(_TITLES["training"], id="training"):
+                with Pane(_TITLES["training"], id="training"):
                     yield TrainingChoice()
                     yield TrainingPanel(self._keys)
-                with TabPane(_TITLES["gathered"], id="gathered"), VerticalScroll(id="counts"):
+                with Pane(_TITLES["gathered"], id="gathered"), VerticalScroll(id="counts"):
                     with Vertical(id="left"):
                         yield Static(id="data")
                     with Vertical(id="right"):
