@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from policy.collecting import model_free, with_model
@@ -18,6 +17,7 @@ from traces import paths
 from traces.store import Store
 from tui import failures
 from tui.assemble import open_chat, open_embedder, open_reranker, open_store
+from tui.bars import bars
 from tui.interrupts import ctrl_c
 from tui.settings import load
 from tui.terminal import clean, console, duration, is_live
@@ -90,23 +90,15 @@ def watch_collecting(name: str, events: Iterable[CollectingProgress]) -> tuple[s
     last: CollectingProgress | None = None
     began = time.monotonic()
     if is_live():
-        bars = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[left]}", style="dim"),
-            console=console(),
-            transient=True,
-        )
-        with bars:
-            task = bars.add_task(clean(name), total=None, left="")
+        with bars(console()) as shown:
+            task = shown.add_task(clean(name), total=None, said="")
             for last in events:
-                bars.update(
+                shown.update(
                     task,
                     description=f"{clean(name)}: {_what(last)}",
                     completed=last.done,
                     total=last.total,
-                    left=_left(last),
+                    said=_left(last),
                 )
     else:
         last = _lines(name, events, console().print)

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import Progress, TaskID
 from rich.text import Text
 
 from agent import ingest as ing
 from tui import failures
+from tui.bars import bars
 from tui.ingest_fold import IngestFold, is_low, share
 from tui.terminal import cells, clean, columns, console, duration, is_live, one_line
 
@@ -45,16 +46,8 @@ def _watching(out: Console) -> Iterator[_Watcher]:
     if not is_live():
         yield _Lines(out)
         return
-    bars = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[unit]}", style="dim"),
-        console=out,
-        transient=True,
-    )
-    with bars:
-        yield _Bars(bars)
+    with bars(out) as shown:
+        yield _Bars(shown)
 
 
 class _Bars:
@@ -69,16 +62,16 @@ class _Bars:
         match event:
             case ing.FileFound():
                 self._all = self._bars.add_task(
-                    "all files".ljust(_NAME_WIDTH), total=event.total, unit="files"
+                    "all files".ljust(_NAME_WIDTH), total=event.total, said="files"
                 )
             case ing.FileStarted():
                 name = one_line(event.name, _NAME_WIDTH).ljust(_NAME_WIDTH)
                 # Without a total the bar pulses: how many passages there will be is not known yet.
-                unit = "fetching" if "://" in event.source else "reading"
-                self._file = self._bars.add_task(name, total=None, unit=unit)
+                said = "fetching" if "://" in event.source else "reading"
+                self._file = self._bars.add_task(name, total=None, said=said)
             case ing.FileEmbedding() if self._file is not None:
                 self._bars.update(
-                    self._file, completed=event.done_chunks, total=event.total_chunks, unit="passages"
+                    self._file, completed=event.done_chunks, total=event.total_chunks, said="passages"
                 )
             case ing.FileDone() | ing.FileFailed():
                 if self._file is not None:

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import Progress, TaskID
 from rich.text import Text
 
 from policy.training import progress as told
 from tui import failures
+from tui.bars import bars
 from tui.terminal import cells, clean, columns, console, duration, is_live
 
 _EVERY = 20  # steps between two lines where nothing moves
@@ -55,16 +56,8 @@ def _watching(out: Console, plain: bool) -> Iterator[_Watcher]:
     if not is_live(plain=plain):
         yield _Lines(out)
         return
-    bars = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[said]}", style="dim"),
-        console=out,
-        transient=True,
-    )
-    with bars:
-        yield _Bars(bars)
+    with bars(out) as shown:
+        yield _Bars(shown)
 
 
 class _Bars:
