@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -47,7 +48,7 @@ def collect_datasets(files: list[Path], limit: int | None, epsilon: float, seed:
             watch_collecting(one.questions.name, events)
             if cancel.is_set():
                 return _stopped()
-            console().print(Text(f"  deepthink train-policy --from {place}", style="dim"))
+            _then(f"deepthink train-policy --from {shlex.quote(str(place))}")
     return failures.DONE
 
 
@@ -81,7 +82,7 @@ def collect_own(
             return _stopped()
     for why in failed:
         failures.warn(clean(why))
-    console().print(Text("  deepthink train-policy --from traces", style="dim"))
+    _then("deepthink train-policy --from traces")
     return failures.EXIT_CODES["input"] if failed else failures.DONE
 
 
@@ -119,6 +120,11 @@ def _lines(
             told = time.monotonic()
             tell(f"{clean(name)}: {_what(last)} {last.done:,} of {last.total:,} {_left(last)}".rstrip())
     return last
+
+
+def _then(command: str) -> None:
+    """What to do with it, on one line that can be copied."""
+    console().print(Text(f"  {command}", style="dim"), soft_wrap=True)
 
 
 def _what(progress: CollectingProgress) -> str:
