@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from traces.outcomes import Gold, Outcome, write_gold, write_outcomes
 from traces.run_records import COLLECTED, DecisionRow
 from traces.runs import write_decisions
 from traces.store import Store, now
-
-
-@dataclass(frozen=True, slots=True)
-class CollectedOutcome:
-    """What finishing at ``path`` is worth, 0 to 1, by ``source`` (answer, evidence), with its measures."""
-
-    path: str
-    source: str
-    quality: float
-    detail: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +38,7 @@ class CollectedQuestion:
     embedder: str
     reranker: str
     decisions: Sequence[DecisionRow]
-    outcomes: Sequence[CollectedOutcome]
+    outcomes: Sequence[Outcome]
 
     @property
     def run_id(self) -> str:
@@ -85,23 +76,9 @@ class Collected:
                 ],
             )
             write_decisions(db, run_id, question.decisions)
-            db.executemany(
-                "INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    [run_id, o.path, o.source, o.quality, json.dumps(dict(o.detail)), now()]
-                    for o in question.outcomes
-                ],
-            )
-            db.execute(
-                "INSERT INTO gold VALUES (?, ?, ?, ?, ?)",
-                [
-                    run_id,
-                    question.dataset,
-                    question.question_id,
-                    json.dumps(list(question.answers)),
-                    json.dumps(list(question.passages)),
-                ],
-            )
+            write_outcomes(db, run_id, question.outcomes)
+            gold = Gold(question.dataset, question.question_id, question.answers, question.passages)
+            write_gold(db, run_id, gold)
 
     def held(self, dataset: str) -> set[str]:
         """Ids of the questions of a set that were collected."""

@@ -17,7 +17,8 @@ from policy.collecting.pooling import RememberingEmbedder, pool
 from policy.collecting.progress import CollectingProgress
 from policy.questions import BadQuestions, Question, QuestionSet, read_questions
 from policy.trees import default_action
-from traces.collected import Collected, CollectedOutcome, CollectedQuestion
+from traces.collected import Collected, CollectedQuestion
+from traces.outcomes import Outcome
 from traces.run_records import DecisionRow
 from traces.store import Store
 
@@ -115,7 +116,7 @@ def _stored(
         embedder=embedder,
         reranker=reranker,
         decisions=[_row(seq, node, wanted.epsilon, rng) for seq, node in enumerate(grown)],
-        outcomes=[CollectedOutcome(g.path, "evidence", g.quality, g.detail) for g in grown],
+        outcomes=[Outcome(g.path, "evidence", g.quality, g.detail) for g in grown],
     )
 
 

@@ -32,9 +32,10 @@ from models.protocols import Chat, Embedder, GenerationCancelled, Reranker
 from policy.collecting.progress import CollectingProgress
 from policy.questions import Question
 from policy.scoring import exact_match, f1, holds
-from traces.collected import Collected, CollectedOutcome, CollectedQuestion
+from traces.collected import Collected, CollectedQuestion
 from traces.errors import DeepthinkError
 from traces.library import Library
+from traces.outcomes import Outcome
 from traces.run_records import DecisionRow
 from traces.store import Store
 
@@ -132,15 +133,13 @@ def collect(
         yield CollectingProgress("collecting", done + number, total, states, left, tuple(failed))
 
 
-def _worked(
-    question: Question, wanted: WithModel, deps: Deps
-) -> tuple[list[DecisionRow], list[CollectedOutcome]]:
+def _worked(question: Question, wanted: WithModel, deps: Deps) -> tuple[list[DecisionRow], list[Outcome]]:
     rng = random.Random(f"{wanted.seed} {question.id}")
     session = deps.session
     state = new_state(question.text)
     state = updated(state, plan(state, deps))
     decisions: list[DecisionRow] = []
-    outcomes: list[CollectedOutcome] = []
+    outcomes: list[Outcome] = []
     path = ""
     while True:
         spent = False
@@ -200,18 +199,18 @@ def _row(
     )
 
 
-def _answered(path: str, state: RunState, question: Question, deps: Deps) -> CollectedOutcome:
+def _answered(path: str, state: RunState, question: Question, deps: Deps) -> Outcome:
     """What an answer from this state is worth: against the known answers, else by the verifier."""
     drafted = updated(state, synthesise(state, deps))
     checked = updated(drafted, verify(drafted, deps))
     answered = checked["status"] == "answered"
     share = checked["share"] if answered else 0.0
     if not question.answers:
-        return CollectedOutcome(path, "verifier", share, {"supported": share})
+        return Outcome(path, "verifier", share, {"supported": share})
     said = [checked["answer"], *(note["answer"] for note in state["notes"] if note["found"])]
     best = max((f1(one, question.answers) for one in said), default=0.0) if answered else 0.0
     exact = max((exact_match(one, question.answers) for one in said), default=0.0) if answered else 0.0
     stated = float(answered and holds(checked["answer"], question.answers))
     # The answer is prose: that it states the right one counts as much as being nothing else.
     detail = {"f1": best, "em": exact, "holds": stated, "supported": share}
-    return CollectedOutcome(path, "answer", max(best, stated), detail)
+    return Outcome(path, "answer", max(best, stated), detail)

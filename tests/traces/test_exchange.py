@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.traces.test_mdp_views import ALL, LINE, TREE, finishes, node, stored, told, transitions
 from tests.traces.test_runs import NEW
-from traces.collected import Collected, CollectedOutcome, CollectedQuestion
+from traces.collected import Collected, CollectedQuestion
 from traces.exchange import BadTraces, DifferentTraces, Exported, Form, NoTraces, export, take_in
 from traces.exchange_table import COLUMNS
 from traces.labels import Labels
@@ -274,7 +274,7 @@ def test_a_question_that_was_collected_on_two_machines_stays_as_it_is_here(
     store: Store, other: Store, tmp_path: Path
 ) -> None:
     def question(number: int) -> CollectedQuestion:
-        outcomes = [CollectedOutcome(n.path, "evidence", 0.5, {"recall": 0.5}) for n in TREE]
+        outcomes = [Outcome(n.path, "evidence", 0.5, {"recall": 0.5}) for n in TREE]
         return CollectedQuestion("musique", f"{number}", "Why?", ["So"], [], "e", "", TREE, outcomes)
 
     for number in (1, 2):

@@ -12,8 +12,9 @@ from tests.traces.test_exchange import collected, rows, watched
 from tests.traces.test_mdp_views import LINE, TREE
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
-from traces.collected import Collected, CollectedOutcome, CollectedQuestion
+from traces.collected import Collected, CollectedQuestion
 from traces.labels import Labels
+from traces.outcomes import Outcome
 from traces.ratings import Ratings
 from traces.runs import Runs
 from traces.store import Store
@@ -199,7 +200,7 @@ def test_the_counts(ids: tuple[str, str], deepthink: Run) -> None:
 
 def test_a_collected_store_is_looked_at_by_its_file(deepthink: Run, tmp_path: Path) -> None:
     path = tmp_path / "musique.duckdb"
-    outcomes = [CollectedOutcome("CR", "evidence", 1.0, {"recall": 1.0})]
+    outcomes = [Outcome("CR", "evidence", 1.0, {"recall": 1.0})]
     question = CollectedQuestion("musique", "1", "Why?", ["So"], [], "e", "", TREE, outcomes)
     Collected(Store(path)).put(question)
     run_id = question.run_id

@@ -15,7 +15,8 @@ from policy.trees import Tree
 from tests.policy.evaluation.scorers import Knowing
 from tests.policy.made import Preferring
 from tests.policy.trees import random_trees
-from traces.collected import Collected, CollectedOutcome, CollectedQuestion
+from traces.collected import Collected, CollectedQuestion
+from traces.outcomes import Outcome
 from traces.run_records import DecisionRow
 from traces.store import Store
 
@@ -27,7 +28,7 @@ def put(
     store: Store, tree: Tree, path: str, source: str, *, chance: float = 0.9, measured: Sequence[str] = ()
 ) -> None:
     """Store one way through a tree; ``measured`` are the paths whose quality is known."""
-    rows, outcomes = [], [CollectedOutcome("elsewhere", "answer", 0.5, {})]
+    rows, outcomes = [], [Outcome("elsewhere", "answer", 0.5, {})]
     for at in range(len(path) + 1):
         node = tree.nodes[path[:at]]
         action = "FINISH" if at == len(path) else {"C": "CONTINUE", "R": "REVISE"}[path[at]]
@@ -49,7 +50,7 @@ def put(
             )
         )
         if node.path in measured and node.quality is not None:
-            outcomes.append(CollectedOutcome(node.path, "answer", node.quality, {}))
+            outcomes.append(Outcome(node.path, "answer", node.quality, {}))
     Collected(store).put(CollectedQuestion("toy", tree.question, "?", [], [], "e", "", rows, outcomes))
 
 
@@ -110,6 +111,6 @@ def test_questions_with_every_path_are_not_logs(tmp_path: Path) -> None:
         )
         for at, n in enumerate(tree.nodes.values())
     ]  # fmt: skip
-    outcomes = [CollectedOutcome("", "evidence", 0.5, {})]
+    outcomes = [Outcome("", "evidence", 0.5, {})]
     Collected(store).put(CollectedQuestion("toy", "q", "?", [], [], "e", "", rows, outcomes))
     assert from_logs(store, EAGER, RULE, resamples=50).left_out == {"has several ways, or gaps": 1}

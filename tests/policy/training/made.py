@@ -11,7 +11,8 @@ from agent.encoding import state_text
 from agent.features import features
 from policy.trees import Node
 from tests.policy.trees import random_trees
-from traces.collected import Collected, CollectedOutcome, CollectedQuestion
+from traces.collected import Collected, CollectedQuestion
+from traces.outcomes import Outcome
 from traces.run_records import DecisionRow
 from traces.store import Store
 
@@ -41,7 +42,7 @@ def collected(path: Path, questions: int, seed: int = 0) -> Path:
                 )
             )
             assert node.quality is not None
-            outcomes.append(CollectedOutcome(node.path, "evidence", node.quality, node.detail))
+            outcomes.append(Outcome(node.path, "evidence", node.quality, node.detail))
         into.put(
             CollectedQuestion("toy", tree.question, tree.text, ["so"], ["p"], "hashed", "", rows, outcomes)
         )
