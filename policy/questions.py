@@ -30,13 +30,26 @@ class Paragraph:
     title: str
     text: str
 
+    @property
+    def passage(self) -> str:
+        """As it is embedded and reranked."""
+        return f"{self.title}. {self.text}"
+
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A smaller question on the way; ``#n`` in it stands for the answer of the n-th."""
+    """A smaller question on the way; ``#n`` in it stands for the answer of the n-th.
+
+    Attributes:
+        question: As it would be searched for.
+        answer: What is to be found; empty where the file does not tell.
+        support: The paragraph that answers it, as a position in `QuestionSet.paragraphs`; None where the
+            file does not tell.
+    """
 
     question: str
     answer: str
+    support: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +63,9 @@ class Question:
         gold: The paragraphs that support the answer, as positions in `QuestionSet.paragraphs`. Empty
             where the file has none.
         hops: The smaller questions, in order; empty where the file does not tell.
+        pairs: The smaller questions in the words of people, each with its paragraph: 2Wiki's train file has
+            them, its other files do not, so nobody plans with them.
+        own: The paragraphs that come with the question, as positions in `QuestionSet.paragraphs`.
     """
 
     id: str
@@ -57,6 +73,8 @@ class Question:
     answers: tuple[str, ...]
     gold: frozenset[int] = frozenset()
     hops: tuple[Hop, ...] = ()
+    pairs: tuple[Hop, ...] = ()
+    own: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +161,16 @@ def _musique(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:
     here = [
         _pooled(Paragraph(p["title"], p["paragraph_text"].strip()), numbers) for p in record["paragraphs"]
     ]
-    steps = record["question_decomposition"]
     gold = frozenset(
         here[i] for i, paragraph in enumerate(record["paragraphs"]) if paragraph["is_supporting"]
     )
-    hops = tuple(Hop(_relation(step["question"]), step["answer"]) for step in steps)
-    answers = (record["answer"], *record.get("answer_aliases", ()))
-    return Question(str(record["id"]), record["question"], tuple(dict.fromkeys(answers)), gold, hops)
+    hops = tuple(
+        Hop(_relation(step["question"]), step["answer"], None if support is None else here[support])
+        for step in record["question_decomposition"]
+        for support in [step["paragraph_support_idx"]]
+    )
+    answers = tuple(dict.fromkeys((record["answer"], *record.get("answer_aliases", ()))))
+    return Question(str(record["id"]), record["question"], answers, gold, hops, own=_once(here))
 
 
 def _relation(question: str) -> str:
@@ -163,10 +184,13 @@ def _hotpot(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:
     given = [(title, " ".join(s.strip() for s in sentences)) for title, sentences in record["context"]]
     here = [_pooled(Paragraph(title, text), numbers) for title, text in given]
     titles = {title for title, _ in record["supporting_facts"]}
-    gold = frozenset(here[i] for i, (title, _) in enumerate(given) if title in titles)
+    gold = {here[i]: title for i, (title, _) in enumerate(given) if title in titles}
     hops = tuple(_hops(record.get("evidences") or []))
+    pairs = tuple(_pairs(record, gold))
     key = record.get("_id") or record["id"]
-    return Question(str(key), record["question"], (record["answer"],), gold, hops)
+    return Question(
+        str(key), record["question"], (record["answer"],), frozenset(gold), hops, pairs, _once(here)
+    )
 
 
 def _hops(evidences: list[list[str]]) -> Iterator[Hop]:
@@ -186,6 +210,28 @@ def _hops(evidences: list[list[str]]) -> Iterator[Hop]:
         number += 1
         found.setdefault(object_.casefold(), number)
         yield Hop(question, object_)
+
+
+def _pairs(record: dict[str, Any], gold: dict[int, str]) -> Iterator[Hop]:
+    """2Wiki's question pairs whose paragraph their words tell."""
+    for pair in record.get("qa_pairs") or ():
+        question, sentence = pair["question"].casefold(), pair["answer"].casefold()
+        # It names what it asks about; of two titles in it the longer is meant ("Devotion", "Devotion II").
+        named = [paragraph for paragraph, title in gold.items() if _plain(title) in question]
+        # Its answer is a sentence; the facts beside it say which words of it are asked for.
+        facts = [fact for _, _, fact in record["evidences"] if fact.casefold() in sentence]
+        answer = next((fact for fact in facts if fact.casefold() not in question), "")
+        if named:
+            yield Hop(pair["question"], answer, max(named, key=lambda i: len(_plain(gold[i]))))
+
+
+def _plain(title: str) -> str:
+    """Without what Wikipedia adds in brackets to tell two of a name apart."""
+    return re.sub(r"\s*\(.*?\)\s*$", "", title).casefold()
+
+
+def _once(numbers: list[int]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(numbers))
 
 
 def _pooled(paragraph: Paragraph, numbers: dict[Paragraph, int]) -> int:

@@ -57,7 +57,7 @@ def mine(pool: Pool, embedder: Embedder, depth: int) -> Iterator[Mined]:
         ModelError: the embedder fails.
         StoreError: the temporary library cannot be written.
     """
-    texts = [f"{title}. {text}" for title, text in pool.paragraphs]
+    texts = [one.passage for one in pool.paragraphs]
     with library_of(pool, embedder) as (library, number):
         recall = Recall(library, embedder)
         scope = [Scope(collections=(pool.name,))]
@@ -70,10 +70,10 @@ def mine(pool: Pool, embedder: Embedder, depth: int) -> Iterator[Mined]:
 @contextmanager
 def library_of(pool: Pool, embedder: Embedder) -> Iterator[tuple[Library, dict[int, int]]]:
     """A temporary library of the pool's paragraphs, and each chunk id's number in the pool."""
-    vectors = embedder.embed_passages([f"{title}. {text}" for title, text in pool.paragraphs])
+    vectors = embedder.embed_passages([one.passage for one in pool.paragraphs])
     with tempfile.TemporaryDirectory() as folder:
         library = Library(Store(Path(folder) / "pool.duckdb"))
-        library.put_document(_document(pool), vectors, embedder.name)
+        library.put_document(document_of(pool), vectors, embedder.name)
         (document,) = library.documents(pool.name)
         yield library, {p.id: p.position for p in library.document_passages(document.id)}
 
@@ -87,10 +87,11 @@ def _found(asked: Asked, scored: list[tuple[int, float, float]], texts: list[str
     return brought + [Found(texts[i], True, False, None, None, None) for i in missed]
 
 
-def _document(pool: Pool) -> NewDocument:
+def document_of(pool: Pool) -> NewDocument:
+    """The pool's paragraphs as one document, a chunk each, in their order."""
     chunks = tuple(
-        NewChunk(i, "text", (title,), None, text, tuple(terms(f"{title}. {text}")))
-        for i, (title, text) in enumerate(pool.paragraphs)
+        NewChunk(i, "text", (one.title,), None, one.text, tuple(terms(one.passage)))
+        for i, one in enumerate(pool.paragraphs)
     )
     return NewDocument(
         pool.name, pool.name, pool.name, "", "text/plain", pool.name, 0, None, "", 1.0, (), 1, chunks

@@ -6,16 +6,16 @@ earlier steps put in, and 2Wiki's question pairs.
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from policy.questions import Paragraph, Question, read_questions
 
 SETS: Final = ("hotpotqa", "2wikimultihopqa", "musique")
 _SHORTEST_ANSWER = 4  # letters; "yes" and "5" stand nearly everywhere
-
-Paragraph = tuple[str, str]  # title, text
 
 
 @dataclass(frozen=True)
@@ -39,36 +39,35 @@ class Asked:
 
 @dataclass(frozen=True)
 class Pool:
-    """One file: the paragraphs of all its records, each once, and what is asked of them."""
+    """One file: the paragraphs of all its records, each once, and what is asked of them.
+
+    Attributes:
+        name: The file's name without its ending.
+        paragraphs: Of all records.
+        asked: In the order of the file.
+        own: The paragraphs that come with each record, as numbers in ``paragraphs``.
+    """
 
     name: str
-    paragraphs: list[Paragraph]
+    paragraphs: tuple[Paragraph, ...]
     asked: list[Asked]
+    own: dict[str, tuple[int, ...]]
 
 
 def read_pool(path: Path) -> Pool:
     """Reads a file of HotpotQA, 2Wiki or MuSiQue records, told apart by their fields.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: a line is no JSON.
-        KeyError: a record lacks a field of its format.
+        BadQuestions: it cannot be read, or a line is not of its format.
     """
-    numbers: dict[Paragraph, int] = {}
-    found: list[tuple[str, str, str, bool, frozenset[int]]] = []
-    for line in path.read_text("utf-8").splitlines():
-        record = json.loads(line)
-        key = str(record.get("_id") or record["id"])
-        given = _paragraphs(record)
-        here = [numbers.setdefault(paragraph, len(numbers)) for paragraph in given]
-        for question, answer, whole, support in _asked(record, given):
-            found.append((key, question, answer, whole, frozenset(here[i] for i in support)))
-    texts = [text.casefold() for _, text in numbers]
+    read = read_questions(path)
+    texts = [paragraph.text.casefold() for paragraph in read.paragraphs]
     asked = [
-        Asked(key, question, whole, gold, frozenset(_holding(answer, texts)) - gold)
-        for key, question, answer, whole, gold in found
+        Asked(one.id, question, whole, gold, frozenset(_holding(answer, texts)) - gold)
+        for one in read.questions
+        for question, answer, whole, gold in _asked(one)
     ]
-    return Pool(path.stem, list(numbers), asked)
+    return Pool(read.name, read.paragraphs, asked, {one.id: one.own for one in read.questions})
 
 
 def _holding(answer: str, texts: list[str]) -> list[int]:
@@ -76,54 +75,14 @@ def _holding(answer: str, texts: list[str]) -> list[int]:
     return [i for i, text in enumerate(texts) if wanted in text] if len(wanted) >= _SHORTEST_ANSWER else []
 
 
-def _paragraphs(record: dict[str, Any]) -> list[Paragraph]:
-    if "paragraphs" in record:
-        return [(p["title"], p["paragraph_text"].strip()) for p in record["paragraphs"]]
-    return [(title, " ".join(s.strip() for s in sentences)) for title, sentences in record["context"]]
-
-
-def _asked(record: dict[str, Any], given: list[Paragraph]) -> list[tuple[str, str, bool, list[int]]]:
-    """Each question, its answer, whether it is the whole one, and its support as positions in ``given``."""
-    if "question_decomposition" in record:
-        steps = record["question_decomposition"]
-        answers = [step["answer"] for step in steps]
-        support = [i for i, p in enumerate(record["paragraphs"]) if p["is_supporting"]]
-        return [(record["question"], record["answer"], True, support)] + [
-            (
-                _put(_resolved(step["question"], answers)),
-                step["answer"],
-                False,
-                [step["paragraph_support_idx"]],
-            )
-            for step in steps
-            if step["paragraph_support_idx"] is not None
-        ]
-    titles = {title for title, _ in record["supporting_facts"]}
-    support = [i for i, (title, _) in enumerate(given) if title in titles]
-    asked = [(record["question"], record["answer"], True, support)]
-    for pair in record.get("qa_pairs") or ():
-        question, sentence = pair["question"].casefold(), pair["answer"].casefold()
-        # It names what it asks about; of two titles in it the longer is meant ("Devotion", "Devotion II").
-        named = [i for i in support if _plain(given[i][0]) in question]
-        # Its answer is a sentence; the facts beside it say which words of it are asked for.
-        facts = [o for _, _, o in record["evidences"] if o.casefold() in sentence]
-        answer = next((o for o in facts if o.casefold() not in question), "")
-        if named:
-            meant = max(named, key=lambda i: len(_plain(given[i][0])))
-            asked.append((pair["question"], answer, False, [meant]))
-    return asked
+def _asked(one: Question) -> Iterator[tuple[str, str, bool, frozenset[int]]]:
+    """Each question, its answer, whether it is the whole one, and its support."""
+    yield one.text, one.answers[0], True, one.gold
+    answers = [hop.answer for hop in one.hops]
+    for hop in one.pairs or one.hops:
+        if hop.support is not None:
+            yield _resolved(hop.question, answers), hop.answer, False, frozenset({hop.support})
 
 
 def _resolved(question: str, answers: list[str]) -> str:
     return re.sub(r"#(\d+)", lambda match: answers[int(match[1]) - 1], question)
-
-
-def _put(question: str) -> str:
-    """MuSiQue writes some steps as ``entity >> relation``: put as a question of it."""
-    subject, found, relation = question.partition(" >> ")
-    return f"What is the {relation.strip()} of {subject.strip()}?" if found else question
-
-
-def _plain(title: str) -> str:
-    """Without what Wikipedia adds in brackets to tell two of a name apart."""
-    return re.sub(r"\s*\(.*?\)\s*$", "", title).casefold()

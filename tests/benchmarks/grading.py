@@ -28,13 +28,15 @@ from agent.state import Candidate
 from models import boxed_reranker
 from models.protocols import Embedder, Reranker, Vectors
 from policy.reranking.command import kept_out
+from policy.reranking.mining import document_of
+from policy.reranking.questions import SETS, Asked, Pool, read_pool
 from tests.benchmarks import library as made
 from tests.benchmarks.library import read_into
-from tests.benchmarks.multihop import NAMES, Lookup, QuestionSet, read
 from tests.benchmarks.table import Row, Table
+from tests.conftest import DATA
 from traces import paths
 from traces.library import Library
-from traces.records import NewChunk, NewDocument, Scope
+from traces.records import Scope
 from traces.store import Store
 
 TOP = 10
@@ -71,12 +73,12 @@ def measure() -> Table:
     base = boxed_reranker.base_on_disk()
     assert base is not None, "the boxed reranker's base is not on disk"
     reranker = boxed_reranker.BoxedReranker(base)
-    sets = {name: read(name, "train") for name in NAMES}
+    sets = {name: _read(name, "train") for name in SETS}
     # The reranker was trained on the others: what it says of them is too good.
     untaught = kept_out(record for questions in sets.values() for record in questions.own)
     read_of = _Reader(store, embedder, reranker, untaught)
     every = [e for questions in sets.values() for e in read_of.examples(questions, own=True)]
-    dev = {name: read_of.examples(read(name, "dev"), own=False) for name in NAMES}
+    dev = {name: read_of.examples(_read(name, "dev"), own=False) for name in SETS}
     kept = {
         "all-minilm-l6-v2": BY_EMBEDDER["all-minilm-l6-v2"],
         "words": WORDS_ALONE,
@@ -110,6 +112,15 @@ def measure() -> Table:
     return Table("grading", "Grading without a model", rows, notes)
 
 
+def _read(name: str, split: str) -> Pool:
+    return read_pool(DATA / "multihop" / f"{name}_{split}.jsonl")
+
+
+def _lookups(questions: Pool) -> list[Asked]:
+    """What asks for one fact and has one supporting paragraph; where a file has none, whole questions."""
+    return [one for one in questions.asked if not one.whole] or list(questions.asked)
+
+
 class _Reader:
     """What the questions of a set recall, with the features of every passage in each setting.
 
@@ -123,16 +134,16 @@ class _Reader:
         self._untaught = untaught
         self._recall = Recall(self._library, embedder)
 
-    def examples(self, questions: QuestionSet, *, own: bool) -> list[Example]:
+    def examples(self, questions: Pool, *, own: bool) -> list[Example]:
         """``own``: among the paragraphs of their own record as well, as the train questions are asked."""
         sys.stderr.write(
-            f"{questions.name}: {len(questions.pool)} paragraphs, {len(questions.lookups)} questions\n"
+            f"{questions.name}: {len(questions.paragraphs)} paragraphs, {len(questions.asked)} questions\n"
         )
-        vectors = self._embedder.embed_passages([f"{title}. {text}" for title, text in questions.pool])
-        self._library.put_document(_pooled(questions), vectors, self._embedder.name)
+        vectors = self._embedder.embed_passages([one.passage for one in questions.paragraphs])
+        self._library.put_document(document_of(questions), vectors, self._embedder.name)
         (document,) = self._library.documents(questions.name)
         number = {passage.id: passage.position for passage in self._library.document_passages(document.id)}
-        lookups = list(questions.lookups)
+        lookups = _lookups(questions)
         random.Random(0).shuffle(lookups)
         scope = [Scope(collections=(questions.name,))]
         most = MOST_TRAIN if own else MOST_DEV
@@ -155,7 +166,7 @@ class _Reader:
         return examples
 
     def _scored(
-        self, lookup: Lookup, found: Sequence[tuple[int, Candidate]], reranked: bool
+        self, lookup: Asked, found: Sequence[tuple[int, Candidate]], reranked: bool
     ) -> Sequence[tuple[int, Candidate]]:
         if not reranked:
             return found
@@ -163,15 +174,6 @@ class _Reader:
         for (_, passage), score in zip(found, self._reranker.score(lookup.question, texts), strict=True):
             passage["scores"]["rerank"] = score
         return found
-
-
-def _pooled(questions: QuestionSet) -> NewDocument:
-    chunks = tuple(
-        NewChunk(i, "text", (title,), None, text, tuple(terms(f"{title}. {text}")))
-        for i, (title, text) in enumerate(questions.pool)
-    )
-    name = questions.name
-    return NewDocument(name, name, name, "", "text/plain", name, 0, None, "", 1.0, (), 1, chunks)
 
 
 def candidate(hit: Hit) -> Candidate:
@@ -200,9 +202,7 @@ def _candidate(
     )
 
 
-def _two_settings(
-    setting: str, lookup: Lookup, found: Sequence[tuple[int, Candidate]]
-) -> Iterator[Example]:
+def _two_settings(setting: str, lookup: Asked, found: Sequence[tuple[int, Candidate]]) -> Iterator[Example]:
     clear = [(i, passage) for i, passage in found if i not in lookup.doubtful]
     without = [(i, passage) for i, passage in clear if i not in lookup.gold]
     for name, kept in ((setting, clear), (f"{setting}-", without)):
@@ -212,18 +212,18 @@ def _two_settings(
 
 
 def _among_its_own(
-    questions: QuestionSet, lookup: Lookup, vectors: Vectors, query: Vectors
+    questions: Pool, lookup: Asked, vectors: Vectors, query: Vectors
 ) -> Iterator[tuple[str, list[tuple[int, Candidate]]]]:
     """The same in a library of the record's own paragraphs, whose idf is its own as well."""
     for setting, removed in (("own", lookup.doubtful), ("own-", lookup.doubtful | lookup.gold)):
         ids = [i for i in questions.own[lookup.record] if i not in removed]
-        rows = [(i, " ".join(terms(". ".join(questions.pool[i])))) for i in ids]
+        rows = [(i, " ".join(terms(questions.paragraphs[i].passage))) for i in ids]
         covered = KeywordIndex(rows).coverage(terms(lookup.question), ids)
         found: list[tuple[int, Candidate]] = []
         for i in sorted(ids, key=lambda i: -float(vectors[i] @ query))[:TOP]:
-            title, text = questions.pool[i]
+            one = questions.paragraphs[i]
             scores = {"vector": float(vectors[i] @ query), "coverage": covered[i]}
-            found.append((i, _candidate(text, title, "", "", scores)))
+            found.append((i, _candidate(one.text, one.title, "", "", scores)))
         yield setting, found
 
 

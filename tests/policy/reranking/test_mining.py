@@ -5,20 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from models.scripted import HashEmbedder
+from policy.questions import Paragraph
 from policy.reranking.mining import Mined, mine, read_mined, write_mined
 from policy.reranking.questions import Asked, Pool
 
-PARAGRAPHS = [
-    ("Jaws", "Jaws was directed by Steven Spielberg."),
-    ("Jaws 2", "Jaws 2 was directed by Jeannot Szwarc."),
-    ("Spielberg", "Steven Spielberg is a director of films."),
-    ("Weather", "It rained in Utrecht."),
-]
+PARAGRAPHS = (
+    Paragraph("Jaws", "Jaws was directed by Steven Spielberg."),
+    Paragraph("Jaws 2", "Jaws 2 was directed by Jeannot Szwarc."),
+    Paragraph("Spielberg", "Steven Spielberg is a director of films."),
+    Paragraph("Weather", "It rained in Utrecht."),
+)
 
 
 def mined(depth: int = 3) -> Mined:
     asked = Asked("r", "Who directed Jaws?", True, frozenset({0, 3}), frozenset({2}))
-    (one,) = mine(Pool("pool", PARAGRAPHS, [asked]), HashEmbedder(), depth)
+    (one,) = mine(Pool("pool", PARAGRAPHS, [asked], {"r": (0, 1, 2, 3)}), HashEmbedder(), depth)
     return one
 
 

@@ -34,7 +34,8 @@ def hotpot(**more: Any) -> dict[str, Any]:
 def test_a_hotpot_record_asks_its_question(tmp_path: Path) -> None:
     pool = read_pool(written(tmp_path / "hotpotqa_train.jsonl", hotpot()))
     assert pool.name == "hotpotqa_train"
-    assert pool.paragraphs[0] == ("Jaws (film)", "Jaws is a film. It was directed by Steven Spielberg.")
+    assert pool.paragraphs[0].passage == "Jaws (film). Jaws is a film. It was directed by Steven Spielberg."
+    assert pool.own == {"h1": (0, 1, 2)}
     (asked,) = pool.asked
     assert (asked.record, asked.whole, set(asked.gold)) == ("h1", True, {0, 1})
     assert asked.doubtful == {2}, "it holds the answer and is not marked"
