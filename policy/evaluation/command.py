@@ -59,7 +59,6 @@ class Wanted:
         policies: Names of trained policies, or folders.
         judgements: What language models said; None for no judges.
         few: How many questions of each data set a slow policy is evaluated on, by its name or folder.
-        without: Trained policies by the data set that they were trained without.
         work: Where scores are kept.
         out: The Markdown; the JSON is written beside it.
         settings: Cost and bootstrap.
@@ -72,7 +71,6 @@ class Wanted:
     work: Path
     out: Path
     few: Mapping[str, int] = field(default_factory=dict)
-    without: Mapping[str, Sequence[str]] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
 
 
@@ -124,7 +122,7 @@ def table(wanted: Wanted, command: str, told: Callable[[str], None]) -> Results:
         left_out = []
         if len({tree.dataset for tree in test}) > 1:
             told("Leaving out one data set at a time")
-            left_out = leave_one_out(training, validation, test, _fit(wanted), settings)
+            left_out = leave_one_out(training, validation, test, _fit(settings.cost), settings)
     except ValueError as error:
         raise CannotEvaluate(str(error), "Collect more: “deepthink collect --help”.") from error
     whole = Results(results.settings, results.scopes, left_out)
@@ -155,23 +153,9 @@ def _scored(
     return policies, milliseconds, only
 
 
-def _fit(wanted: Wanted) -> Callable[[str, Sequence[Tree], Sequence[Tree]], Policies]:
-    """The forest, which takes seconds, and the policies that were trained without the set."""
-
-    def fit(left_out: str, training: Sequence[Tree], validation: Sequence[Tree]) -> Policies:
-        found = {"forest": refitted(training, validation, wanted.settings.cost)}
-        for name in wanted.without.get(left_out, ()):
-            scorer, rule, manifest = _opened(name)
-            if left_out in manifest.data.datasets:
-                raise CannotEvaluate(
-                    f"The policy {manifest.name} has learned from {left_out}.",
-                    "Name one that was trained without it.",
-                )
-            called = manifest.method if manifest.method not in found else manifest.name
-            found[called] = (Keeping(scorer, _kept(wanted.work, manifest)), rule)
-        return found
-
-    return fit
+def _fit(cost: float) -> Callable[[Sequence[Tree], Sequence[Tree]], Policies]:
+    """The forest, which takes seconds."""
+    return lambda training, validation: {"forest": refitted(training, validation, cost)}
 
 
 def refitted(training: Sequence[Tree], validation: Sequence[Tree], cost: float) -> tuple[Scorer, Rule]:

@@ -44,7 +44,7 @@ _TIMED = 50
 Policies: TypeAlias = Mapping[str, tuple[Scorer, Rule]]
 """Trained policies by name, each with its frozen rule."""
 
-Fit: TypeAlias = Callable[[str, Sequence[Tree], Sequence[Tree]], Policies]
+Fit: TypeAlias = Callable[[Sequence[Tree], Sequence[Tree]], Policies]
 """Policies for a data set that is left out: trained on the training questions given, and frozen on the
 validation questions given, which are those of the other sets."""
 
@@ -188,7 +188,7 @@ def leave_one_out(
         trees = [tree for tree in test if tree.dataset == name]
         candidates: list[Candidate] = []
         others = [tree for tree in training if tree.dataset != name]
-        for policy, (scorer, rule) in fit(name, others, frozen).items():
+        for policy, (scorer, rule) in fit(others, frozen).items():
             candidates += _candidates(
                 policy, rule, score(frozen, scorer), score(trees, scorer), settings.cost, math.nan
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,9 @@ import pytest
 from models.scripted import ScriptedChat
 from policy import forest
 from policy.evaluation import command
-from policy.evaluation.__main__ import main
 from policy.evaluation.command import CannotEvaluate, Wanted, chosen, judge, table
 from policy.evaluation.judges import read
 from policy.evaluation.protocol import Settings
-from policy.folder import Data
 from policy.rule import Rule
 from tests.policy.made import Preferring, load, policy
 from tests.policy.training.made import collected
@@ -79,19 +76,6 @@ def test_the_table_is_written_and_made_again_from_what_was_kept(
     assert again.scopes[0].row("forest").measures == first.scopes[0].row("forest").measures
 
 
-def test_policies_trained_without_a_set_stand_beside_the_forest_unless_they_have_learned_from_it(
-    stores: tuple[Path, Path], trained: Path, tmp_path: Path
-) -> None:
-    learned = Data(sha256="d" * 64, questions=9, decisions=9, datasets={"two": 9})
-    other = policy(tmp_path, "forest-20261121-210000", data=learned)
-    asked = wanted(stores, tmp_path, trained, without={"one": [str(other)]})
-    found = table(asked, "c", lambda _line: None).left_out
-    kinds = [[row.name for row in scope.rows if row.kind == "policy"] for scope in found]
-    assert kinds == [["forest", other.name], ["forest"]]
-    with pytest.raises(CannotEvaluate, match="has learned from two"):
-        table(replace(asked, without={"two": [str(other)]}), "c", lambda _line: None)
-
-
 def test_more_questions_contain_the_fewer_and_sets_are_balanced() -> None:
     trees = [*random_trees(1, 9, "a"), *random_trees(2, 3, "b")]
     few, more = chosen(trees, 2), chosen(trees, 4)
@@ -115,15 +99,9 @@ def test_what_cannot_be_evaluated(stores: tuple[Path, Path], trained: Path, tmp_
         run(stores[0], empty)
 
 
-def test_from_the_command_line(
-    stores: tuple[Path, Path], trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_slow_policy_is_evaluated_on_a_few(
+    stores: tuple[Path, Path], trained: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "RESULTS.md"
-    common = ["--few", f"{trained}=3", "--train", str(stores[0]), "--work", str(tmp_path)]
-    common += ["--out", str(out), "--resamples", "20"]
-    assert main(["table", *common, "--test", str(stores[1]), "--policy", str(trained)]) == 0
-    assert f"Written to {out}" in capsys.readouterr().out
-    assert "| forest | 6 (+10 not known) |" in out.read_text()
-    assert "`python -m policy.evaluation table --few" in out.read_text()
-    assert main(["table", *common, "--test", str(tmp_path / "no"), "--policy", str(trained)]) == 1
-    assert "There is no store" in capsys.readouterr().out
+    asked = wanted(stores, tmp_path, trained, few={str(trained): 3})
+    table(asked, "c", lambda _line: None)
+    assert "| forest | 6 (+10 not known) |" in asked.out.read_text()
