@@ -38,6 +38,7 @@ _NEEDED: Final = (
     "trafilatura trl typer"
 ).split()
 _PULL_BASE: Final = f"Fetch it: `deepthink models pull {assemble.BOXED_BASE}`."
+_CHOOSE_POLICY: Final = "Choose another: `deepthink policy list`, then `deepthink policy use NAME`."
 _LITTLE_DISK: Final = 2_000_000_000
 _LITTLE_MEMORY: Final = 4_000_000_000
 _SHORT: Final = Patience(connect=1.5, first_token=3.0, idle=3.0)
@@ -97,6 +98,7 @@ def findings(terminal: Finding | None = None) -> Iterator[Finding]:
     yield _language_model(settings)
     yield _embedder(settings)
     yield _reranker(settings)
+    yield _policy()
     yield _library()
     yield _ollama(settings)
     yield _memory()
@@ -184,6 +186,24 @@ def _reranker(settings: Settings) -> Finding:
         if settings.reranker
         else f"The one that comes with deepthink reads with {assemble.BOXED_BASE}. {_PULL_BASE}",
     )
+
+
+def _policy() -> Finding:
+    from policy.registry import BOX, Registry
+
+    registry = Registry()
+    active = registry.active()
+    chosen = next((one for one in registry.listed() if one.active), None)
+    if active.warning:
+        return Finding("policy", "warn", active.warning, _CHOOSE_POLICY)
+    if chosen is None and active.folder:
+        return Finding("policy", "warn", f"{active.name} is not there; rules decide", _CHOOSE_POLICY)
+    if chosen is None:
+        return Finding("policy", "ok", "none; rules decide when to stop")
+    if chosen.problem:
+        detail = f"{chosen.name}, but rules decide: {chosen.problem}"
+        return Finding("policy", "warn", detail, _CHOOSE_POLICY)
+    return Finding("policy", "ok", f"{chosen.name}{', from the box' if chosen.boxed else ''}")
 
 
 def _located(name: str, find: Callable[[], str]) -> Finding:

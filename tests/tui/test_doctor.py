@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -11,13 +12,15 @@ from typing import Any
 
 import pytest
 
+from policy.registry import policies_dir
+from tests.policy.made import policy
 from tests.tui.conftest import Run
 from traces import paths
 from tui.doctor import _NEEDED
 
 ROWS = [
     *("Python", "packages", "settings", "data folder", "disk space", "language model", "embedder"),
-    *("reranker", "library", "Ollama", "memory", "cores", "terminal"),
+    *("reranker", "policy", "library", "Ollama", "memory", "cores", "terminal"),
 ]
 _NOBODY = "http://127.0.0.1:1"
 
@@ -76,6 +79,25 @@ def test_bad_settings_are_a_failure_and_the_rest_is_still_looked_at(deepthink: R
     assert (code, rows["settings"]["state"]) == (1, "fail")
     assert "stepz" in rows["settings"]["detail"]
     assert list(rows) == ROWS
+
+
+def test_a_policy_that_cannot_be_used_is_told_with_a_way_out(deepthink: Run) -> None:
+    assert _rows(deepthink)[1]["policy"]["detail"] == "none; rules decide when to stop"
+    root = policies_dir()
+    folder = policy(root)
+    (root / "active.json").write_text(json.dumps({"format": 1, "active": folder.name}))
+    row = _rows(deepthink)[1]["policy"]
+    assert (row["state"], row["detail"]) == ("ok", folder.name)
+    (folder / "forest.safetensors").write_bytes(b"other weights")
+    row = _rows(deepthink)[1]["policy"]
+    assert row["state"] == "warn"
+    assert "but rules decide" in row["detail"]
+    assert "deepthink policy use" in row["way_out"]
+    shutil.rmtree(folder)
+    assert _rows(deepthink)[1]["policy"]["detail"] == f"{folder.name} is not there; rules decide"
+    (root / "active.json").write_text("{")
+    row = _rows(deepthink)[1]["policy"]
+    assert (row["state"], "it is damaged" in row["detail"]) == ("warn", True)
 
 
 def test_an_ollama_that_is_needed_and_away_is_a_failure(
