@@ -189,7 +189,7 @@ def _reranker(settings: Settings) -> Finding:
 
 
 def _policy() -> Finding:
-    from policy.registry import BOX, Registry
+    from policy.registry import Registry
 
     registry = Registry()
     active = registry.active()
