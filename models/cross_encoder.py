@@ -10,7 +10,7 @@ from typing import Any, Final
 from models.library_loading import loading
 from models.protocols import ModelError
 
-_BATCH: Final = 32
+_BATCH: Final = 4  # of like length: padding costs more on a processor than a larger batch brings
 
 
 class CrossEncoderReranker:

@@ -126,7 +126,9 @@ class BoxedReranker(CrossEncoderReranker):
     def _loaded(self) -> Any:
         """The model; the caller holds the lock."""
         if self._model is None:
-            self._model = load(self._folder, self._shipped)
+            model = load(self._folder, self._shipped)
+            narrow(model[0].model)
+            self._model = model
         return self._model
 
 
@@ -163,6 +165,19 @@ def load(base: Path, folder: Path = SHIPPED) -> Any:
             )
         merge(model[0].model, load_file(str(weights)), manifest.scale)
     return model
+
+
+def narrow(network: Any) -> None:
+    """bfloat16 where the processor multiplies it by itself, which is twice as quick.
+
+    The head stays in full: a logit of eight bits would give different passages the same score.
+    """
+    import torch
+
+    if torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        network.to(torch.bfloat16)
+        network.classifier.float()
+        network.classifier.register_forward_pre_hook(lambda _head, given: tuple(x.float() for x in given))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from models.boxed_reranker import load
+from models.boxed_reranker import load, narrow
 from models.local_embedder import open_embedder
 from policy.reranking.measuring import (
     Floats,
@@ -76,6 +76,7 @@ def train(
     files = [data / f"{name}_train.jsonl" for name in SETS]
     pack(model, base, out, data=files, calibration=(1.0, 0.0), training=told, measured={})
     encoder = load(base, out)
+    narrow(encoder[0].model)  # as it is served
     calibration, measured = _calibrated(encoder, untaught)
     for name in SETS:
         measured |= measure(name, encoder, _mined(data / f"{name}_dev.jsonl", base, work))
@@ -120,7 +121,7 @@ def logits_of(encoder: Any, mined: Sequence[Mined], depth: int) -> list[list[flo
 
     given = [[f.text for f in one.found if f.rank is not None][:depth] for one in mined]
     flat = [(one.question, text) for one, texts in zip(mined, given, strict=True) for text in texts]
-    found = encoder.predict(flat, batch_size=16, activation_fn=nn.Identity(), show_progress_bar=False)
+    found = encoder.predict(flat, batch_size=4, activation_fn=nn.Identity(), show_progress_bar=False)
     ends = np.cumsum([len(texts) for texts in given])[:-1]
     return [[float(logit) for logit in part] for part in np.split(np.asarray(found), ends)]
 
