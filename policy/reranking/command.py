@@ -47,7 +47,7 @@ def train(
         out: Where the weights, manifest and card go.
         negatives: Hard negatives of a group.
         rounds: How often each question comes, each time with other negatives.
-        steps: Stop training after so many; -1 for all.
+        steps: Stop training after so many, going over the groups again where it takes that; -1 for one pass.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -57,7 +57,7 @@ def train(
     learned = [one for name in SETS for one in _mined(data / f"{name}_train.jsonl", base, work)]
     taught, untaught = split(learned)
     made = groups(taught, negatives, rounds)
-    share = min(1.0, steps * GROUPS / len(made)) if steps > 0 else 1.0
+    share = steps * GROUPS / len(made) if steps > 0 else 1.0
     pairs = round(share * sum(len(group.passages) for group in made))
     _say(f"{len(taught)} questions, {len(made)} groups, {pairs} pairs are read")
     model = untrained(base)
