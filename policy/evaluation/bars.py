@@ -55,6 +55,11 @@ def _judges(row: Row) -> list[Bar]:
         told = f"quality {against.quality}, complete {against.complete}, steps {against.steps}"
         met = any(gain.above_zero for gain in better) if better else None
         found.append(Bar(f"better than {against.judge} at no more steps", told, met))
+        # A judge that finishes at once leaves no fewer steps to be better in: so it is made to go on too.
+        what = f"better than {against.judge} at equal steps, its FINISH swept, interval above zero"
+        gain = against.swept.gain
+        swept = None if math.isnan(gain.estimate) else gain.above_zero
+        found.append(Bar(what, f"quality {gain}", swept))
         faster = None if math.isnan(against.times_faster) else against.times_faster >= TIMES_FASTER
         what = f"at least {TIMES_FASTER:.0f} times faster than {against.judge}"
         found.append(Bar(what, f"{against.times_faster:.0f} times", faster))

@@ -148,7 +148,7 @@ def test_a_question_of_two_kinds_and_no_questions_are_refused() -> None:
 
 def test_every_bar_is_told() -> None:
     found = {bar.what: bar for bar in bars(results(), "knows")}
-    assert len(found) == 2 + 4 + 3 + 1 + 2
+    assert len(found) == 3 + 4 + 3 + 1 + 2
     assert found["at least 200 times faster than judge small"].met
     assert found["better than the best schedules at equal steps, interval above zero"].met
     assert found["not below the best schedules on a, trained without it"].met
