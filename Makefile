@@ -7,13 +7,14 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contracts pytest test-slow bench clean
+.PHONY: help demo test lint types contracts pytest test-slow bench box clean
 
 help:
 	@echo "make demo       set everything up, read the sample library, answer a question about it"
 	@echo "make test       set everything up; lint, types, layer contracts, all tests"
 	@echo "make test-slow  the tests that take minutes with the 1.5B model"
 	@echo "make bench      measure speed and size on this machine, and print the tables"
+	@echo "make box        make the policy that comes with the package, from question sets in DATA"
 	@echo "make clean      remove the virtual environment and everything built"
 
 $(VENV)/.python: 
@@ -62,6 +63,17 @@ test-slow: $(VENV)/.installed-test
 bench: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull
 	$(BIN)/python -m tests.benchmarks
+
+# What is collected and trained stays in WORK, so that a killed run goes on.
+DATA   ?= ../shared/data/multihop
+WORK   ?= build/box
+METHOD ?= forest
+
+box: $(VENV)/.installed
+	$(BIN)/deepthink policy protocol $(DATA) --work $(WORK) --method $(METHOD) --out $(WORK)/RESULTS.md
+	rm -rf policy/box
+	$(BIN)/python -c 'import sys; from pathlib import Path; from policy.folder import copied; \
+	  copied(Path(sys.argv[1]), Path("policy/box"), sys.argv[2])' $(WORK)/policies/$(METHOD) boxed-$(METHOD)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
