@@ -35,7 +35,7 @@ def test_a_curve_is_linear_between_its_points_and_flat_beyond() -> None:
     assert curve(np.array([0.0, 0.3, 1.0])).tolist() == pytest.approx([0.1, 0.5, 0.9])
 
 
-@pytest.mark.parametrize("states", [200, 4_000])
+@pytest.mark.parametrize("states", [200, 12_000])
 def test_what_is_overconfident_is_put_right(states: int) -> None:
     rng = np.random.default_rng(0)
     true = rng.uniform(0.2, 0.8, states)
