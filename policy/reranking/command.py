@@ -47,7 +47,7 @@ def train(
         out: Where the weights, manifest and card go.
         negatives: Hard negatives of a group.
         rounds: How often each question comes, each time with other negatives.
-        steps: Stop training after so many, going over the groups again where it takes that; -1 for one pass.
+        steps: Stop training after so many, going over the groups again if need be; -1 for one pass.
 
     Raises:
         OSError: a file cannot be read or written.
