@@ -21,7 +21,7 @@ from policy.trees import INDEX, Floats, Seen, default_action
 
 CURVE: Final = "calibration.safetensors"
 # States from which a curve may bend; with fewer, a line through the log-odds. The states of a question hang
-# together: over 1,555 states of 142 questions the line had an ECE of 0.031 and the curve of 0.041 (crossed).
+# together: over 1,555 states of 142 questions the line had an ECE of 0.031, the curve of 0.041 (crossed).
 _ENOUGH = 5_000
 _MARGINS = 60
 _EDGE = 1e-4  # probabilities keep this far from 0 and 1
