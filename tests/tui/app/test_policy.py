@@ -157,6 +157,7 @@ async def test_a_policy_decides_and_is_asked_where_there_is_one(make_app: MakeAp
             await says(pilot, screen, f"{name}, as set")
             assert settings.load().decider == name
         await pilot.press("d")
+        await says(pilot, screen, "rules, as set")  # whose second opinion is asked goes by who decides
         for name in ("llm", "learned"):
             await pilot.press("s")
             await says(pilot, screen, f"{name}, recorded and not acted on")
