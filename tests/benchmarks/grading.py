@@ -136,14 +136,14 @@ class _Reader:
 
     def examples(self, questions: Pool, *, own: bool) -> list[Example]:
         """``own``: among the paragraphs of their own record as well, as the train questions are asked."""
+        lookups = _lookups(questions)
         sys.stderr.write(
-            f"{questions.name}: {len(questions.paragraphs)} paragraphs, {len(questions.asked)} questions\n"
+            f"{questions.name}: {len(questions.paragraphs)} paragraphs, {len(lookups)} questions\n"
         )
         vectors = self._embedder.embed_passages([one.passage for one in questions.paragraphs])
         self._library.put_document(document_of(questions), vectors, self._embedder.name)
         (document,) = self._library.documents(questions.name)
         number = {passage.id: passage.position for passage in self._library.document_passages(document.id)}
-        lookups = _lookups(questions)
         random.Random(0).shuffle(lookups)
         scope = [Scope(collections=(questions.name,))]
         most = MOST_TRAIN if own else MOST_DEV
