@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -244,3 +244,8 @@ _REFERENCE = re.compile(r"#(\d+)")
 def references(question: str) -> list[int]:
     """Numbers of the hops that ``question`` refers to, from 1."""
     return [int(number) for number in _REFERENCE.findall(question)]
+
+
+def filled(question: str, answers: Sequence[str]) -> str:
+    """``question`` with the hops' ``answers`` in the place of the references to them."""
+    return _REFERENCE.sub(lambda match: answers[int(match[1]) - 1], question)

@@ -21,6 +21,7 @@ from models.catalogue import ALL_MINILM_L6_V2
 from models.cross_encoder import CrossEncoderReranker
 from models.fetch import installed
 from models.library_loading import loading
+from models.precision import processor_has_bfloat16
 from models.protocols import ModelError
 
 NAME: Final = "boxed-minilm-reranker"
@@ -174,7 +175,7 @@ def narrow(network: Any) -> None:
     """
     import torch
 
-    if torch.ops.mkldnn._is_mkldnn_bf16_supported():
+    if processor_has_bfloat16():
         network.to(torch.bfloat16)
         network.classifier.float()
         network.classifier.register_forward_pre_hook(lambda _head, given: tuple(x.float() for x in given))

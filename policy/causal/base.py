@@ -15,6 +15,7 @@ from typing import Any, Final
 from models.catalogue import CATALOGUE, QWEN_CODER_0_5B, SMOLLM2_135M
 from models.fetch import installed
 from models.library_loading import loading
+from models.precision import trains_in_bfloat16
 from models.protocols import ModelMissing
 from policy.folder import fingerprint
 from traces.paths import models_dir
@@ -111,21 +112,11 @@ def load_weights(folder: Path, *, exact: bool = False) -> Any:
         return AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=kind)
 
 
-def half_precision() -> bool:
-    """Whether this machine computes in bfloat16 rather than emulating it."""
-    import torch
-
-    if torch.cuda.is_available():
-        return bool(torch.cuda.is_bf16_supported())
-    able = torch.cpu.get_capabilities()
-    return bool(able.get("avx512_bf16") or able.get("amx_bf16"))
-
-
 def precision() -> Any:
     """The number type in which this machine computes fastest: bfloat16 or float32."""
     import torch
 
-    return torch.bfloat16 if half_precision() else torch.float32
+    return torch.bfloat16 if trains_in_bfloat16() else torch.float32
 
 
 def device() -> str:

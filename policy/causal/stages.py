@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from models.precision import trains_in_bfloat16
 from policy.causal import adapters
-from policy.causal.base import CausalBase, device, half_precision
+from policy.causal.base import CausalBase, device
 from policy.causal.prompt import Prompter
 from policy.training.checkpoints import check_room, newest, telling_full_disk
 from policy.training.errors import TrainingFailed
@@ -99,7 +100,7 @@ class Stage:
             "warmup_steps": 0.05,
             "num_train_epochs": 1,
             "max_steps": self.steps,
-            "bf16": half_precision(),
+            "bf16": trains_in_bfloat16(),
             "use_cpu": device() == "cpu",
             "activation_checkpointing": False,
             "seed": self.seed,

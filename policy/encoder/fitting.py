@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from models.library_loading import loading
+from models.precision import trains_in_bfloat16
 from models.protocols import ModelMissing
 from policy.encoder.columns import Columns
 from policy.encoder.rows import Batches, open_tokenizer, rows
-from policy.encoder.scorer import EncoderScorer, in_batches, quick_in_half, scores
+from policy.encoder.scorer import EncoderScorer, in_batches, scores
 from policy.encoder.teaching import taught
 from policy.examples import Examples
 from policy.scorers import Scores
@@ -175,7 +176,7 @@ def _trainer(
         "lr_scheduler_type": "cosine",
         "warmup_steps": 0.06,
         "max_grad_norm": 1.0,
-        "bf16": quick_in_half(),
+        "bf16": trains_in_bfloat16(),
         "use_cpu": not torch.cuda.is_available(),
         "seed": seed,
         "logging_steps": 1,

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from models.library_loading import loading
+from models.precision import processor_has_bfloat16
 from policy.encoder.columns import Columns
 from policy.encoder.rows import open_tokenizer, padded, token_ids
 from policy.manifest import Manifest
@@ -167,7 +168,7 @@ def _merged(
     fusion = Fusion(bert.config.hidden_size, width)
     fusion.load_state_dict(head)
     fusion.eval()
-    half = quick_in_half() and not torch.cuda.is_available()
+    half = processor_has_bfloat16()
 
     def outputs(input_ids: Any, attention_mask: Any, numbers: Any) -> Any:
         # Only the text: advantages differ by less than 0.003 from those in single precision.
@@ -176,12 +177,3 @@ def _merged(
         return fusion(pooled(hidden.float(), attention_mask), numbers)
 
     return outputs
-
-
-def quick_in_half() -> bool:
-    """Whether this machine multiplies bfloat16 as such; where it does not, it is slower than float."""
-    import torch
-
-    if torch.cuda.is_available():
-        return bool(torch.cuda.is_bf16_supported())
-    return bool(torch.cpu.get_capabilities().get("avx512_bf16"))

@@ -6,13 +6,12 @@ earlier steps put in, and 2Wiki's question pairs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from policy.questions import Paragraph, Question, read_questions
+from policy.questions import Paragraph, Question, filled, read_questions
 
 SETS: Final = ("hotpotqa", "2wikimultihopqa", "musique")
 _SHORTEST_ANSWER = 4  # letters; "yes" and "5" stand nearly everywhere
@@ -81,8 +80,4 @@ def _asked(one: Question) -> Iterator[tuple[str, str, bool, frozenset[int]]]:
     answers = [hop.answer for hop in one.hops]
     for hop in one.pairs or one.hops:
         if hop.support is not None:
-            yield _resolved(hop.question, answers), hop.answer, False, frozenset({hop.support})
-
-
-def _resolved(question: str, answers: list[str]) -> str:
-    return re.sub(r"#(\d+)", lambda match: answers[int(match[1]) - 1], question)
+            yield filled(hop.question, answers), hop.answer, False, frozenset({hop.support})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from policy.questions import BadQuestions, Hop, read_questions, references
+from policy.questions import BadQuestions, Hop, filled, read_questions, references
 from tests.conftest import DATA
 
 HOTPOT: dict[str, Any] = {
@@ -71,6 +71,7 @@ def test_musique(tmp_path: Path) -> None:
     assert sorted(question.gold) == [0, 1]
     assert question.hops[0].question == "What is the performer of Song?"
     assert references(question.hops[1].question) == [1]
+    assert filled("Who married #1?", ["Ode"]) == "Who married Ode?"
 
 
 def test_plain_lines(tmp_path: Path) -> None:
