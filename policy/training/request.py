@@ -14,6 +14,8 @@ from policy.manifest import Method
 from policy.returns import COST
 
 ENCODERS: Final[tuple[Method, ...]] = ("value", "reward")
+CAUSAL: Final[tuple[Method, ...]] = ("sft", "dpo", "grpo")
+"""Each starts from what the one before it trained."""
 DEFAULT: Final[Method] = "value"
 
 Activation = Literal["gate", "never", "force"]

@@ -1,9 +1,15 @@
-"""The folder a training works in: what is finished stays, so that a killed training does not repeat it."""
+"""The folders a training works in: what is finished stays, so that a killed training does not repeat it.
+
+What every method needs of the same data, or can take from another (the targets; the lower rungs of the
+causal ladder), lies in a folder that trainings on these data share. It is kept until a training on other
+data is finished.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +19,14 @@ import numpy as np
 
 from agent.decisions import STATE_VERSION
 from policy.examples import Examples
-from policy.training.request import TrainingRequest
+from policy.training.request import CAUSAL, TrainingRequest
 from policy.trees import Floats
 from traces.paths import data_dir
 
 _TRAINED: Final = "trained"
 _TARGETS: Final = "targets.safetensors"
+_SHARED: Final = "shared-"
+_SHARES: Final = "shares"  # in a training's folder: the name of what it shares
 
 
 class Workplace:
@@ -32,14 +40,16 @@ class Workplace:
 
     def __init__(self, request: TrainingRequest, data: str, base: str) -> None:
         told = [request.method, request.cost, request.seed, request.epochs, request.steps]
-        key = hashlib.sha256(json.dumps([*told, data, base, STATE_VERSION]).encode()).hexdigest()[:16]
-        self.folder = folder() / key
+        self.folder = folder() / _key([*told, data, base, STATE_VERSION])
         self.folder.mkdir(parents=True, exist_ok=True)
-
-    @property
-    def checkpoints(self) -> Path:
+        self._shared = folder() / f"{_SHARED}{_key([request.cost, request.seed, data, STATE_VERSION])}"
+        self._shared.mkdir(exist_ok=True)
+        (self.folder / _SHARES).write_text(self._shared.name, encoding="utf-8")
+        # Each rung says what it was trained from, and begins anew where that is something else.
+        self.checkpoints = (
+            self._shared / "ladder" if request.method in CAUSAL else self.folder / "checkpoints"
+        )
         """Of the trainer."""
-        return self.folder / "checkpoints"
 
     @property
     def trained(self) -> Path | None:
@@ -64,10 +74,10 @@ class Workplace:
         """
         from safetensors.numpy import load_file, save_file
 
-        place = self.folder / _TARGETS
+        place = self._shared / _TARGETS
         if not place.is_file():
             made = make()
-            fresh = place.with_suffix(".unfinished")
+            fresh = place.with_suffix(f".{os.getpid()}")  # several processes may train together
             save_file({"values": made.values, "advantages": made.advantages}, fresh)
             fresh.rename(place)
             return made
@@ -92,10 +102,18 @@ class Workplace:
             made.save_to_disk(str(place))
 
     def clear(self) -> None:
-        """Nothing of it is needed any more: the policy is written."""
+        """Remove what this training alone needed, and what no unfinished one shares: its policy is written."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        used = {note.read_text(encoding="utf-8") for note in folder().glob(f"*/{_SHARES}")}
+        for shared in folder().glob(f"{_SHARED}*"):
+            if shared != self._shared and shared.name not in used:
+                shutil.rmtree(shared, ignore_errors=True)
 
 
 def folder() -> Path:
-    """Of all trainings that are not finished."""
+    """Of all trainings that are not finished, and of what the last finished one may share."""
     return data_dir() / "training"
+
+
+def _key(told: list[object]) -> str:
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
