@@ -102,7 +102,7 @@ class Workplace:
             made.save_to_disk(str(place))
 
     def clear(self) -> None:
-        """Remove what this training alone needed, and what no unfinished one shares: its policy is written."""
+        """Remove what this training alone needed, and what no unfinished one shares."""
         shutil.rmtree(self.folder, ignore_errors=True)
         used = {note.read_text(encoding="utf-8") for note in folder().glob(f"*/{_SHARES}")}
         for shared in folder().glob(f"{_SHARED}*"):
