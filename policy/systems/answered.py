@@ -1,0 +1,102 @@
+"""What a system gives for a question, and what it took; and what every system is given to work with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agent.budget import Budget
+from models.protocols import Chat, Embedder, Reranker
+from policy.systems.cases import Case, Place
+from traces.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The same for every system: model, embedder, reranker, passages, budget.
+
+    Attributes:
+        chat: Answers the same prompt the same way: see `policy.systems.cache`.
+        embedder: The library's.
+        reranker: None for the fused order.
+        store: With the library.
+        collections: Where to search; all if empty.
+        budget: Of one question.
+    """
+
+    chat: Chat
+    embedder: Embedder
+    reranker: Reranker | None
+    store: Store
+    collections: tuple[str, ...] = ()
+    budget: Budget = field(default_factory=Budget)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What an answer took.
+
+    Attributes:
+        steps: Searches for something of its own; 0 without a search.
+        calls: Of the model.
+        evaluated: Prompt tokens that the model computed.
+        reused: Prompt tokens that it had computed before.
+        generated: Tokens that it wrote.
+        seconds: Wall clock; of a reply that came from the cache, what it took when it was made.
+    """
+
+    steps: int = 0
+    calls: int = 0
+    evaluated: int = 0
+    reused: int = 0
+    generated: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a system gave.
+
+    Attributes:
+        text: The answer in its own words.
+        short: The same in as few words as the question asks for; see `policy.systems.shortening`.
+        abstained: Whether it says that it does not know.
+        held: Where the passages stand that it answered from, each place once.
+        cited: Where those stand that the answer cites, each place once.
+        sentences: Of the answer, that claim something.
+        flagged: Those of them that their sources do not support.
+        cost: What it took.
+        stopped: Why the research ended; "" where there was none.
+        traced: How far the gold evidence came, as shares of it from 0 to 1: ``reached`` (among the first
+            hundred of a search), ``recalled`` (among what a search brought), ``noted`` (cited by a
+            finding). Names are missing where a system has no such stage.
+    """
+
+    text: str
+    short: str
+    abstained: bool
+    held: tuple[Place, ...] = ()
+    cited: tuple[Place, ...] = ()
+    sentences: int = 0
+    flagged: int = 0
+    cost: Cost = field(default_factory=Cost)
+    stopped: str = ""
+    traced: Mapping[str, float] = field(default_factory=dict)
+
+
+class System(Protocol):
+    """A way of answering."""
+
+    @property
+    def name(self) -> str:
+        """As tables call it."""
+        ...
+
+    def answer(self, case: Case, parts: Parts) -> Answered:
+        """Answer one question.
+
+        Raises:
+            DeepthinkError: whatever kept it from answering.
+        """
+        ...

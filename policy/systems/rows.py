@@ -1,0 +1,105 @@
+"""Rows: one finished question of one system and model, a line of JSON each; what is there is not done again.
+
+Rows hold ids, the short answer and numbers; no passages. So they can be committed, and another machine goes
+on where this one stopped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from traces.errors import DeepthinkError
+
+
+class BadRows(DeepthinkError):
+    """Raised when a file of rows holds something else."""
+
+    title = "Not a file of rows"
+    kind: ClassVar[Literal["input"]] = "input"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What became of one question under one system with one model.
+
+    Attributes:
+        questions: Name of the set.
+        question: Its id there.
+        system: As tables call it.
+        model: The language model's name.
+        short: The answer in as few words as asked for.
+        stopped: Why the research ended; "" where there was none.
+        lost: The first stage that lost a wrong answer, by `policy.systems.anatomy`; "" for a right one.
+        measures: By the names of `policy.systems.metrics`; what is not known is not there.
+    """
+
+    questions: str
+    question: str
+    system: str
+    model: str
+    short: str
+    stopped: str = ""
+    lost: str = ""
+    measures: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What there is one row of."""
+        return self.questions, self.question, self.system, self.model
+
+
+class Rows:
+    """The rows in a file, which grows with each that is added.
+
+    Args:
+        file: Need not exist.
+
+    Raises:
+        BadRows: a line is none. A last line without its end, as a killed run leaves one, is cut off.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._rows: dict[tuple[str, str, str, str], Row] = {}
+        whole = 0
+        content = file.read_bytes() if file.exists() else b""
+        for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+            whole += len(line) + 1
+            if line.strip():
+                row = _read(line, number, file)
+                self._rows[row.key] = row
+        if whole < len(content):
+            file.write_bytes(content[:whole])
+
+    def __contains__(self, key: tuple[str, str, str, str]) -> bool:
+        return key in self._rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def all(self) -> list[Row]:
+        """Every row, the newest of each key, in the order in which they came."""
+        return list(self._rows.values())
+
+    def add(self, row: Row) -> None:
+        """Keep ``row``, on disk at once."""
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
+        self._rows[row.key] = row
+
+
+def _read(line: bytes, number: int, file: Path) -> Row:
+    try:
+        told = json.loads(line)
+        measures = {str(name): float(value) for name, value in told.pop("measures").items()}
+        return Row(**told, measures=measures)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise BadRows(
+            f"Line {number} of {file.name} is no row: {error}.",
+            "Remove the line; its question will be asked again.",
+        ) from error
