@@ -1,4 +1,4 @@
-"""Rows: one finished question of one system and model, a line of JSON each; what is there is not done again.
+"""Rows: a finished question of one system and model, a line of JSON each; what is there is not done again.
 
 Rows hold ids, the short answer and numbers; no passages. So they can be committed, and another machine goes
 on where this one stopped.
