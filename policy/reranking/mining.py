@@ -6,10 +6,10 @@ import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from agent.retrieval.recall import Recall
+from agent.retrieval.recall import Hit, Recall
 from agent.retrieval.terms import terms
 from models.protocols import Embedder
 from policy.reranking.questions import Asked, Pool
@@ -96,6 +96,14 @@ def document_of(pool: Pool) -> NewDocument:
     return NewDocument(
         pool.name, pool.name, pool.name, "", "text/plain", pool.name, 0, None, "", 1.0, (), 1, chunks
     )
+
+
+def as_the_product_has_it(hit: Hit) -> Hit:
+    """A hit in a pool, which is one document, with its paragraph's title for its document's.
+
+    In a person's library a paragraph's title is a document's, and is read by the reranker.
+    """
+    return replace(hit, passage=replace(hit.passage, title=hit.passage.section, section=""))
 
 
 def write_mined(mined: Iterator[Mined], path: Path) -> None:

@@ -28,7 +28,7 @@ from agent.state import Candidate
 from models import boxed_reranker
 from models.protocols import Embedder, Reranker, Vectors
 from policy.reranking.command import kept_out
-from policy.reranking.mining import document_of
+from policy.reranking.mining import as_the_product_has_it, document_of
 from policy.reranking.questions import SETS, Asked, Pool, read_pool
 from tests.benchmarks import library as made
 from tests.benchmarks.library import read_into
@@ -154,7 +154,7 @@ class _Reader:
                 continue
             left_out = lookup.gold | lookup.doubtful
             hits = self._recall.search(lookup.question, "hybrid", scope, TOP + len(left_out))
-            pooled = [(number[hit.passage.id], candidate(hit)) for hit in hits]
+            pooled = [(number[hit.passage.id], candidate(as_the_product_has_it(hit))) for hit in hits]
             examples.extend(_two_settings("pooled", lookup, self._scored(lookup, pooled, reranked)))
             if own:
                 query = self._embedder.embed_query(lookup.question)

@@ -22,7 +22,7 @@ from agent.state import Candidate
 from models import boxed_reranker
 from models.protocols import Embedder, Reranker
 from policy.reranking.measuring import calibration_error, interval
-from policy.reranking.mining import library_of
+from policy.reranking.mining import as_the_product_has_it, library_of
 from policy.reranking.questions import SETS, Asked, read_pool
 from tests.benchmarks import library as made
 from tests.benchmarks.library import FILINGS, read_into
@@ -34,7 +34,8 @@ from traces.records import Scope
 from traces.store import Store
 
 TOP = 3
-DEPTHS = (10, 20)  # passages of a search that are reranked; a run reranks 10
+TOPS = (TOP, 5, 10)
+DEPTH = 10  # passages of a search that are reranked
 GAIN = 0.08  # of the share of gold passages in the top 3, wanted
 MILLISECONDS = 300
 _ROUNDS = 5
@@ -78,16 +79,16 @@ def _dev_rows(name: str, embedder: Embedder, reranker: Reranker) -> list[Row]:
             asked = [one for one in pool.asked if one.whole is whole]
             if not asked:
                 continue
-            found = [recall.search(one.question, "hybrid", scope, max(DEPTHS)) for one in asked]
+            found = [
+                [as_the_product_has_it(hit) for hit in recall.search(one.question, "hybrid", scope, DEPTH)]
+                for one in asked
+            ]
             scores = [
                 dict(zip(map(_id, hits), _scores(reranker, one.question, hits), strict=True))
                 for one, hits in zip(asked, found, strict=True)
             ]
-            for depth in DEPTHS:
-                label = f"{name} dev, {len(asked)} {what}, pooled, top {TOP} of {depth}"
-                rows.extend(
-                    _compared(label, asked, [hits[:depth] for hits in found], scores, number, embedder)
-                )
+            label = f"{name} dev, {len(asked)} {what}, pooled, top {TOP} of {DEPTH}"
+            rows.extend(_compared(label, asked, found, scores, number, embedder))
             rows.append(_calibration_row(f"{name} dev, {what}", asked, found, scores, number))
     return rows
 
@@ -131,8 +132,7 @@ def _compared(
         ours = shares(order)
         gain = float(ours.mean() - fused.mean())
         low, high = interval(ours - fused)
-        judged = what != "graded without the reranker" and len(found[0]) == DEPTHS[0]
-        barred = judged and not label.startswith("2wiki")
+        barred = what != "graded without the reranker" and not label.startswith("2wiki")
         rows.append(
             Row(
                 f"{label}: {what}",
@@ -154,12 +154,12 @@ def _calibration_row(
     chances: list[float] = []
     supports: list[bool] = []
     for one, hits, scored in zip(asked, found, scores, strict=True):
-        for hit in hits[: DEPTHS[0]]:
+        for hit in hits:
             if number[_id(hit)] not in one.doubtful:
                 chances.append(scored[_id(hit)])
                 supports.append(number[_id(hit)] in one.gold)
     error = calibration_error(np.array(chances), np.array(supports))
-    return Row(f"{label}: calibration error of the reranker's score, top {DEPTHS[0]}", f"{error:.3f}")
+    return Row(f"{label}: calibration error of the reranker's score, top {DEPTH}", f"{error:.3f}")
 
 
 def _filing_rows(embedder: Embedder, reranker: Reranker) -> list[Row]:
@@ -170,46 +170,42 @@ def _filing_rows(embedder: Embedder, reranker: Reranker) -> list[Row]:
     recall = Recall(library, embedder)
     documents = {document.name: document.id for document in library.documents()}
     grader = CalibratedGrader(embedder.name)
-    counts: dict[tuple[str, int, int], int] = {}
+    counts: dict[tuple[str, int], int] = {}
     lines = (FILINGS / "financebench_15.jsonl").read_text("utf-8").splitlines()
     for line in lines:
         asked = json.loads(line)
         scope = [Scope(documents=(documents[asked["doc"]],))]
         gold = {page + 1 for page in asked["evidence_pages"]}
-        for depth in DEPTHS:
-            hits = recall.search(asked["question"], "hybrid", scope, depth)
-            scores = _scores(reranker, asked["question"], hits)
-            plain = grader.graded(asked["question"], [_candidate(hit, None) for hit in hits])
-            both = grader.graded(
-                asked["question"], [_candidate(hit, score) for hit, score in zip(hits, scores, strict=True)]
-            )
-            orders = {
-                "fused": list(range(len(hits))),
-                "graded without the reranker": sorted(
-                    range(len(hits)), key=lambda i: -plain[i].probability
-                ),
-                "reranked": sorted(range(len(hits)), key=lambda i: -scores[i]),
-                "graded with the reranker": sorted(range(len(hits)), key=lambda i: -both[i].probability),
-            }
-            for what, order in orders.items():
-                for top in (TOP, 5, 10):
-                    pages = {hits[i].passage.page for i in order[:top]}
-                    counts[what, depth, top] = counts.get((what, depth, top), 0) + bool(pages & gold)
+        hits = recall.search(asked["question"], "hybrid", scope, DEPTH)
+        scores = _scores(reranker, asked["question"], hits)
+        plain = grader.graded(asked["question"], [_candidate(hit, None) for hit in hits])
+        both = grader.graded(
+            asked["question"], [_candidate(hit, score) for hit, score in zip(hits, scores, strict=True)]
+        )
+        orders = {
+            "fused": list(range(len(hits))),
+            "graded without the reranker": sorted(range(len(hits)), key=lambda i: -plain[i].probability),
+            "reranked": sorted(range(len(hits)), key=lambda i: -scores[i]),
+            "graded with the reranker": sorted(range(len(hits)), key=lambda i: -both[i].probability),
+        }
+        for what, order in orders.items():
+            for top in TOPS:
+                pages = {hits[i].passage.page for i in order[:top]}
+                counts[what, top] = counts.get((what, top), 0) + bool(pages & gold)
     rows: list[Row] = []
+    fused = [counts["fused", top] for top in TOPS]
     for what in ("fused", "graded without the reranker", "reranked", "graded with the reranker"):
-        for depth in DEPTHS:
-            found = [counts[what, depth, top] for top in (TOP, 5, 10)]
-            fused = [counts["fused", depth, top] for top in (TOP, 5, 10)]
-            judged = what.endswith("reranked") or what == "graded with the reranker"
-            met = all(n >= f for n, f in zip(found, fused, strict=True)) if judged else None
-            rows.append(
-                Row(
-                    f"filings, gold page in the top {TOP} / 5 / 10 of {depth}: {what}",
-                    " / ".join(map(str, found)) + f" of {len(lines)}",
-                    "no loss" if judged else "",
-                    met,
-                )
+        found = [counts[what, top] for top in TOPS]
+        judged = what in {"reranked", "graded with the reranker"}
+        met = all(n >= f for n, f in zip(found, fused, strict=True)) if judged else None
+        rows.append(
+            Row(
+                f"filings, gold page in the top {' / '.join(map(str, TOPS))} of {DEPTH}: {what}",
+                " / ".join(map(str, found)) + f" of {len(lines)}",
+                "no loss" if judged else "",
+                met,
             )
+        )
     return rows
 
 
