@@ -1,7 +1,10 @@
 """Scoring an answer against gold, without a judge.
 
 `exact_match` and `f1` follow the normalisation of the SQuAD evaluation script (Rajpurkar et al., 2016),
-which HotpotQA, 2WikiMultihopQA and MuSiQue use too: lower case, no punctuation, no articles.
+which HotpotQA, 2WikiMultihopQA and MuSiQue use too: lower case, no punctuation, no articles. Their scripts
+differ in two cases of F1: only MuSiQue's gives "yes indeed" a share of "yes", and only MuSiQue's gives 1 to
+two texts of which nothing is left. Here the first is 0 and the second 1. No gold answer that is left empty,
+and no yes or no in MuSiQue's dev file, makes that a difference.
 `holds` is for answers in prose: does the text contain everything the gold answer asks for?
 """
 
@@ -53,7 +56,8 @@ def holds(text: str, golds: Sequence[str]) -> bool:
     """True if the text contains every part of one of the gold answers; parts are separated by ``;``.
 
     Case and thousands separators do not matter; a number only matches a whole number, so that 26.9
-    is not found in 126.9.
+    is not found in 126.9, and a word whole words, so that Ann is not found in Annual. A yes or no has to
+    open the text, which may hold a "no" anywhere.
     """
     flat = " ".join(_THOUSANDS.sub("", text).casefold().split())
     return any(
@@ -65,6 +69,13 @@ def holds(text: str, golds: Sequence[str]) -> bool:
 def _stands_in(part: str, text: str) -> bool:
     if not part:
         return False
-    left = r"(?<![\d.])" if part[0].isdigit() else ""
-    right = r"(?!\.?\d)" if part[-1].isdigit() else ""
+    if part in {"yes", "no"}:
+        return re.match(rf"\W*{part}\b(?![-'’])", text) is not None
+    left = r"(?<![\d.])" if part[0].isdigit() else _beyond("<!", part[0])
+    right = r"(?!\.?\d)" if part[-1].isdigit() else _beyond("!", part[-1])
     return re.search(f"{left}{re.escape(part)}{right}", text) is not None
+
+
+def _beyond(look: str, end: str) -> str:
+    """That no letter goes on beside the ``end`` of a word; Chinese, Japanese and Korean leave no gaps."""
+    return rf"(?{look}[^\W\d_\u2e80-\uffff])" if end.lower() != end.upper() else ""
