@@ -6,11 +6,12 @@ citations against the gold passages, abstentions, and what it took.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
+from policy import scoring
 from policy.systems.answered import Answered
-from policy.systems.cases import Case
+from policy.systems.cases import Case, Place
 
 Measures: TypeAlias = Mapping[str, float]
 
@@ -33,7 +34,41 @@ TRACED: Final = ("reached", "recalled", "noted")
 def measured(case: Case, answered: Answered) -> dict[str, float]:
     """All measures of an answer by name; those that cannot be known are left out.
 
-    An abstention has an EM and F1 of 0 where there is an answer, and of 1 where there is none. Without gold
-    places there is no recall or precision; without citations no citation precision.
+    An abstention has an EM and F1 of 0 where there is an answer, and of 1 where there is none; an answer
+    where there is none has 0. So it is with ``holds``. Without gold places there is no recall or precision,
+    with nothing held no precision, without citations no citation precision, and where no sentence claims
+    anything none can be flagged. The traced shares keep their names.
     """
-    raise NotImplementedError
+    cost = answered.cost
+    return {
+        **_quality(case, answered),
+        **_evidence(case.gold, answered.held, ""),
+        **_evidence(case.gold, answered.cited, "citation_"),
+        **({"flagged": float(answered.flagged > 0)} if answered.sentences else {}),
+        "abstained": float(answered.abstained),
+        "abstained_rightly": float(answered.abstained and not case.answers),
+        "abstained_wrongly": float(answered.abstained and bool(case.answers)),
+        **{name: float(getattr(cost, name)) for name in COST},
+        **answered.traced,
+    }
+
+
+def _quality(case: Case, answered: Answered) -> dict[str, float]:
+    if answered.abstained or not case.answers:
+        return dict.fromkeys(QUALITY, float(answered.abstained and not case.answers))
+    return {
+        "em": scoring.exact_match(answered.short, case.answers),
+        "f1": scoring.f1(answered.short, case.answers),
+        "holds": float(scoring.holds(answered.text, case.answers)),
+    }
+
+
+def _evidence(gold: Sequence[Place], found: Sequence[Place], what: str) -> dict[str, float]:
+    if not gold:
+        return {}
+    covered = sum(any(place.covers(one) for one in found) for place in gold)
+    shares = {f"{what}recall": covered / len(gold)}
+    if found:
+        right = sum(any(place.covers(one) for place in gold) for one in found)
+        shares[f"{what}precision"] = right / len(found)
+    return shares
