@@ -1,0 +1,101 @@
+"""The short answer inside a system's answer: the same extraction for all, so that EM and F1 are fair.
+
+The data sets' measures compare a few words with a few words, and no system here writes so. Its model is
+asked once for the words of its own answer that the question asks for; code takes off what is no part of
+them. The call is not charged to the system.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent.cognition.writing import abstains
+from agent.sentences import sentences
+from models.protocols import Chat, ChatOptions, Message
+
+_TOKENS = 24
+_YES_NO = ("yes", "no")
+
+_ASKS = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b"
+_BEGINS = re.compile(rf"(?:{_ASKS}|both\b)", re.IGNORECASE)
+_TURNS = re.compile(rf",\s{_ASKS}|\bboth\b|\bthe same\b", re.IGNORECASE)
+_OPEN = re.compile(r"\b(?:who|whom|whose|what|which|where|when|why|how)\b", re.IGNORECASE)
+_OPEN_AT_LAST = re.compile(rf"{_OPEN.pattern}(?:\s[^\s?]+)?\s*\?", re.IGNORECASE)
+_OR = re.compile(r"\bor\b", re.IGNORECASE)
+_TOGETHER = re.compile(r"\b(?:both|same)\b", re.IGNORECASE)
+
+_UNSURE = re.compile(r"\bI (?:do not|don['’]t) know\b", re.IGNORECASE)
+_MARKS = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
+_FLAGS = re.compile(r"\s*\((?:not supported by the sources|only partly supported)\)")  # of agent.citations
+_LABEL = re.compile(
+    r"^(?:(?:short )?answer\s*:\s*|text\s*:\s*|the (?:short )?answer(?:\s+is\b:?|\s*:)\s*)+", re.IGNORECASE
+)
+_SAID = re.compile(r"\W*((?i:yes|no))(?=\s*(?:[,.;:!—–-]|$)|\s+[a-z])")  # but not "No Doubt"
+_WRAPPING = " \t\"'“”‘’«»`*_"
+
+
+def shorten(chat: Chat, question: str, text: str) -> str:
+    """The answer in as few words as the question asks for; "" for one that answers nothing.
+
+    A question that can be answered with yes or no gets one of them.
+
+    Args:
+        chat: The model that wrote the answer.
+        question: What was asked.
+        text: What was answered, with or without citation marks.
+
+    Raises what the model raises.
+    """
+    if says_nothing(text):
+        return ""
+    said = _FLAGS.sub("", _MARKS.sub("", text)).strip()
+    if asks_yes_or_no(question):
+        begins = _SAID.match(said)
+        if begins:
+            return begins.group(1).lower()
+        picked = chat.choose(_prompt(question, said, "Answer with one word, yes or no."), _YES_NO)
+        return _YES_NO[picked.index]
+    wanted = (
+        "Answer in as few words as possible, in words of the text: only the name, date, number or thing."
+    )
+    reply = chat.generate(_prompt(question, said, wanted), ChatOptions(max_tokens=_TOKENS))
+    return _tidied(reply.text)
+
+
+def says_nothing(text: str) -> bool:
+    """True of an empty text, and of one that begins by saying that it has no answer.
+
+    What follows such a sentence is an excuse, as the run's own check has it (`agent.nodes.verify`).
+    """
+    said = next((one for one in sentences(_MARKS.sub("", text)) if any(c.isalnum() for c in one)), "")
+    return not said or abstains(said) or _UNSURE.search(said) is not None
+
+
+def asks_yes_or_no(question: str) -> bool:
+    """True if the question, by its form, wants yes or no.
+
+    Fitted to the train files: it knows all 191 of HotpotQA and 2Wiki, and takes none of their and MuSiQue's
+    992 others for one.
+    """
+    asked = sentences(question)[0] if question.strip() else ""
+    choice = _OR.search(asked) is not None
+    if _BEGINS.match(asked) and not _OPEN_AT_LAST.search(asked):
+        return not choice or _TOGETHER.search(asked) is not None  # "or" in the title of a film
+    return not choice and not _OPEN.search(asked) and _TURNS.search(asked) is not None
+
+
+def _prompt(question: str, text: str, wanted: str) -> list[Message]:
+    system = "You copy the answer to a question out of a text. You add nothing of your own."
+    return [Message("system", system), Message("user", f"QUESTION: {question}\nTEXT: {text}\n{wanted}")]
+
+
+def _tidied(text: str) -> str:
+    """The first line of a reply, without what is no part of the answer."""
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    bare = _MARKS.sub("", line).strip(_WRAPPING)
+    bare = _LABEL.sub("", bare).strip(_WRAPPING)
+    if bare.endswith(".") and not bare.endswith(".."):
+        bare = bare[:-1].rstrip(_WRAPPING)
+    if says_nothing(bare):
+        return ""
+    return bare.lower() if bare.lower() in _YES_NO else bare
