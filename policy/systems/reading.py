@@ -1,0 +1,131 @@
+"""Each kind of question file as a set of cases; and the first n of a set, in the same order for every n."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from policy.questions import BadQuestions, Question, QuestionSet, read_questions
+from policy.systems.cases import Case, CaseSet, Place
+
+SAMPLE = "sample"
+"""Name of the sample library's questions."""
+
+
+def pooled(questions: QuestionSet) -> CaseSet:
+    """HotpotQA, 2WikiMultihopQA or MuSiQue over the paragraphs of the whole file.
+
+    The library is the one that `policy.collecting.pooling.pool` makes: a collection of the file's name, in
+    which each paragraph is a document that is called by its position.
+    """
+    cases = (
+        _case(question, (Place(str(n)) for n in sorted(question.gold))) for question in questions.questions
+    )
+    return CaseSet(questions.name, tuple(cases), (questions.name,))
+
+
+def plain(path: Path) -> CaseSet:
+    """JSON lines with ``question``, and maybe ``id``, ``answer`` and ``evidence``, over any library.
+
+    ``answer`` is a string or a list of them; without one, or with an empty one, the right answer is that
+    there is none. ``evidence`` is a list of ``"document"`` or ``"document#page"``, or of objects with
+    ``document`` and maybe ``page``, from 1. A document is called as in the library: by its file's name.
+
+    Raises:
+        BadQuestions: it cannot be read, or a line is no such question.
+    """
+    return _read(path, lambda record: [_place(one) for one in _listed(record.get("evidence", []))])
+
+
+def filings(path: Path) -> CaseSet:
+    """FinanceBench's questions as published: ``doc`` and ``evidence_pages``, which begin at 0.
+
+    Raises:
+        BadQuestions: it cannot be read, or a line is no such question.
+    """
+    return _read(path, _filed)
+
+
+def sample() -> CaseSet:
+    """The sample library's questions; parts of an answer that must all be given stand between ``;``."""
+    from agent import sample_library
+
+    cases = tuple(
+        Case(
+            asked.id,
+            asked.question,
+            tuple(dict.fromkeys(answer for answer in (asked.answer, *asked.aliases) if answer)),
+            _once(Place(Path(passage.document).name) for passage in asked.evidence),
+        )
+        for asked in sample_library.questions()
+    )
+    return CaseSet(SAMPLE, cases, tuple(sample_library.COLLECTIONS))
+
+
+def first(cases: CaseSet, limit: int, seed: int) -> CaseSet:
+    """The first ``limit`` cases, or all if there are fewer, in an order that only ``seed`` and ids tell.
+
+    So the first 40 are among the first 100, and a case that a file gains leaves the others in their order.
+    """
+
+    def place(case: Case) -> bytes:
+        return hashlib.sha256(f"{seed} {case.id}".encode()).digest()
+
+    return replace(cases, cases=tuple(sorted(cases.cases, key=place)[: max(0, limit)]))
+
+
+def _read(path: Path, evidence: Callable[[dict[str, Any]], Iterable[Place]]) -> CaseSet:
+    questions = read_questions(path)  # which tells what is wrong with a line as a question
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+    records = ((number, json.loads(line)) for number, line in lines if line.strip())
+    cases: list[Case] = []
+    for question, (number, record) in zip(questions.questions, records, strict=True):
+        try:
+            cases.append(_case(question, evidence(record)))
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadQuestions(
+                f"Line {number} of {path.name} has no evidence that can be read: "
+                f"{type(error).__name__} {error}.",
+                "Name documents as “report.pdf”, or with a page, from 1, as “report.pdf#12”.",
+            ) from error
+    return CaseSet(questions.name, tuple(cases))
+
+
+def _case(question: Question, gold: Iterable[Place]) -> Case:
+    answers = tuple(answer for answer in question.answers if answer.strip())
+    return Case(question.id, question.text, answers, _once(gold))
+
+
+def _filed(record: dict[str, Any]) -> list[Place]:
+    return [_at(record["doc"], page + 1) for page in _listed(record["evidence_pages"])]
+
+
+def _place(told: Any) -> Place:
+    if isinstance(told, dict):
+        return _at(told["document"], told.get("page"))
+    if not isinstance(told, str):
+        raise TypeError(f"{told!r} is neither a name nor an object")
+    document, hash_, page = told.rpartition("#")
+    return _at(document, int(page)) if hash_ and page.isdecimal() else _at(told, None)
+
+
+def _at(document: Any, page: Any) -> Place:
+    if not isinstance(document, str) or not document.strip():
+        raise ValueError(f"{document!r} is no name of a document")
+    if page is not None and (isinstance(page, bool) or not isinstance(page, int) or page < 1):
+        raise ValueError(f"{page!r} is no page")
+    return Place(document.strip(), page)
+
+
+def _listed(told: Any) -> list[Any]:
+    if not isinstance(told, list):
+        raise TypeError(f"{told!r} is no list")
+    return told
+
+
+def _once(places: Iterable[Place]) -> tuple[Place, ...]:
+    return tuple(dict.fromkeys(places))
