@@ -1,0 +1,249 @@
+"""The systems without a loop: what a deep run has to beat, on the same model and passages.
+
+The bare model; the nearest passages in one prompt; the whole funnel in one prompt; and a search that is
+graded and corrected (CRAG, Yan et al., 2024), in the same prompt again. What they cite is checked as the
+answer of a run is, so that a sentence that is flagged means the same for all.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from agent.budget import Ledger
+from agent.cognition.reflecting import ExtractiveReflector
+from agent.deps import Deps
+from agent.nodes.retrieve import candidate
+from agent.nodes.single_shot import single_shot
+from agent.nodes.verify import verify
+from agent.notebook import last_heading
+from agent.profiles import profile
+from agent.prompts import NOT_FOUND
+from agent.request import searchable
+from agent.retrieval.recall import aim
+from agent.sentences import sentences
+from agent.session import Session
+from agent.state import Candidate, Evidence, RunState, new_state
+from agent.stepping import research_step, updated
+from models.protocols import Chat, ChatOptions, Message
+from policy.systems.answered import Answered, Cost, Parts, System
+from policy.systems.cache import clock
+from policy.systems.cases import Case
+from policy.systems.places import places_of, share
+from policy.systems.shortening import says_nothing, shorten
+from policy.systems.watching import FIRST, WatchedRecall
+from traces.library import Library
+from traces.records import Scope
+
+_NEAREST = 3  # passages of the seed's baseline
+_TOKENS = 128  # of an answer
+_TEMPLATE_TOKENS = 48  # what a chat template adds to the text, generously
+_UNKNOWN = "I do not know."
+
+
+class ClosedBook:
+    """``closed-book``: the model alone, from what it learned by heart."""
+
+    name: ClassVar[str] = "closed-book"
+
+    def answer(self, case: Case, parts: Parts) -> Answered:
+        """One prompt with nothing but the question. Raises what the model raises."""
+        ledger = Ledger(parts.budget)
+        began = clock(parts.chat)
+        text = _written(_from_memory(case.question), parts.chat, ledger)
+        seconds = clock(parts.chat) - began
+        abstained = says_nothing(text)
+        short = "" if abstained else shorten(parts.chat, case.question, text)
+        return Answered(text, short, abstained, cost=_cost(ledger, 0, seconds))
+
+
+class OnePrompt(ABC):
+    """Finds passages in its own way and answers from them in one prompt.
+
+    A passage that the context has no room for is left out, the lowest first; without any passage the model
+    is not asked. The answer's sentences are held against their passages by the run's own node.
+    """
+
+    name: ClassVar[str]
+    depth: ClassVar[int] = 50  # of each ranking; see `agent.retrieval.recall.Recall`
+
+    def answer(self, case: Case, parts: Parts) -> Answered:
+        """Find, answer, check.
+
+        Raises:
+            EmptyLibrary, UnknownCollection: there is nothing to search.
+            EmbedderMismatch: the library was made by another embedder.
+            ModelError: the model fails.
+        """
+        library = Library(parts.store)
+        recall = WatchedRecall(library, parts.embedder, self.depth)
+        session = Session(parts.chat, parts.budget, lambda _event: None)
+        cognition = profile("lean", parts.embedder)
+        deps = Deps(
+            session=session,
+            # The step's finding is not used: nothing need be asked for it.
+            cognition=replace(cognition, reflector=ExtractiveReflector()),
+            decider=cognition.decider(session),
+            library=library,
+            recall=recall,
+            reranker=parts.reranker,
+            collections=searchable(library, parts.collections, web=False),
+            approve="always",
+        )
+        began = clock(parts.chat)
+        evidence = _fitting(case.question, self.found(case.question, deps), parts.chat)
+        draft = (
+            _written(_from_passages(case.question, evidence), parts.chat, session.ledger)
+            if evidence
+            else ""
+        )
+        state = updated(new_state(case.question), {"evidence": evidence, "draft": draft})
+        state = updated(state, verify(state, deps))
+        seconds = clock(parts.chat) - began
+        return _answered(case, parts.chat, state, recall, _cost(session.ledger, 1, seconds))
+
+    @abstractmethod
+    def found(self, question: str, deps: Deps) -> list[Evidence]:
+        """The passages to answer from, best first, numbered from 1."""
+
+
+class Shallow(OnePrompt):
+    """``shallow``: the passages nearest to the question by their vectors, the seed's baseline."""
+
+    name = "shallow"
+    depth = FIRST  # one ranking, which nothing is fused with
+
+    def found(self, question: str, deps: Deps) -> list[Evidence]:
+        """The three nearest passages, whole."""
+        hits = deps.recall.search(question, "vector", [Scope(collections=tuple(deps.tools))], _NEAREST)
+        return _numbered([candidate(hit) for hit in hits])
+
+
+class SearchAndAnswer(OnePrompt):
+    """``search-and-answer``: hybrid recall and the reranker once; the strong plain baseline."""
+
+    name = "search-and-answer"
+
+    def found(self, question: str, deps: Deps) -> list[Evidence]:
+        """The best passages, whole: as many as a step of a run keeps."""
+        scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
+        found = [candidate(hit) for hit in deps.recall.search(question, "hybrid", scopes, deps.recalled)]
+        if deps.reranker is not None and found:
+            scores = deps.reranker.score(question, [f"{one['title']}. {one['text']}" for one in found])
+            found = [Candidate({**one, "score": score}) for one, score in zip(found, scores, strict=True)]
+            found.sort(key=lambda one: -one["score"])
+        return _numbered(found[: deps.kept])
+
+
+class Crag(OnePrompt):
+    """``crag``: one step of a run, with its grading and its ladder of corrections."""
+
+    name = "crag"
+
+    def found(self, question: str, deps: Deps) -> list[Evidence]:
+        """The step's evidence, cut down to what matters."""
+        state = new_state(question)
+        return research_step(updated(state, single_shot(state, deps)), deps)["evidence"]
+
+
+PLAIN: Final[tuple[System, ...]] = (ClosedBook(), Shallow(), SearchAndAnswer(), Crag())
+"""In the order of a table, each with more to it than the one before."""
+
+
+def _numbered(found: Sequence[Candidate]) -> list[Evidence]:
+    return [
+        Evidence(
+            number=number,
+            step=1,
+            passage_id=one["passage_id"],
+            collection=one["collection"],
+            document=one["document"],
+            title=one["title"],
+            date=one["date"],
+            section=one["section"],
+            page=one["page"],
+            kind=one["kind"],
+            text=one["text"],
+            excerpt=one["text"],
+            score=one["score"],
+        )
+        for number, one in enumerate(found, start=1)
+    ]
+
+
+def _from_memory(question: str) -> list[Message]:
+    wanted = f"Answer in one or two short sentences. If you do not know, write only: {_UNKNOWN}"
+    return [
+        Message("system", "You answer questions from what you know."),
+        Message("user", f"QUESTION: {question}\n{wanted}"),
+    ]
+
+
+def _from_passages(question: str, evidence: Sequence[Evidence]) -> list[Message]:
+    shown = "\n\n".join(map(_shown, evidence))
+    wanted = (
+        "Answer in one or two short sentences, and put the number of the passage it comes from at the end "
+        f"of each, like [1]. If the passages do not hold the answer, write only: {NOT_FOUND}"
+    )
+    return [
+        Message("system", "You answer a question from numbered passages and from nothing else."),
+        Message("user", f"PASSAGES:\n{shown}\n\nQUESTION: {question}\n{wanted}"),
+    ]
+
+
+def _shown(item: Evidence) -> str:
+    """A passage as the notebook of a run shows it, with the text before where it stands."""
+    place = dict.fromkeys((item["title"], last_heading(item["section"]), item["date"]))
+    where = ", ".join(part for part in place if part)
+    if item["kind"] == "table":
+        return f"[{item['number']}] {where}:\n{item['excerpt']}"
+    return f"[{item['number']}] {item['excerpt']} ({where})"
+
+
+def _fitting(question: str, evidence: list[Evidence], chat: Chat) -> list[Evidence]:
+    """As many of the passages as the context has room for; the first stays, and is refused by the model."""
+    room = chat.context_tokens - _TOKENS - _TEMPLATE_TOKENS
+    while len(evidence) > 1:
+        prompt = "\n".join(message.content for message in _from_passages(question, evidence))
+        if chat.count_tokens(prompt) <= room:
+            break
+        evidence = evidence[:-1]
+    return evidence
+
+
+def _written(messages: Sequence[Message], chat: Chat, ledger: Ledger) -> str:
+    reply = chat.generate(messages, ChatOptions(max_tokens=_TOKENS))
+    ledger.add(reply.usage)
+    said = sentences(reply.text)
+    if reply.finish_reason == "length" and len(said) > 1:
+        return " ".join(said[:-1])  # the limit cut the last one off
+    return reply.text.strip()
+
+
+def _answered(case: Case, chat: Chat, state: RunState, recall: WatchedRecall, cost: Cost) -> Answered:
+    evidence, claims = state["evidence"], state["claims"]
+    cited = {number for claim in claims for number in claim["cites"]}
+    abstained = state["status"] != "answered"
+    traced = (
+        {"reached": share(case.gold, recall.first()), "recalled": share(case.gold, recall.brought())}
+        if case.gold
+        else {}
+    )
+    return Answered(
+        text=state["answer"],
+        short="" if abstained else shorten(chat, case.question, state["answer"]),
+        abstained=abstained,
+        held=places_of(evidence),
+        cited=places_of(item for item in evidence if item["number"] in cited),
+        sentences=len(claims),
+        flagged=sum(claim["verdict"] != "supported" for claim in claims),
+        cost=cost,
+        traced=traced,
+    )
+
+
+def _cost(ledger: Ledger, steps: int, seconds: float) -> Cost:
+    used = ledger.usage
+    return Cost(steps, ledger.calls, used.evaluated, used.reused, used.generated, seconds)

@@ -1,0 +1,227 @@
+"""The systems without a loop: what each reads, what it may say, and what is told of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.deps import Deps
+from agent.prompts import NOT_FOUND
+from agent.request import EmptyLibrary
+from agent.state import Evidence
+from models.protocols import Reply, Usage
+from models.scripted import HashEmbedder, OverlapReranker, Scripted, ScriptedChat
+from policy.systems.answered import Answered, Cost, Parts, System
+from policy.systems.cache import CachedChat
+from policy.systems.cases import Case, Place
+from policy.systems.plain import PLAIN, ClosedBook, Crag, SearchAndAnswer, Shallow
+from policy.systems.watching import WatchedRecall
+from tests.agent.conftest import fill
+from traces.store import Store
+
+SUPPLIER = Case(
+    "s", "Who supplies Orlavane's ceramic bearings?", ("Tolvang Ceramics",), (Place("annual-report"),)
+)
+SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
+SHORT = "Tolvang Ceramics"
+FROM_PASSAGES: list[System] = [Shallow(), SearchAndAnswer(), Crag()]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A small library, which nothing here changes."""
+    store = Store(tmp_path_factory.mktemp("library") / "store.duckdb")
+    fill(store, HashEmbedder())
+    return store
+
+
+def _parts(store: Store, chat: ScriptedChat) -> Parts:
+    return Parts(chat, HashEmbedder(), OverlapReranker(), store)
+
+
+def _answered(
+    system: System, store: Store, replies: Sequence[Scripted], case: Case = SUPPLIER
+) -> tuple[Answered, list[str]]:
+    """What it gave, and the prompts that it made of it."""
+    with ScriptedChat(replies) as chat:
+        answered = system.answer(case, _parts(store, chat))
+    return answered, ["\n".join(m.content for m in call.messages) for call in chat.calls]
+
+
+def test_the_systems_are_called_as_tables_call_them() -> None:
+    assert [system.name for system in PLAIN] == ["closed-book", "shallow", "search-and-answer", "crag"]
+
+
+def test_a_closed_book_sees_the_question_and_nothing_else(store: Store) -> None:
+    answered, prompts = _answered(ClosedBook(), store, ["Tolvang Ceramics does.", SHORT])
+    assert SUPPLIER.question in prompts[0]
+    assert "PASSAGES" not in prompts[0]
+    assert (answered.text, answered.short, answered.abstained) == ("Tolvang Ceramics does.", SHORT, False)
+    assert answered.held == answered.cited == ()
+    assert (answered.sentences, answered.flagged, dict(answered.traced)) == (0, 0, {})
+    assert (answered.cost.steps, answered.cost.calls) == (0, 1)  # the short answer is not charged
+    assert answered.cost.generated == 3
+
+
+@pytest.mark.parametrize("reply", ["I do not know.", "I don't know who supplies them.", ""])
+def test_a_closed_book_may_say_that_it_does_not_know(store: Store, reply: str) -> None:
+    answered, _ = _answered(ClosedBook(), store, [reply])
+    assert answered.abstained
+    assert answered.short == ""
+
+
+@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
+def test_an_answer_is_told_with_its_evidence_and_its_cost(filled: Store, system: System) -> None:
+    answered, prompts = _answered(system, filled, [("PASSAGES:\n[1] ", SAID), ("few words", SHORT)])
+    assert (answered.text, answered.short, answered.abstained) == (SAID, SHORT, False)
+    assert answered.held[0] == Place("annual-report")
+    assert answered.cited == (Place("annual-report"),)
+    assert (answered.sentences, answered.flagged) == (1, 0)
+    assert answered.traced == {"reached": 1.0, "recalled": 1.0}
+    assert answered.stopped == ""
+    assert answered.cost == Cost(1, 1, answered.cost.evaluated, 0, len(SAID.split()), answered.cost.seconds)
+    assert answered.cost.evaluated > 20
+    assert NOT_FOUND in prompts[0]
+
+
+@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
+def test_what_the_passages_do_not_say_is_flagged(filled: Store, system: System) -> None:
+    wrong = f"{SAID} Orlavane employed 9,999 people at the end of 2024 [1]."
+    answered, _ = _answered(system, filled, [wrong, SHORT])
+    assert (answered.sentences, answered.flagged) == (2, 1)
+
+
+@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
+def test_the_sentence_for_nothing_found_is_an_abstention(filled: Store, system: System) -> None:
+    answered, _ = _answered(system, filled, ["The passages do not mention a price."])
+    assert (answered.text, answered.short, answered.abstained) == (NOT_FOUND, "", True)
+    assert (answered.sentences, answered.cited) == (0, ())
+    assert answered.held  # it had read them
+
+
+@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
+def test_a_case_without_gold_is_not_traced(filled: Store, system: System) -> None:
+    answered, _ = _answered(system, filled, [NOT_FOUND], replace(SUPPLIER, gold=()))
+    assert answered.traced == {}
+
+
+@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
+def test_there_must_be_something_to_search(store: Store, system: System) -> None:
+    with pytest.raises(EmptyLibrary):
+        _answered(system, store, [])
+
+
+def test_shallow_reads_the_three_nearest_passages(filled: Store) -> None:
+    answered, (prompt, _) = _answered(Shallow(), filled, [SAID, SHORT])
+    assert [f"[{n}] " in prompt for n in (1, 2, 3, 4)] == [True, True, True, False]
+    assert "(Annual report, Item 0, 2025-01-01)" in prompt
+    assert len(answered.held) <= 3
+
+
+def test_search_and_answer_reads_what_the_reranker_prefers(filled: Store) -> None:
+    class Contrary(OverlapReranker):
+        def score(self, query: str, passages: Sequence[str]) -> list[float]:
+            return [float("Ostra 180" in passage) for passage in passages]
+
+    with ScriptedChat([NOT_FOUND, NOT_FOUND]) as chat:
+        parts = _parts(filled, chat)
+        by_reranker = SearchAndAnswer().answer(SUPPLIER, replace(parts, reranker=Contrary()))
+        fused = SearchAndAnswer().answer(SUPPLIER, replace(parts, reranker=None))
+    assert by_reranker.held[0] == Place("launch")
+    assert fused.held[0] == Place("annual-report")
+    assert "[1] Haldrecht launched" in chat.calls[0].messages[-1].content
+
+
+@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
+def test_only_the_collections_asked_for_are_searched(filled: Store, system: System) -> None:
+    asked = replace(SUPPLIER, question="What halted production at the Brevnes plant of Tolvang Ceramics?")
+    with ScriptedChat([NOT_FOUND]) as chat:
+        answered = system.answer(asked, replace(_parts(filled, chat), collections=("news",)))
+    assert answered.held[0] == Place("fire")
+    assert set(answered.held) <= {Place("fire"), Place("launch")}
+    assert answered.traced == {"reached": 0.0, "recalled": 0.0}
+
+
+class _Watched(Crag):
+    """Tells how many searches were made for how much evidence."""
+
+    def __init__(self) -> None:
+        self.searches = -1
+
+    def found(self, question: str, deps: Deps) -> list[Evidence]:
+        evidence = super().found(question, deps)
+        assert isinstance(deps.recall, WatchedRecall)
+        self.searches = len(deps.recall.made)
+        return evidence
+
+
+class _Scoring(OverlapReranker):
+    """Holds every passage for equally good."""
+
+    def __init__(self, score: float) -> None:
+        self._score = score
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        return [self._score] * len(passages)
+
+
+def test_crag_looks_again_where_the_passages_are_not_enough(filled: Store) -> None:
+    watched = _Watched()
+    made: list[int] = []
+    calls: list[int] = []
+    for score in (0.99, 0.3, 0.0):
+        # What is held for good is read at once, what is doubtful after a correction, what is bad never.
+        with ScriptedChat([NOT_FOUND] if score else []) as chat:
+            answered = watched.answer(SUPPLIER, replace(_parts(filled, chat), reranker=_Scoring(score)))
+        assert answered.cost.steps == 1
+        made.append(watched.searches)
+        calls.append(answered.cost.calls)
+    assert made[0] < made[1] == made[2]
+    assert calls == [1, 1, 0]
+
+
+def test_without_a_passage_nobody_is_asked(filled: Store) -> None:
+    with ScriptedChat([]) as chat:
+        answered = Crag().answer(SUPPLIER, replace(_parts(filled, chat), reranker=_Scoring(0.0)))
+    assert (answered.text, answered.abstained, answered.held) == (NOT_FOUND, True, ())
+    assert answered.traced == {"reached": 1.0, "recalled": 1.0}  # it was there, and graded away
+
+
+def test_the_lowest_passages_give_way_to_a_small_context(filled: Store) -> None:
+    with ScriptedChat([SAID, SHORT], context_tokens=300) as chat:
+        answered = Shallow().answer(SUPPLIER, _parts(filled, chat))
+    prompt = chat.calls[0].messages[-1].content
+    assert "[1] " in prompt
+    assert "[3] " not in prompt
+    assert not answered.abstained
+
+
+def test_a_sentence_that_the_limit_cut_off_is_dropped(filled: Store) -> None:
+    cut = Reply(f"{SAID} It also has", Usage(), "length")
+    answered, _ = _answered(Shallow(), filled, [cut, SHORT])
+    assert answered.text == SAID
+
+
+def test_a_resumed_question_took_as_long_as_the_first_time(filled: Store, tmp_path: Path) -> None:
+    file = tmp_path / "replies.jsonl"
+    with ScriptedChat([SAID, SHORT]) as chat:
+        first = Shallow().answer(SUPPLIER, replace(_parts(filled, chat), chat=CachedChat(chat, file)))
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    file.write_text("".join(json.dumps({**line, "seconds": 1e6}) + "\n" for line in lines), "utf-8")
+    with ScriptedChat([]) as chat:
+        again = Shallow().answer(SUPPLIER, replace(_parts(filled, chat), chat=CachedChat(chat, file)))
+    assert again.cost.seconds > 9e5  # of the answer; the short one's are not charged
+    assert again.cost.seconds < 1.5e6
+    assert replace(again, cost=replace(again.cost, seconds=0)) == replace(
+        first, cost=replace(first.cost, seconds=0)
+    )
+
+
+def test_two_hops_of_one_question_are_followed_apart(filled: Store) -> None:
+    both = replace(SUPPLIER, gold=(Place("annual-report"), Place("elsewhere")))
+    answered, _ = _answered(Shallow(), filled, [SAID, SHORT], both)
+    assert answered.traced == {"reached": 0.5, "recalled": 0.5}
