@@ -15,10 +15,13 @@ from agent.request import EmptyLibrary
 from agent.state import Evidence
 from models.protocols import Reply, Usage
 from models.scripted import HashEmbedder, OverlapReranker, Scripted, ScriptedChat
+from policy.collecting.pooling import RememberingEmbedder, pool
+from policy.questions import Paragraph, Question, QuestionSet
 from policy.systems.answered import Answered, Cost, Parts, System
 from policy.systems.cache import CachedChat
 from policy.systems.cases import Case, Place
 from policy.systems.plain import PLAIN, ClosedBook, Crag, SearchAndAnswer, Shallow
+from policy.systems.reading import pooled
 from policy.systems.watching import WatchedRecall
 from tests.agent.conftest import fill
 from traces.store import Store
@@ -225,3 +228,19 @@ def test_two_hops_of_one_question_are_followed_apart(filled: Store) -> None:
     both = replace(SUPPLIER, gold=(Place("annual-report"), Place("elsewhere")))
     answered, _ = _answered(Shallow(), filled, [SAID, SHORT], both)
     assert answered.traced == {"reached": 0.5, "recalled": 0.5}
+
+
+def test_a_pooled_set_is_searched_and_traced_by_its_positions(store: Store) -> None:
+    texts = ["The river Elm flows north.", "Hank Snow was born in Brooklyn.", "Hello Love is by Hank Snow."]
+    asked = Question("q", "Where was Hank Snow born?", ("Brooklyn",), frozenset({1}))
+    questions = QuestionSet(
+        "small_dev", tuple(Paragraph(f"T{n}", text) for n, text in enumerate(texts)), (asked,)
+    )
+    list(pool(questions, store, RememberingEmbedder(HashEmbedder())))
+    read = pooled(questions)
+    with ScriptedChat(["Hank Snow was born in Brooklyn [1].", "Brooklyn"]) as chat:
+        parts = replace(_parts(store, chat), collections=read.collections)
+        answered = SearchAndAnswer().answer(read.cases[0], parts)
+    assert answered.cited == (Place("1"),)
+    assert set(answered.held) == {Place("0"), Place("1"), Place("2")}
+    assert answered.traced == {"reached": 1.0, "recalled": 1.0}
