@@ -1,0 +1,290 @@
+"""Full-length trajectories: a question worked through once, with an answer written at every prefix.
+
+A run that is told to stop shows nothing of what would have followed. So the ``lean`` loop goes on here
+until only FINISH is possible, and what finishing would have given is known by answering at each state.
+Every stopping rule is then scored exactly by replaying prefixes: finishing earlier needs nothing that was
+not observed.
+
+All research is done before the first answer is written, and all answers, the longest prefix first, before
+the first is shortened. So what an engine keeps of a prompt serves the research as in a run of its own, and
+what a prefix took is what a run that finishes there takes, but for the few tokens of its last finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from agent.budget import Budget, BudgetExhausted
+from agent.cognition.deciding import Rules
+from agent.decisions import PolicyState, policy_state, valid_actions
+from agent.deps import Deps
+from agent.nodes.plan import plan
+from agent.nodes.synthesise import synthesise
+from agent.nodes.verify import verify
+from agent.profiles import profile
+from agent.request import searchable
+from agent.session import Session
+from agent.state import Action, Evidence, Note, RunState, new_state
+from agent.stepping import research_step, updated
+from models.protocols import Chat, Usage
+from policy.evaluation.walking import Decide, go_on
+from policy.learned import seen as as_seen
+from policy.rule import Rule
+from policy.scorers import Scorer
+from policy.systems.answered import Answered, Cost, Parts
+from policy.systems.cache import clock
+from policy.systems.cases import Case, Place
+from policy.systems.kept import Prefix, Trajectory, tree
+from policy.systems.metrics import measured
+from policy.systems.places import places_of, share
+from policy.systems.shortening import shorten as shorten_by_model
+from policy.systems.watching import WatchedRecall
+from policy.trees import Node
+from traces.library import Library
+
+__all__ = [
+    "Prefix",
+    "Shorten",
+    "Trajectory",
+    "by_policy",
+    "noted",
+    "traced",
+    "tree",
+    "work",
+]
+
+Shorten: TypeAlias = Callable[[Chat, str, str], str]
+"""An answer in as few words as its question asks for: `policy.systems.shortening.shorten`."""
+
+
+def by_policy(scorer: Scorer, rule: Rule) -> Decide:
+    """A learned policy that is asked state by state, as a run asks it."""
+
+    def decide(node: Node) -> Action:
+        return rule.action(node.valid, scorer.score([node.seen]).advantages[0])
+
+    return decide
+
+
+def work(
+    case: Case,
+    parts: Parts,
+    leaving: Sequence[Decide] = (),
+    *,
+    questions: str,
+    shorten: Shorten = shorten_by_model,
+) -> Trajectory:
+    """Work a question through to the end, and along the paths of deciders that leave this chain.
+
+    The chain is CONTINUE where it is valid, else REVISE, until only FINISH is. The rules, who revise before
+    a plan is done, are always walked.
+
+    Args:
+        case: The question.
+        parts: What to work with. Answers that are not grounded are accepted, flagged as they are.
+        leaving: Whose walks have to be known too. Each is asked about the states as they become known, and
+            where it leaves them the run is worked on from there.
+        questions: Name of the set.
+        shorten: Makes the short answers; not charged.
+
+    Raises:
+        EmptyLibrary, UnknownCollection: there is nothing to search.
+        EmbedderMismatch: the library was made by another embedder.
+        ModelError: the model fails.
+        ValueError: a decider chose what is not valid.
+    """
+    working = _Working(case, parts)
+    working.follow(go_on)
+    for decide in (working.rules, *leaving):
+        working.follow(decide)
+    answers = working.answers()
+    prefixes: dict[str, Prefix] = {}
+    for path, answered in answers.items():
+        short = "" if answered.abstained else shorten(parts.chat, case.question, answered.text)
+        prefixes[path] = working.prefix(path, replace(answered, short=short))
+    in_order = {path: prefixes[path] for path in sorted(prefixes, key=lambda path: (len(path), path))}
+    return Trajectory(questions, case.id, parts.chat.name, case.question, in_order)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spent:
+    """What the research took so far."""
+
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """A state on the way: the run as it stands, and all that the path to it took and saw."""
+
+    node: Node
+    run: RunState
+    rules: Action
+    stopped: str
+    note: Note | None
+    spent: _Spent
+    first: frozenset[Place]  # where the first hundred hits of its searches stand
+    recalled: frozenset[Place]  # where those stand that the searches brought
+
+
+class _Working:
+    """A question under work."""
+
+    def __init__(self, case: Case, parts: Parts) -> None:
+        self._case = case
+        self._parts = parts
+        library = Library(parts.store)
+        cognition = profile("lean", parts.embedder)
+        session = self._session(_Spent())
+        self._recall = WatchedRecall(library, parts.embedder)
+        self._deps = Deps(
+            session=session,
+            cognition=cognition,
+            decider=cognition.decider(session),
+            library=library,
+            recall=self._recall,
+            reranker=parts.reranker,
+            collections=searchable(library, parts.collections, web=False),
+            approve="always",
+        )
+        self._known: dict[str, _Reached] = {}
+        self._step("", new_state(case.question), None)
+
+    def rules(self, node: Node) -> Action:
+        """What the rules do, from the whole state: a tree holds less of it."""
+        return self._known[node.path].rules
+
+    def follow(self, decide: Decide) -> None:
+        """Walk with ``decide`` until it finishes, or does not know, working on where nothing is known."""
+        at = self._known[""]
+        while (action := decide(at.node)) is not None and action != "FINISH":
+            if action not in at.node.valid:
+                raise ValueError(f"{action} is not valid at {at.node.path!r}: {at.node.valid}")
+            path = at.node.path + action[0]
+            if path not in self._known:
+                self._step(path, updated(at.run, {"action": action}), at)
+            at = self._known[path]
+
+    def answers(self) -> dict[str, Answered]:
+        """What finishing gives at each state, not yet shortened."""
+        # Paths that share their beginning one after the other, the longer ones first: each prompt is then
+        # the beginning of the one before it, and little of it has to be read again.
+        return {path: self._answered(self._known[path]) for path in sorted(self._known, reverse=True)}
+
+    def prefix(self, path: str, answered: Answered) -> Prefix:
+        """A state as it is kept."""
+        at = self._known[path]
+        note = at.note
+        return Prefix(
+            path=path,
+            state=at.node.seen.text,
+            features=at.node.seen.features,
+            valid=at.node.valid,
+            rules=at.rules,
+            measures=measured(self._case, answered),
+            answer=answered.text,
+            short=answered.short,
+            stopped=at.stopped,
+            question=note["question"] if note else "",
+            query=at.run["query"] if note else "",
+            finding=note["sentence"] if note else "",
+            places=places_of(_numbered(at.run["evidence"], note["cites"]) if note else ()),
+        )
+
+    def _step(self, path: str, state: RunState, before: _Reached | None) -> None:
+        """One research step, after the plan that it needs; a budget that runs out in it ends the path."""
+        spent = before.spent if before else _Spent()
+        deps = replace(self._deps, session=self._session(spent))
+        self._recall.made = []
+        began, notes, stopped = clock(self._parts.chat), len(state["notes"]), ""
+        try:
+            if state["action"] != "CONTINUE":
+                state = updated(state, plan(state, deps))
+            state = research_step(state, deps)
+        except BudgetExhausted as used_up:
+            stopped = str(used_up)
+        ledger = deps.session.ledger
+        spent = _Spent(ledger.calls, ledger.usage, spent.seconds + clock(self._parts.chat) - began)
+        seen = policy_state(state, self._parts.budget, ledger.tokens_left)
+        stopped = stopped or _used_up(seen, self._parts.budget, spent.seconds)
+        valid: tuple[Action, ...] = ("FINISH",) if stopped else valid_actions(seen)
+        self._known[path] = _Reached(
+            node=Node(path, as_seen(seen, valid), None),
+            run=state,
+            rules=Rules().decide(seen, valid).action,
+            stopped=stopped,
+            note=next(iter(state["notes"][notes:]), None),
+            spent=spent,
+            first=self._recall.first() | (before.first if before else frozenset()),
+            recalled=self._recall.brought() | (before.recalled if before else frozenset()),
+        )
+
+    def _answered(self, at: _Reached) -> Answered:
+        deps = replace(self._deps, session=self._session(at.spent))
+        began = clock(self._parts.chat)
+        state = updated(at.run, synthesise(at.run, deps))
+        state = updated(state, verify(state, deps))
+        ledger, claims = deps.session.ledger, state["claims"]
+        return Answered(
+            text=state["answer"],
+            short="",
+            abstained=state["status"] != "answered",
+            held=places_of(state["evidence"]),
+            cited=places_of(_numbered(state["evidence"], (n for claim in claims for n in claim["cites"]))),
+            sentences=len(claims),
+            flagged=sum(claim["verdict"] != "supported" for claim in claims),
+            cost=Cost(
+                steps=state["step"],
+                calls=ledger.calls,
+                evaluated=ledger.usage.evaluated,
+                reused=ledger.usage.reused,
+                generated=ledger.usage.generated,
+                seconds=at.spent.seconds + clock(self._parts.chat) - began,
+            ),
+            stopped=at.stopped,
+            traced=traced(
+                self._case,
+                reached=at.first,
+                recalled=at.recalled,
+                noted=noted(state["evidence"], state["notes"]),
+            ),
+        )
+
+    def _session(self, spent: _Spent) -> Session:
+        """A way to the model whose budget is what a run has left that took this path alone."""
+        session = Session(self._parts.chat, self._parts.budget, lambda _event: None)
+        session.ledger.calls, session.ledger.usage = spent.calls, spent.usage
+        session.stop.extend(-spent.seconds)
+        return session
+
+
+def noted(evidence: Iterable[Evidence], notes: Iterable[Note]) -> tuple[Place, ...]:
+    """Where those passages stand that a finding cites, each place once."""
+    return places_of(_numbered(evidence, (n for note in notes if note["found"] for n in note["cites"])))
+
+
+def traced(case: Case, **stages: Iterable[Place]) -> dict[str, float]:
+    """The share of the gold places among those of each stage, by its name; nothing without gold places."""
+    return {name: share(case.gold, stage) for name, stage in stages.items()} if case.gold else {}
+
+
+def _numbered(evidence: Iterable[Evidence], numbers: Iterable[int]) -> list[Evidence]:
+    wanted = set(numbers)
+    return [item for item in evidence if item["number"] in wanted]
+
+
+def _used_up(seen: PolicyState, budget: Budget, seconds: float) -> str:
+    """Why a run stops here by itself, in the words of `agent.nodes.decide`; "" where it does not."""
+    if seconds >= budget.seconds:
+        return "time budget"
+    if seen.tokens_left <= 0:
+        return "token budget"
+    if seen.barren >= budget.barren:
+        return f"no new evidence in {seen.barren} steps"
+    if seen.steps_left == 0 and seen.open_questions:
+        return "step budget"
+    return ""
