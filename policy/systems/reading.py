@@ -33,7 +33,8 @@ def plain(path: Path) -> CaseSet:
 
     ``answer`` is a string or a list of them; without one, or with an empty one, the right answer is that
     there is none. ``evidence`` is a list of ``"document"`` or ``"document#page"``, or of objects with
-    ``document`` and maybe ``page``, from 1. A document is called as in the library: by its file's name.
+    ``document`` and maybe ``page``, from 1. A document is called as the library calls it: a file by its
+    name, one that came with a folder by its path in there.
 
     Raises:
         BadQuestions: it cannot be read, or a line is no such question.
