@@ -28,9 +28,13 @@ SEED_SYSTEM: Final = "seed"
 RULES: Final = "lean rules"
 JUDGE: Final = "lean judge"
 FIXED: Final = ("lean 1 step", "lean 2 steps", "lean 3 steps", "lean 4 steps")
+PLAN_DONE: Final = "lean plan done"
 LEARNED: Final = "lean learned"
 ORACLE: Final = "oracle"
-ORDER: Final = (CLOSED_BOOK, SHALLOW, SEARCH, CRAG, SEED_SYSTEM, RULES, JUDGE, *FIXED, LEARNED, ORACLE)
+ORDER: Final = (
+    *(CLOSED_BOOK, SHALLOW, SEARCH, CRAG, SEED_SYSTEM),
+    *(RULES, JUDGE, *FIXED, PLAN_DONE, LEARNED, ORACLE),
+)
 """Systems as tables list them; others follow by name."""
 
 BASELINES: Final = (SHALLOW, SEARCH, SEED_SYSTEM, ORACLE)

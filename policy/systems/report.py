@@ -1,0 +1,302 @@
+"""The summary as Markdown to read, as JSON to compute with, and as one HTML page to look at.
+
+All three are made of the summary alone. The page needs nothing else: no script, no picture or style sheet
+from elsewhere; its template escapes whatever it is given.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from typing import Any, Final
+
+from policy.evaluation.bars import Bar
+from policy.evaluation.bootstrap import Interval
+from policy.evaluation.report import Circumstances
+from policy.systems import metrics, plots
+from policy.systems.anatomy import NEAR, STAGES
+from policy.systems.bars import bars, points
+from policy.systems.summary import LEARNED, Against, Scope, Standing, Summary
+
+_TITLE: Final = "Whole systems on the same questions"
+_VERDICT: Final = {None: "not measured", True: "met", False: "missed"}
+_CERTAIN: Final = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of words, as Markdown and HTML both show it.
+
+    Attributes:
+        title: Above it.
+        head: Names of the columns.
+        rows: A cell for each column.
+        words: How many columns from the left hold words; the rest hold numbers.
+    """
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """One scope on the page."""
+
+    title: str
+    anchor: str
+    tables: Sequence[Table]
+    pairs: Sequence[Table]
+    plots: Sequence[tuple[str, str]]  # title, SVG
+
+
+def markdown(summary: Summary, came: Circumstances) -> str:
+    """The tables, the same lines for the same summary and circumstances."""
+    lines = [f"# {_TITLE}", "", *(["## Bars", ""] if summary.models else [])]
+    for model in summary.models:
+        lines += _marked(_bars(summary, model))
+    for scope in summary.scopes:
+        lines += [f"## {_named(scope)}", ""]
+        for table in (*_tables(scope), *_pairs(scope)):
+            lines += _marked(table)
+    lines += ["## How to read this", "", *(f"- {line}" for line in _reading(summary, came)), ""]
+    lines += ["## How it came about", "", *(f"- {name}: {told}" for name, told in _facts(came)), ""]
+    return "\n".join(lines)
+
+
+def as_json(summary: Summary, came: Circumstances) -> str:
+    """Everything there is, and the bars; NaN is null."""
+    checked = {model: [asdict(bar) for bar in bars(summary, model)] for model in summary.models}
+    whole = {"circumstances": asdict(came), "bars": checked, **asdict(summary)}
+    return json.dumps(_plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def page(summary: Summary, came: Circumstances) -> str:
+    """One HTML page with the tables and plots; it needs nothing else."""
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    source = files("policy.systems").joinpath("page.html.jinja").read_text(encoding="utf-8")
+    return environment.from_string(source).render(
+        title=_TITLE,
+        bars=[_bars(summary, model) for model in summary.models],
+        sections=[_section(scope, f"s{i}") for i, scope in enumerate(summary.scopes)],
+        svg=Markup,  # plots escape what they are given
+        reading=_reading(summary, came),
+        facts=_facts(came),
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return round(value, 6) if math.isfinite(value) else None
+    return value
+
+
+def _named(scope: Scope) -> str:
+    return f"{scope.name}, {scope.model}"
+
+
+def _reading(summary: Summary, came: Circumstances) -> list[str]:
+    return [
+        "F1, EM, recall and precision are in hundredths; so are shares of questions. EM and F1 are of the "
+        "short answer, by the data sets' own normalisation; stated is whether the whole answer states a "
+        "gold one.",
+        f"Brackets are 95 % percentile intervals of a bootstrap over questions ({summary.resamples} "
+        f"resamples, seed {summary.seed}).",
+        "Each system by itself is measured on the questions that it has answered; differences are paired, "
+        "on those that both have. Only × Only are the questions of which one alone has an EM of 1, with p "
+        "of McNemar's exact test. Seconds and tokens are compared as sums, ours to theirs.",
+        "Held and cited recall and precision are of passages against gold passages: those that the answer "
+        "was written from, and those that it cites. Reached, recalled and noted are the shares of the gold "
+        "passages among the first hundred of a search, among what searches brought, and cited by findings.",
+        "Flagged is the share of answers with a sentence that its sources do not support, of those that "
+        "claim anything.",
+        f"A wrong answer has an F1 below {100 * NEAR:.0f} and does not state a gold one. It is counted at "
+        "the first stage that lost it: at another stop of the same research if that would have been right, "
+        "else where the gold evidence was first incomplete, else at reading.",
+        "A bar's verdict is of the estimate; the interval tells how far that is settled.",
+        *came.notes,
+    ]
+
+
+def _facts(came: Circumstances) -> list[tuple[str, str]]:
+    versions = ", ".join(f"{package} {number}" for package, number in came.versions.items())
+    return [
+        ("Command", came.command),
+        ("Date", came.date),
+        ("Machine", came.machine),
+        *([("Versions", versions)] if versions else []),
+    ]
+
+
+def _marked(table: Table) -> list[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+    rule = ["---" if i < table.words else "--:" for i in range(len(table.head))]
+    return [f"### {table.title}", "", line(table.head), line(rule), *map(line, table.rows), ""]
+
+
+def _bars(summary: Summary, model: str) -> Table:
+    def told(bar: Bar) -> list[str]:
+        return [bar.what, bar.result, _VERDICT[bar.met]]
+
+    rows = [told(bar) for bar in bars(summary, model)]
+    return Table(f"{LEARNED}, {model}", ["bar", "measured", "verdict"], rows, words=3)
+
+
+def _share(name: str, *, wide: bool = False) -> Callable[[Standing], str]:
+    def told(standing: Standing) -> str:
+        found = standing.measures.get(name)
+        if found is None or math.isnan(found.estimate):
+            return ""
+        brackets = f" [{100 * found.low:.1f}, {100 * found.high:.1f}]" if wide else ""
+        return f"{100 * found.estimate:.1f}{brackets}"
+
+    return told
+
+
+def _amount(name: str, digits: int, *, wide: bool = False) -> Callable[[Standing], str]:
+    def told(standing: Standing) -> str:
+        found = standing.measures.get(name)
+        if found is None or math.isnan(found.estimate):
+            return ""
+        brackets = f" [{found.low:,.{digits}f}, {found.high:,.{digits}f}]" if wide else ""
+        return f"{found.estimate:,.{digits}f}{brackets}"
+
+    return told
+
+
+_Columns = Mapping[str, Callable[[Standing], str]]
+
+_ANSWERS: Final[_Columns] = {
+    "questions": lambda standing: str(standing.questions),
+    "F1": _share("f1", wide=True),
+    "EM": _share("em", wide=True),
+    "stated": _share("holds"),
+    "flagged": _share("flagged"),
+    "abstained": _share("abstained"),
+    "rightly": _share("abstained_rightly"),
+    "wrongly": _share("abstained_wrongly"),
+}
+_EVIDENCE: Final[_Columns] = {
+    "reached": _share("reached"),
+    "recalled": _share("recalled"),
+    "held recall": _share("recall", wide=True),
+    "held precision": _share("precision"),
+    "noted": _share("noted"),
+    "cited recall": _share("citation_recall"),
+    "cited precision": _share("citation_precision"),
+}
+_COST: Final[_Columns] = {
+    "steps": _amount("steps", 2),
+    "model calls": _amount("calls", 1),
+    "tokens evaluated": _amount("evaluated", 0, wide=True),
+    "reused": _amount("reused", 0),
+    "generated": _amount("generated", 0),
+    "seconds": _amount("seconds", 1, wide=True),
+}
+_KNOWN: Final = {
+    *(*metrics.QUALITY, *metrics.EVIDENCE, *metrics.CONDUCT),
+    *(*metrics.COST, *metrics.TRACED),
+}
+
+
+def _tables(scope: Scope) -> list[Table]:
+    others = sorted({name for one in scope.systems for name in one.measures} - _KNOWN)
+    further = {name: _amount(name, 3, wide=True) for name in others}
+    made = {"Answers": _ANSWERS, "Evidence": _EVIDENCE, "Cost": _COST, "Further measures": further}
+    tables = [_by_system(title, columns, scope.systems) for title, columns in made.items()]
+    return [*(table for table in tables if len(table.head) > 1), _anatomy(scope.systems)]
+
+
+def _by_system(title: str, columns: _Columns, systems: Sequence[Standing]) -> Table:
+    """A row a system, without the columns that are empty in every row."""
+    cells = {name: [column(one) for one in systems] for name, column in columns.items()}
+    kept = {name: column for name, column in cells.items() if any(column)}
+    rows = [[one.system, *(column[i] for column in kept.values())] for i, one in enumerate(systems)]
+    return Table(title, ["system", *kept], rows)
+
+
+def _anatomy(systems: Sequence[Standing]) -> Table:
+    rows = [
+        [one.system, str(one.questions), str(sum(one.lost.values())), *(str(one.lost[s]) for s in STAGES)]
+        for one in systems
+    ]
+    return Table("Where wrong answers were lost", ["system", "questions", "wrong", *STAGES], rows)
+
+
+def _pairs(scope: Scope) -> list[Table]:
+    """One table for each baseline that something stands against."""
+    names = dict.fromkeys(pair.baseline for pair in scope.against)
+    head = ["system", "questions", "F1", "EM", "only it × only baseline", "p", "steps", "seconds"]
+    return [
+        Table(
+            f"Compared with {name}",
+            [*head, "tokens evaluated"],
+            [_pair(pair) for pair in scope.against if pair.baseline == name],
+        )
+        for name in names
+    ]
+
+
+def _pair(pair: Against) -> list[str]:
+    steps = pair.differences["steps"]
+    return [
+        pair.system,
+        str(pair.questions),
+        points(pair.differences["f1"]),
+        points(pair.differences["em"]),
+        f"{pair.exact.ours} × {pair.exact.theirs}",
+        f"{pair.exact.p:.3f}" if pair.exact.p >= _CERTAIN else f"< {_CERTAIN}",
+        "–"
+        if math.isnan(steps.estimate)
+        else f"{steps.estimate:+.2f} [{steps.low:+.2f}, {steps.high:+.2f}]",
+        _times(pair.ratios["seconds"]),
+        _times(pair.ratios["evaluated"]),
+    ]
+
+
+def _times(found: Interval) -> str:
+    if math.isnan(found.estimate):
+        return "–"
+    return f"{found.estimate:.2f} × [{found.low:.2f}, {found.high:.2f}]"
+
+
+def _section(scope: Scope, anchor: str) -> _Section:
+    drawn = {
+        f"F1 against {what}": plots.scatter(
+            _points(scope, name), f"{what} a question", "F1", f"F1 against {what}, {_named(scope)}"
+        )
+        for name, what in {"seconds": "seconds", "evaluated": "tokens evaluated"}.items()
+    }
+    counted = {f"{one.system} ({one.questions})": one.lost for one in scope.systems}
+    what = "Where wrong answers were lost (of so many questions)"
+    drawn[what] = plots.stacked(counted, STAGES, f"{what}, {_named(scope)}", anchor + "-")
+    return _Section(
+        _named(scope), anchor, _tables(scope), _pairs(scope), [(t, svg) for t, svg in drawn.items() if svg]
+    )
+
+
+def _points(scope: Scope, name: str) -> list[plots.Point]:
+    return [
+        plots.Point(one.system, one.measures[name], _hundredths(one.measures["f1"]), one.system == LEARNED)
+        for one in scope.systems
+        if name in one.measures and "f1" in one.measures
+    ]
+
+
+def _hundredths(found: Interval) -> Interval:
+    return Interval(100 * found.estimate, 100 * found.low, 100 * found.high, found.questions)
