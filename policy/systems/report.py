@@ -116,8 +116,8 @@ def _reading(summary: Summary, came: Circumstances) -> list[str]:
         f"Brackets are 95 % percentile intervals of a bootstrap over questions ({summary.resamples} "
         f"resamples, seed {summary.seed}).",
         "Each system by itself is measured on the questions that it has answered; differences are paired, "
-        "on those that both have. Only × Only are the questions of which one alone has an EM of 1, with p "
-        "of McNemar's exact test. Seconds and tokens are compared as sums, ours to theirs.",
+        "on those that both have. Only it / only baseline: the questions of which one alone has an "
+        "EM of 1, with p of McNemar's exact test. Seconds and tokens are compared as sums, ours to theirs.",
         "Held and cited recall and precision are of passages against gold passages: those that the answer "
         "was written from, and those that it cites. Reached, recalled and noted are the shares of the gold "
         "passages among the first hundred of a search, among what searches brought, and cited by findings.",
@@ -241,7 +241,7 @@ def _anatomy(systems: Sequence[Standing]) -> Table:
 def _pairs(scope: Scope) -> list[Table]:
     """One table for each baseline that something stands against."""
     names = dict.fromkeys(pair.baseline for pair in scope.against)
-    head = ["system", "questions", "F1", "EM", "only it × only baseline", "p", "steps", "seconds"]
+    head = ["system", "questions", "F1", "EM", "only it / only baseline", "p", "steps", "seconds"]
     return [
         Table(
             f"Compared with {name}",
@@ -259,7 +259,7 @@ def _pair(pair: Against) -> list[str]:
         str(pair.questions),
         points(pair.differences["f1"]),
         points(pair.differences["em"]),
-        f"{pair.exact.ours} × {pair.exact.theirs}",
+        f"{pair.exact.ours} / {pair.exact.theirs}",
         f"{pair.exact.p:.3f}" if pair.exact.p >= _CERTAIN else f"< {_CERTAIN}",
         "–"
         if math.isnan(steps.estimate)

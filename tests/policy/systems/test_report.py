@@ -58,7 +58,7 @@ def test_markdown_tells_the_means_in_hundredths(summary: Summary) -> None:
 
 def test_markdown_tells_the_paired_differences(summary: Summary) -> None:
     (told, _) = _lines(markdown(summary, CAME), "| lean learned | 2 | +50.0")
-    assert "| 1 × 0 | 1.000 | +0.00 [+0.00, +0.00] | 2.00 × [2.00, 2.00] | 1.00 × [1.00, 1.00] |" in told
+    assert "| 1 / 0 | 1.000 | +0.00 [+0.00, +0.00] | 2.00 × [2.00, 2.00] | 1.00 × [1.00, 1.00] |" in told
 
 
 def test_markdown_tells_where_answers_were_lost(summary: Summary) -> None:
