@@ -137,13 +137,14 @@ def _worked(question: Question, wanted: WithModel, deps: Deps) -> tuple[list[Dec
     rng = random.Random(f"{wanted.seed} {question.id}")
     session = deps.session
     state = new_state(question.text)
-    state = updated(state, plan(state, deps))
     decisions: list[DecisionRow] = []
     outcomes: list[Outcome] = []
     path = ""
     while True:
         spent = False
         try:
+            if state["action"] != "CONTINUE":
+                state = updated(state, plan(state, deps))
             state = research_step(state, deps)
         except BudgetExhausted:
             spent = True
@@ -154,13 +155,12 @@ def _worked(question: Question, wanted: WithModel, deps: Deps) -> tuple[list[Dec
         (action,) = rng.choices(ACTIONS, [probabilities[action] for action in ACTIONS])
         decisions.append(_row(len(decisions), path, seen, valid, action, probabilities))
         if wanted.answers or action == "FINISH":
-            outcomes.append(_answered(path, state, question, deps))
+            with session.beside():  # a run that goes on from here has written no answer
+                outcomes.append(_answered(path, state, question, deps))
         if action == "FINISH":
             return decisions, outcomes
         path += action[0]
         state = RunState({**state, "action": action})
-        if action == "REVISE":
-            state = updated(state, plan(state, deps))
 
 
 def exploration(valid: Sequence[Action], epsilon: float) -> dict[Action, float]:

@@ -70,6 +70,23 @@ def test_a_question_without_a_known_answer_is_worth_what_the_verifier_supports(s
     assert {node.source for node in tree.nodes.values()} == {"verifier"}
 
 
+def test_an_answer_on_the_way_costs_the_research_nothing(store: Store, tmp_path: Path) -> None:
+    other = Store(tmp_path / "other.duckdb")
+    fill(other, HashEmbedder())
+    _collect(store, [PLAN, READ, WRITTEN, NONE, WRITTEN], answers=True)
+    _collect(other, [PLAN, READ, NONE, WRITTEN])
+    (answered,), (silent,) = load_trees(store).trees, load_trees(other).trees
+    left = [tree.nodes["C"].seen.features["tokens_left"] for tree in (answered, silent)]
+    assert left[0] >= left[1]  # the engine has a little more to reuse
+
+
+def test_a_budget_that_ends_before_a_plan_ends_the_question(store: Store) -> None:
+    _collect(store, [], answers=True, budget=Budget(tokens=10))
+    (tree,) = load_trees(store).trees
+    assert sorted(tree.nodes) == [""]
+    assert tree.root.valid == ("FINISH",)
+
+
 def test_what_was_collected_is_not_asked_again(store: Store) -> None:
     _collect(store, [PLAN, READ, NONE, WRITTEN])
     _collect(store, [])

@@ -25,6 +25,7 @@ from tui.app.widgets.decision_strip import DecisionStrip
 from tui.app.widgets.plan_tree import PlanTree
 from tui.app.widgets.player import READING
 from tui.assemble import open_store
+from tui.imported import told_by
 
 __all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
@@ -224,3 +225,31 @@ async def test_a_run_without_an_end_is_played_as_far_as_it_came(make_app: MakeAp
         await pilot.press("end")
         assert screen.player.over
         assert not screen.player.fold.over
+
+
+async def test_a_run_that_came_without_its_events_shows_its_decisions_and_its_answer(
+    make_app: MakeApp,
+) -> None:
+    taken = {"CONTINUE": 0.1, "REVISE": 0.2, "FINISH": 0.7}
+    valid = ("CONTINUE", "REVISE", "FINISH")
+    row = DecisionRow(0, 1, 1, {}, valid, "FINISH", taken, 0.7, "learned", 0.3, "enough is known")
+    other = DecisionRow(0, 1, 1, {}, valid, "REVISE", taken, 0.2, "llm", 900.0, shadow=True)
+    run_id = stored.store_run()
+    runs = Runs(open_store())
+    runs.record(run_id, [], [row, other])
+    with open_store().connect() as db:
+        db.execute("DELETE FROM events WHERE run_id = ?", [run_id])
+
+    told = told_by(runs.find(run_id), runs.decisions(run_id))
+    assert [event.kind for event in told] == ["RunStarted", "Decided", "Answered", "RunFinished"]
+    assert isinstance(told[1], ev.Decided)
+    assert told[1].shadow is not None
+    assert told[1].shadow["action"] == "REVISE"
+
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await replayed(pilot, run_id)
+        await pilot.press("end")
+        await pilot.pause()
+        assert screen.player.fold.outcome.decisions == [told[1]]
+        assert "Tolvang." in screen.query_one(Answer).source

@@ -30,6 +30,7 @@ from tui.app.widgets.player import Player
 from tui.app.widgets.player_bar import PlayerBar
 from tui.app.widgets.run_panel import RunPanel
 from tui.app.work import Failed, in_background
+from tui.imported import told_by
 from tui.outcome import events_of
 
 _FRAME = 0.05  # seconds; events that are closer together are shown together
@@ -232,4 +233,8 @@ def _read(store: Store, run_id: str) -> ReplayScreen.Ready:
     with store.connect():
         run = runs.find(run_id)
         stored = runs.events(run.id)
+        decisions = [] if stored else runs.decisions(run.id)
+    if not stored:
+        told = told_by(run, decisions)
+        return ReplayScreen.Ready(run, told, [float(second) for second in range(len(told))])
     return ReplayScreen.Ready(run, events_of(stored), [entry.elapsed for entry in stored])
