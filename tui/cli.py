@@ -17,6 +17,7 @@ from tui.commands import (
     config,
     demo,
     doctor,
+    evaluate,
     graph,
     ingest,
     library,
@@ -31,8 +32,8 @@ from tui.commands import (
 )
 
 _ORDER = (
-    "demo ingest ask resume sessions library runs traces collect train-policy policy models config doctor "
-    "paths graph tui"
+    "demo ingest ask resume sessions library runs traces collect train-policy policy evaluate models "
+    "config doctor paths graph tui"
 ).split()
 
 
@@ -63,6 +64,7 @@ app.add_typer(traces.app, name="traces")
 app.command("collect")(collect.collect)
 app.command("train-policy")(train_policy.train_policy)
 app.add_typer(policy.app, name="policy")
+app.add_typer(evaluate.app, name="evaluate")
 app.add_typer(models.app, name="models")
 app.add_typer(config.app, name="config")
 app.command("doctor")(doctor.doctor)

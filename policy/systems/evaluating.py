@@ -1,0 +1,236 @@
+"""Evaluating: every question is put to every system; what is finished is a row on disk, and not done again.
+
+Question by question rather than system by system, so that an evaluation that is stopped half-way has
+whole questions, and whatever two systems ask of the model in the same words is asked once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Final, Literal
+
+from models.protocols import GenerationCancelled
+from policy.evaluation.judges import Judge, Judgement, ask, read
+from policy.evaluation.walking import Decide, last_state
+from policy.rule import Rule
+from policy.scorers import Scorer
+from policy.systems.anatomy import lost
+from policy.systems.answered import Parts, System
+from policy.systems.cases import Case, CaseSet
+from policy.systems.kept import Trajectories, Trajectory, tree
+from policy.systems.looped import Looped
+from policy.systems.metrics import measured
+from policy.systems.plain import PLAIN
+from policy.systems.replaying import replayed
+from policy.systems.rows import Row, Rows
+from policy.systems.summary import FIXED, JUDGE, LEARNED, ORACLE, PLAN_DONE, RULES, SEED_SYSTEM
+from policy.systems.trajectories import by_policy, work
+from traces.errors import DeepthinkError
+
+ANSWERING: Final[Mapping[str, System]] = {
+    one.name: one for one in (*PLAIN, Looped(SEED_SYSTEM, profile="seed"))
+}
+"""Systems that answer a question once, in the order of the tables."""
+
+REPLAYED: Final = (*FIXED, PLAN_DONE, RULES, JUDGE, LEARNED, ORACLE)
+"""Stopping rules, all read off one trajectory of a question."""
+
+SYSTEMS: Final = (*ANSWERING, *REPLAYED)
+
+
+class UnknownSystem(DeepthinkError):
+    """Raised when a system is named that does not exist."""
+
+    title = "No such system"
+    kind: ClassVar[Literal["usage"]] = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What is evaluated.
+
+    Attributes:
+        cases: A set of questions; its library is in the parts' store.
+        systems: Of `SYSTEMS`.
+        work: Folder of rows, trajectories, judgements.
+        few: A system that is asked only so many of the questions, the first ones, by its name.
+        learned: Decides in ``lean learned``.
+    """
+
+    cases: CaseSet
+    systems: Sequence[str]
+    work: Path
+    few: Mapping[str, int] = field(default_factory=dict)
+    learned: tuple[Scorer, Rule] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an evaluation is.
+
+    Attributes:
+        questions: Name of the set.
+        doing: The system under way; "" before the first.
+        done: Rows that are finished, earlier ones included.
+        total: Rows that there will be.
+        seconds_left: Estimate from the rows of this go; None before there is one.
+        failed: Questions that a system could not answer in this go, with why.
+    """
+
+    questions: str
+    doing: str
+    done: int
+    total: int
+    seconds_left: float | None = None
+    failed: tuple[str, ...] = ()
+
+
+def checked(systems: Sequence[str]) -> tuple[str, ...]:
+    """The systems in the order of the tables; all of them where none is named.
+
+    Raises:
+        UnknownSystem: there is none of that name.
+    """
+    for name in systems:
+        if name not in SYSTEMS:
+            raise UnknownSystem(f"There is no system “{name}”.", f"There are: {', '.join(SYSTEMS)}.")
+    return tuple(name for name in SYSTEMS if not systems or name in systems)
+
+
+def evaluate(wanted: Evaluation, parts: Parts, cancel: threading.Event | None = None) -> Iterator[Progress]:
+    """Have every system answer; each finished row is kept at once.
+
+    A question that a system fails on is told and left out, and asked again the next time.
+
+    Args:
+        wanted: What.
+        parts: The same for every system; ``chat`` is a `policy.systems.cache.CachedChat`.
+        cancel: Set to stop between two answers.
+
+    Raises:
+        BadRows, BadTrajectories, BadJudgements: a file of the work folder is damaged.
+        EmptyLibrary, UnknownCollection, EmbedderMismatch: the library is not what the questions are about.
+    """
+    going = _Going(wanted, parts)
+    yield going.progress("")
+    for number, case in enumerate(wanted.cases.cases):
+        for name in wanted.systems:
+            if name not in ANSWERING or not going.lacks(name, case, number):
+                continue
+            if cancel is not None and cancel.is_set():
+                return
+            yield going.progress(name)
+            going.answered(name, case)
+        lacking = [name for name in wanted.systems if name in REPLAYED and going.lacks(name, case, number)]
+        if lacking:
+            if cancel is not None and cancel.is_set():
+                return
+            yield going.progress("lean")
+            going.replayed(lacking, case)
+    yield going.progress("")
+
+
+class _Going:
+    """An evaluation under way."""
+
+    def __init__(self, wanted: Evaluation, parts: Parts) -> None:
+        self._wanted, self._parts = wanted, parts
+        self._rows = Rows(wanted.work / "rows.jsonl")
+        self._trajectories = Trajectories(wanted.work / "trajectories.jsonl")
+        self._judgements = wanted.work / "judgements.jsonl"
+        self._failed: list[str] = []
+        self._began, self._begun = time.monotonic(), self._finished()
+
+    def lacks(self, name: str, case: Case, number: int) -> bool:
+        """Whether a row is wanted that is not there; ``number`` is the case's place in its set."""
+        return number < self._most(name) and self._key(name, case) not in self._rows
+
+    def progress(self, doing: str) -> Progress:
+        """How far it is."""
+        done, total = self._finished(), sum(self._most(name) for name in self._wanted.systems)
+        made = done - self._begun
+        left = (time.monotonic() - self._began) / made * (total - done) if made else None
+        return Progress(self._wanted.cases.name, doing, done, total, left, tuple(self._failed))
+
+    def answered(self, name: str, case: Case) -> None:
+        """A system that answers once."""
+        try:
+            answer = ANSWERING[name].answer(case, self._parts)
+        except GenerationCancelled:
+            raise
+        except DeepthinkError as error:
+            self._failed.append(f"{name}, {case.question}: {error.message}")
+            return
+        measures = measured(case, answer)
+        self._rows.add(
+            Row(
+                self._wanted.cases.name,
+                case.id,
+                name,
+                self._parts.chat.name,
+                answer.short,
+                answer.stopped,
+                lost(measures),
+                measures,
+            )
+        )
+
+    def replayed(self, names: Sequence[str], case: Case) -> None:
+        """The stopping rules, from the trajectory that is there or is made now."""
+        try:
+            trajectory, judged = self._worked(case, judged=JUDGE in names)
+        except GenerationCancelled:
+            raise
+        except DeepthinkError as error:
+            self._failed.append(f"lean, {case.question}: {error.message}")
+            return
+        found = replayed([trajectory], judged, self._wanted.learned)
+        for row in found.rows:
+            if row.system in names:
+                self._rows.add(row)
+
+    def _worked(self, case: Case, *, judged: bool) -> tuple[Trajectory, list[Judgement]]:
+        """The question's trajectory, worked on until every rule that is wanted finishes on it.
+
+        A judge, or a policy that is newer than the trajectory, may go where nobody went. What was asked of
+        the model on the way there before is in its cache.
+        """
+        key = (self._wanted.cases.name, case.id, self._parts.chat.name)
+        leaving = [by_policy(*self._wanted.learned)] if self._wanted.learned else []
+        found = self._trajectories.get(key) if key in self._trajectories else None
+        if found is None:
+            found = self._work(case, leaving)
+        while True:
+            tree_of_it, judgements = tree(found), list[Judgement]()
+            deciders = list(leaving)
+            if judged and any(len(node.valid) > 1 for node in tree_of_it.nodes.values()):
+                ask([tree_of_it], self._parts.chat, self._judgements)
+                judgements = read(self._judgements)
+                own = [one for one in judgements if one.model == self._parts.chat.name]
+                deciders.append(Judge(own, self._parts.chat.name).decide(tree_of_it))
+            if all(last_state(tree_of_it, decide)[1] for decide in deciders):
+                return found, judgements
+            found = self._work(case, deciders)
+
+    def _work(self, case: Case, leaving: Sequence[Decide]) -> Trajectory:
+        made = work(case, self._parts, leaving, questions=self._wanted.cases.name)
+        self._trajectories.add(made)
+        return made
+
+    def _finished(self) -> int:
+        return sum(
+            self._key(name, case) in self._rows
+            for name in self._wanted.systems
+            for case in self._wanted.cases.cases[: self._most(name)]
+        )
+
+    def _most(self, name: str) -> int:
+        asked = len(self._wanted.cases.cases)
+        return min(asked, self._wanted.few.get(name, asked))
+
+    def _key(self, name: str, case: Case) -> tuple[str, str, str, str]:
+        return self._wanted.cases.name, case.id, name, self._parts.chat.name

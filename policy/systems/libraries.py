@@ -1,0 +1,123 @@
+"""What a set of questions is asked over: it is recognised by its file, and its library is made.
+
+A published multi-hop set is asked over its own paragraphs, pooled; FinanceBench over the filings that lie
+beside its file; the sample questions over the sample library; any other file over the person's own library.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from agent import sample_library
+from agent.ingest import FileDone, FileFailed, ingest
+from models.protocols import Embedder
+from policy.collecting.pooling import RememberingEmbedder, pool
+from policy.questions import BadQuestions, QuestionSet, read_questions
+from policy.systems.cases import CaseSet
+from policy.systems.reading import SAMPLE, filings, plain, pooled, sample
+from traces.store import Store
+
+Kind: TypeAlias = Literal["pooled", "filings", "sample", "own"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A set of questions and what it is asked over.
+
+    Attributes:
+        cases: The questions.
+        kind: Whose library: ``own`` is the person's, and the others are made by `fill`.
+        published: The set with its paragraphs, of a pooled one.
+        folder: Of the filings.
+    """
+
+    cases: CaseSet
+    kind: Kind
+    published: QuestionSet | None = None
+    folder: Path | None = None
+
+
+def recognised(name: str) -> Asked:
+    """The set that ``name`` names: ``sample``, or a file of JSON lines, told by its first one's fields.
+
+    Raises:
+        BadQuestions: it cannot be read, or is no file of questions.
+    """
+    if name == SAMPLE:
+        return Asked(sample(), "sample")
+    path = Path(name).expanduser()
+    fields = _fields(path)
+    if fields & {"question_decomposition", "supporting_facts"}:
+        published = read_questions(path)
+        return Asked(pooled(published), "pooled", published)
+    if {"doc", "evidence_pages"} <= fields:
+        return Asked(replace(filings(path), collections=(path.stem,)), "filings", folder=path.parent)
+    return Asked(plain(path), "own")
+
+
+def fill(
+    asked: Asked, store: Store, embedder: Embedder, cancel: threading.Event | None = None
+) -> Iterator[tuple[int, int]]:
+    """Put what ``asked`` is about into ``store``; what is there already is not read again.
+
+    Yields how many paragraphs or files are in, and how many there are.
+
+    Raises:
+        DeepthinkError: a file cannot be read.
+    """
+    if asked.published is not None:
+        yield from pool(asked.published, store, RememberingEmbedder(embedder), cancel)
+    elif asked.kind == "sample":
+        for name, description in sample_library.COLLECTIONS.items():
+            yield from _read(sample_library.documents(name), name, description, store, embedder, cancel)
+    elif asked.folder is not None:
+        named = dict.fromkeys(place.document for case in asked.cases.cases for place in case.gold)
+        files = [asked.folder / name for name in named]
+        yield from _read(files, asked.cases.name, "", store, embedder, cancel)
+
+
+def _read(
+    files: list[Path],
+    collection: str,
+    description: str,
+    store: Store,
+    embedder: Embedder,
+    cancel: threading.Event | None,
+) -> Iterator[tuple[int, int]]:
+    done = 0
+    for event in ingest(
+        files,
+        collection=collection,
+        description=description,
+        store=store,
+        embedder=embedder,
+        cancel=cancel,
+    ):
+        if isinstance(event, FileFailed):
+            raise event.error
+        if isinstance(event, FileDone):
+            done += 1
+            yield done, len(files)
+
+
+def _fields(path: Path) -> set[str]:
+    try:
+        with path.open(encoding="utf-8") as lines:
+            first = next((line for line in lines if line.strip()), "")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadQuestions(
+            f"{path} cannot be read: {why}.", f"Name a file of JSON lines, or “{SAMPLE}”."
+        ) from error
+    try:
+        told = json.loads(first or "{}")
+    except ValueError as error:
+        raise BadQuestions(
+            f"Line 1 of {path.name} is not JSON: {error}.", "Name a file of JSON lines."
+        ) from error
+    return set(told) if isinstance(told, dict) else set()

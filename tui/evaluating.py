@@ -1,0 +1,211 @@
+"""Evaluating whole systems with something to look at; the tables at the end."""
+
+from __future__ import annotations
+
+import shlex
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.text import Text
+
+from models.protocols import Embedder, Reranker
+from policy.folder import open_policy, read
+from policy.registry import Registry, base_of
+from policy.rule import Rule
+from policy.scorers import Scorer
+from policy.systems.answered import Parts
+from policy.systems.cache import CachedChat
+from policy.systems.evaluating import Evaluation, Progress, checked, evaluate
+from policy.systems.libraries import Asked, fill, recognised
+from policy.systems.reading import first
+from policy.systems.rows import Rows
+from policy.systems.summary import LEARNED
+from traces.store import Store
+from tui import failures
+from tui.assemble import open_chat, open_embedder, open_reranker, open_store
+from tui.bars import bars
+from tui.evaluation_view import show_tables, work_folder
+from tui.interrupts import ctrl_c
+from tui.settings import Settings, load
+from tui.terminal import clean, console, duration, is_live
+
+_LINE_SECONDS = 10.0  # between two lines where nothing can be drawn over
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An evaluation as it is typed.
+
+    Attributes:
+        sets: Files of questions, or ``sample``.
+        systems: Their names; all if empty.
+        models: Language models; the settings' if empty.
+        limit: Questions of each set; None for all.
+        few: A slow system's number of questions, by its name.
+        seed: Of the order of the questions.
+        work: Where everything on the way is kept; None for the usual place.
+        out: The Markdown; None for none.
+    """
+
+    sets: tuple[str, ...]
+    systems: tuple[str, ...]
+    models: tuple[str, ...]
+    limit: int | None
+    few: Mapping[str, int]
+    seed: int
+    work: Path | None
+    out: Path | None
+
+    @property
+    def command(self) -> str:
+        """What has to be typed for it; files by their names, wherever they lie."""
+        words = ["deepthink", "evaluate", *(Path(name).name for name in self.sets)]
+        words += ["--systems", ",".join(self.systems)] if self.systems else []
+        words += [word for name in self.models for word in ("--model", name)]
+        words += ["--limit", str(self.limit)] if self.limit else []
+        words += [word for name, number in self.few.items() for word in ("--few", f"{name}={number}")]
+        words += ["--seed", str(self.seed)] if self.seed else []
+        return shlex.join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What every set and model shares."""
+
+    systems: tuple[str, ...]
+    embedder: Embedder
+    reranker: Reranker | None
+    learned: tuple[Scorer, Rule] | None
+    place: Path
+    cancel: threading.Event
+
+
+def run_evaluation(wanted: Wanted) -> int:
+    """Run it and print the tables; the exit code.
+
+    Raises:
+        UnknownSystem, BadQuestions, ModelMissing: nothing was begun.
+        DeepthinkError: a library cannot be made, or a file of the work folder is damaged.
+    """
+    systems = checked(wanted.systems)
+    checked(tuple(wanted.few))
+    asked = [_limited(recognised(name), wanted) for name in wanted.sets]
+    settings = [load({"model": name}) for name in wanted.models] or [load()]
+    place = work_folder(wanted.work)
+    with ctrl_c() as cancel:
+        opened = _Opened(
+            systems,
+            open_embedder(settings[0]),
+            open_reranker(settings[0]),
+            _learned() if LEARNED in systems else None,
+            place,
+            cancel,
+        )
+        failed: list[str] = []
+        for one in asked:
+            store = _library(one, opened)
+            for setting in settings:
+                failed += _evaluated(one, store, setting, wanted.few, opened)
+        if cancel.is_set():
+            failures.warn("Stopped; finished questions are kept, and the same command goes on.")
+            return failures.EXIT_CODES["cancelled"]
+    for why in failed:
+        failures.warn(clean(why))
+    show_tables(Rows(place / "rows.jsonl").all(), wanted.command, wanted.out)
+    return failures.EXIT_CODES["input"] if failed else failures.DONE
+
+
+def _limited(asked: Asked, wanted: Wanted) -> Asked:
+    most = len(asked.cases.cases) if wanted.limit is None else wanted.limit
+    return replace(asked, cases=first(asked.cases, most, wanted.seed))
+
+
+def _learned() -> tuple[Scorer, Rule] | None:
+    """The active policy; what deciding with it means when there is none, the table then does not say."""
+    active = Registry().active()
+    if active.folder is None:
+        failures.warn("No learned policy is active: that system is left out.")
+        return None
+    scorer, rule, _manifest = open_policy(active.folder, base_of(read(active.folder)))
+    return scorer, rule
+
+
+def _library(asked: Asked, opened: _Opened) -> Store:
+    if asked.kind == "own":
+        return open_store()
+    store = Store(opened.place / "library.duckdb")
+    name = asked.cases.name
+    _watched(
+        (
+            Progress(name, "reading", done, total)
+            for done, total in fill(asked, store, opened.embedder, opened.cancel)
+        ),
+    )
+    return store
+
+
+def _evaluated(
+    asked: Asked, store: Store, settings: Settings, few: Mapping[str, int], opened: _Opened
+) -> tuple[str, ...]:
+    """Questions that failed."""
+    with closing(CachedChat(open_chat(settings), opened.place / "replies.jsonl")) as chat:
+        parts = Parts(
+            chat=chat,
+            embedder=opened.embedder,
+            reranker=opened.reranker,
+            store=store,
+            collections=asked.cases.collections,
+            budget=settings.run_budget(),
+        )
+        evaluation = Evaluation(asked.cases, opened.systems, opened.place, few, opened.learned)
+        return _watched(evaluate(evaluation, parts, opened.cancel))
+
+
+def _watched(events: Iterator[Progress]) -> tuple[str, ...]:
+    """Show it; questions that failed."""
+    last: Progress | None = None
+    if is_live():
+        with bars(console()) as shown:
+            task = shown.add_task("", total=None, said="")
+            for last in events:
+                shown.update(
+                    task,
+                    description=_described(last),
+                    completed=last.done,
+                    total=last.total,
+                    said=_left(last),
+                )
+    else:
+        last = _lines(events, lambda line: console().print(Text(line)))
+    return last.failed if last else ()
+
+
+def _lines(events: Iterator[Progress], tell: Callable[[str], None]) -> Progress | None:
+    last, told = None, 0.0
+    for last in events:
+        if time.monotonic() - told >= _LINE_SECONDS or last.done == last.total:
+            told = time.monotonic()
+            tell(f"{_described(last)} {last.done:,} of {last.total:,} {_left(last)}".rstrip())
+    return last
+
+
+def _described(progress: Progress) -> str:
+    return f"{clean(progress.questions)}: {progress.doing or 'answers'}"
+
+
+def _left(progress: Progress) -> str:
+    return f"{duration(progress.seconds_left)} left" if progress.seconds_left is not None else ""
+
+
+def show_report(work: Path | None, out: Path | None) -> int:
+    """Print the tables of what was evaluated; the exit code.
+
+    Raises:
+        NothingEvaluated: there is no row.
+    """
+    show_tables(Rows(work_folder(work) / "rows.jsonl").all(), "deepthink evaluate report", out)
+    return failures.DONE

@@ -1,0 +1,201 @@
+"""An evaluation to look at: its tables, and one question with what every system made of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, Final, Literal
+
+from rich.table import Table
+from rich.text import Text
+
+from policy.evaluation.bootstrap import Interval
+from policy.evaluation.report import circumstances
+from policy.systems.anatomy import STAGES
+from policy.systems.bars import bars
+from policy.systems.kept import Prefix, Trajectories, Trajectory
+from policy.systems.report import as_json, markdown, page
+from policy.systems.rows import Row, Rows
+from policy.systems.summary import Scope, Standing, Summary, summarise
+from traces import paths
+from traces.errors import DeepthinkError
+from tui import failures
+from tui.terminal import cells, clean, columns, console, duration
+
+_VERDICTS: Final = {None: "not measured", True: "✓ met", False: "✗ missed"}
+_ACTIONS: Final = {"C": "CONTINUE", "R": "REVISE"}
+_NOTES: Final = (
+    "lean's stopping rules and oracle are replayed from one full-length trajectory of each question: every "
+    "prefix has an answer of its own, and costs the research up to it and that answer.",
+    "The learned policy's own time is left out of its seconds (milliseconds a decision); the judge's calls "
+    "and seconds are in its row, its tokens are not known.",
+    "The short answer is taken out of every system's answer by the same prompt and model, which "
+    "is charged to none.",
+)
+
+
+class NothingEvaluated(DeepthinkError):
+    """Raised when there is no row to show."""
+
+    title = "Nothing was evaluated"
+    kind: ClassVar[Literal["usage"]] = "usage"
+
+
+def work_folder(named: Path | None) -> Path:
+    """Where rows, trajectories and libraries are."""
+    return named or paths.data_dir() / "evaluation"
+
+
+def show_tables(rows: Sequence[Row], command: str, out: Path | None) -> None:
+    """Print the tables of ``rows``; with ``out`` write Markdown there, JSON and an HTML page beside it.
+
+    Raises:
+        NothingEvaluated: there is no row.
+    """
+    if not rows:
+        raise NothingEvaluated("There is no finished question yet.", "Begin: deepthink evaluate sample")
+    summary = summarise(rows)
+    shown = console()
+    for scope in summary.scopes:
+        shown.print(Text(f"\n{clean(scope.name)}, {clean(scope.model)}", style="bold"))
+        shown.print(_standings(scope))
+        shown.print(_losses(scope))
+    _show_bars(summary)
+    if out is not None:
+        came = circumstances(command, _NOTES)
+        written = {
+            out: markdown(summary, came),
+            out.with_suffix(".json"): as_json(summary, came),
+            out.with_suffix(".html"): page(summary, came),
+        }
+        out.parent.mkdir(parents=True, exist_ok=True)
+        for file, text in written.items():
+            file.write_text(text, encoding="utf-8")
+        shown.print(Text(f"Written: {', '.join(str(file) for file in written)}"), soft_wrap=True)
+
+
+def _standings(scope: Scope) -> Table:
+    numbers = ("n", "F1", "EM", "held", "cited", "flagged", "steps", "calls", "tokens", "seconds")
+    table = columns("system", *numbers, right=numbers, whole=("system",))
+    for one in scope.systems:
+        table.add_row(
+            *cells(
+                one.system,
+                one.questions,
+                _with_interval(one.measures.get("f1")),
+                _hundredths(one, "em"),
+                _hundredths(one, "recall"),
+                _hundredths(one, "citation_precision"),
+                _hundredths(one, "flagged"),
+                _number(one, "steps", 1),
+                _number(one, "calls", 1),
+                _number(one, "evaluated", 0),
+                _number(one, "seconds", 1),
+            )
+        )
+    return table
+
+
+def _losses(scope: Scope) -> Table:
+    table = columns("wrong at", *STAGES, right=STAGES, whole=("wrong at",))
+    for one in scope.systems:
+        table.add_row(*cells(one.system, *(one.lost[stage] or "·" for stage in STAGES)))
+    return table
+
+
+def _show_bars(summary: Summary) -> None:
+    for model in summary.models:
+        table = columns(f"bars, {clean(model)}", "measured", "", whole=("",))
+        for bar in bars(summary, model):
+            table.add_row(*cells(bar.what, bar.result, _VERDICTS[bar.met]))
+        console().print()
+        console().print(table)
+
+
+def _with_interval(found: Interval | None) -> str:
+    if found is None or math.isnan(found.estimate):
+        return "–"
+    return f"{100 * found.estimate:.0f} [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+
+
+def _hundredths(standing: Standing, name: str) -> str:
+    found = standing.measures.get(name)
+    return "–" if found is None or math.isnan(found.estimate) else f"{100 * found.estimate:.0f}"
+
+
+def _number(standing: Standing, name: str, digits: int) -> str:
+    found = standing.measures.get(name)
+    return "–" if found is None or math.isnan(found.estimate) else f"{found.estimate:,.{digits}f}"
+
+
+def show_question(question: str, work: Path | None) -> int:
+    """Show what every system answered to one question, and the trajectories it was replayed from.
+
+    Raises:
+        NothingEvaluated: no finished question's id begins so, or several do.
+    """
+    place = work_folder(work)
+    rows = Rows(place / "rows.jsonl").all()
+    ids = sorted({row.question for row in rows if row.question.startswith(question)})
+    if question in ids:
+        ids = [question]
+    if len(ids) != 1:
+        many = f"{len(ids)} finished questions begin with {question}." if ids else ""
+        raise NothingEvaluated(
+            many or f"No finished question is called {question}.",
+            f"For example: {', '.join(ids[:3])}" if ids else "See what there is: deepthink evaluate report",
+        )
+    shown = console()
+    mine = [row for row in rows if row.question == ids[0]]
+    trajectories = [
+        one for one in Trajectories(place / "trajectories.jsonl").all() if one.question == ids[0]
+    ]
+    shown.print(Text(clean(f"{mine[0].questions} · {ids[0]}"), style="bold"))
+    for text in dict.fromkeys(one.text for one in trajectories):
+        shown.print(Text(clean(text)))
+    table = columns("system", "model", "short answer", "F1", "steps", "seconds", "stopped", "lost at")
+    for row in mine:
+        told = row.measures
+        table.add_row(
+            *cells(
+                row.system,
+                row.model,
+                row.short or "(none)",
+                f"{100 * told.get('f1', math.nan):.0f}",
+                f"{told.get('steps', 0):.0f}",
+                duration(told.get("seconds", 0.0)),
+                row.stopped,
+                row.lost or "right",
+            )
+        )
+    shown.print()
+    shown.print(table)
+    for trajectory in trajectories:
+        _show_trajectory(trajectory)
+    return failures.DONE
+
+
+def _show_trajectory(trajectory: Trajectory) -> None:
+    shown = console()
+    shown.print(Text(f"\nThe loop with {clean(trajectory.model)}", style="bold"))
+    for path, prefix in trajectory.prefixes.items():
+        shown.print(Text(clean(f"{_way(path)}: {prefix.question or 'no new step'}"), style="bold dim"))
+        for line in _step(prefix):
+            shown.print(Text(f"  {clean(line)}"))
+
+
+def _way(path: str) -> str:
+    taken = " → ".join(_ACTIONS[letter] for letter in path)
+    return f"step {1 + len(path)}" + (f", after {taken}" if taken else "")
+
+
+def _step(prefix: Prefix) -> list[str]:
+    places = ", ".join(
+        place.document + (f" p. {place.page}" if place.page is not None else "") for place in prefix.places
+    )
+    told = [f"searched for: {prefix.query}"] if prefix.query else []
+    told += [f"found: {prefix.finding}" + (f" ({places})" if places else "")] if prefix.finding else []
+    told += [f"answer here: {' '.join(prefix.answer.split())}"]
+    told += [f"stopped: {prefix.stopped}"] if prefix.stopped else []
+    return told
