@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from agent.budget import Budget
+from agent.events import Event
 from models.protocols import Chat, Embedder, Reranker
 from policy.systems.cases import Case, Place
 from traces.store import Store
+
+
+def ignore(_event: Event) -> None:
+    """Nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,10 @@ class Parts:
         store: With the library.
         collections: Where to search; all if empty.
         budget: Of one question.
+        on_event: Told what a run tells while it goes on: `agent.events.AnswerText` for each piece of the
+            answer as it is written, `NodeStarted` for what is being done. A later `NodeStarted` of what
+            writes begins the answer anew. Called from the thread that answers.
+        cancel: Set to have the answer given up, with `models.protocols.GenerationCancelled`.
     """
 
     chat: Chat
@@ -31,6 +41,8 @@ class Parts:
     store: Store
     collections: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget)
+    on_event: Callable[[Event], None] = ignore
+    cancel: threading.Event | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +72,8 @@ class Answered:
 
     Attributes:
         text: The answer in its own words.
-        short: The same in as few words as the question asks for; see `policy.systems.shortening`.
+        short: The same in as few words as the question asks for; see `policy.systems.shortening`. "" where
+            nobody wanted it.
         abstained: Whether it says that it does not know.
         held: Where the passages stand that it answered from, each place once.
         cited: Where those stand that the answer cites, each place once.
@@ -97,6 +110,7 @@ class System(Protocol):
         """Answer one question.
 
         Raises:
+            GenerationCancelled: ``parts.cancel`` was set.
             DeepthinkError: whatever kept it from answering.
         """
         ...

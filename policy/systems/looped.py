@@ -8,6 +8,7 @@ from agent import events as ev
 from agent.handed_in import Policy
 from agent.run import Request, run
 from agent.state import Claim, Evidence, Note
+from agent.steering import Steering
 from policy.systems.answered import Answered, Cost, Parts
 from policy.systems.cache import clock
 from policy.systems.cases import Case, Place
@@ -41,6 +42,7 @@ class Looped:
 
         Raises:
             UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile: before it begins.
+            GenerationCancelled: ``parts.cancel`` was set; the run can be resumed.
             DeepthinkError: whatever made the run fail.
         """
         request = Request(
@@ -60,9 +62,11 @@ class Looped:
             embedder=parts.embedder,
             reranker=parts.reranker,
             store=parts.store,
+            steering=Steering(parts.cancel),
             learned=self.learned,
         ):
             told.take(event)
+            parts.on_event(event)
         seconds = clock(parts.chat) - began
         short = self.shorten(parts.chat, case.question, told.answer) if told.answered else ""
         return Answered(

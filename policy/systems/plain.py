@@ -15,6 +15,7 @@ from typing import ClassVar, Final
 from agent.budget import Ledger
 from agent.cognition.reflecting import ExtractiveReflector
 from agent.deps import Deps
+from agent.events import AnswerText, NodeStarted
 from agent.nodes.retrieve import candidate
 from agent.nodes.single_shot import single_shot
 from agent.nodes.verify import verify
@@ -26,13 +27,16 @@ from agent.retrieval.recall import aim
 from agent.sentences import sentences
 from agent.session import Session
 from agent.state import Candidate, Evidence, RunState, new_state
+from agent.steering import Steering
 from agent.stepping import research_step, updated
 from models.protocols import Chat, ChatOptions, Message
 from policy.systems.answered import Answered, Cost, Parts, System
 from policy.systems.cache import clock
 from policy.systems.cases import Case
 from policy.systems.places import places_of, share
-from policy.systems.shortening import says_nothing, shorten
+from policy.systems.shortening import says_nothing
+from policy.systems.shortening import shorten as shorten_by_model
+from policy.systems.trajectories import Shorten
 from policy.systems.watching import FIRST, WatchedRecall
 from traces.library import Library
 from traces.records import Scope
@@ -44,18 +48,26 @@ _UNKNOWN = "I do not know."
 
 
 class ClosedBook:
-    """``closed-book``: the model alone, from what it learned by heart."""
+    """``closed-book``: the model alone, from what it learned by heart.
+
+    Args:
+        shorten: Makes the short answer; not charged.
+    """
 
     name: ClassVar[str] = "closed-book"
+
+    def __init__(self, shorten: Shorten = shorten_by_model) -> None:
+        self._shorten = shorten
 
     def answer(self, case: Case, parts: Parts) -> Answered:
         """One prompt with nothing but the question. Raises what the model raises."""
         ledger = Ledger(parts.budget)
         began = clock(parts.chat)
-        text = _written(_from_memory(case.question), parts.chat, ledger)
+        parts.on_event(NodeStarted("answer_directly", 0))
+        text = _written(_from_memory(case.question), parts, ledger)
         seconds = clock(parts.chat) - began
         abstained = says_nothing(text)
-        short = "" if abstained else shorten(parts.chat, case.question, text)
+        short = "" if abstained else self._shorten(parts.chat, case.question, text)
         return Answered(text, short, abstained, cost=_cost(ledger, 0, seconds))
 
 
@@ -64,10 +76,16 @@ class OnePrompt(ABC):
 
     A passage that the context has no room for is left out, the lowest first; without any passage the model
     is not asked. The answer's sentences are held against their passages by the run's own node.
+
+    Args:
+        shorten: Makes the short answer; not charged.
     """
 
     name: ClassVar[str]
     depth: ClassVar[int] = 50  # of each ranking; see `agent.retrieval.recall.Recall`
+
+    def __init__(self, shorten: Shorten = shorten_by_model) -> None:
+        self._shorten = shorten
 
     def answer(self, case: Case, parts: Parts) -> Answered:
         """Find, answer, check.
@@ -75,11 +93,12 @@ class OnePrompt(ABC):
         Raises:
             EmptyLibrary, UnknownCollection: there is nothing to search.
             EmbedderMismatch: the library was made by another embedder.
+            GenerationCancelled: ``parts.cancel`` was set.
             ModelError: the model fails.
         """
         library = Library(parts.store)
         recall = WatchedRecall(library, parts.embedder, self.depth)
-        session = Session(parts.chat, parts.budget, lambda _event: None)
+        session = Session(parts.chat, parts.budget, parts.on_event, Steering(parts.cancel))
         cognition = profile("lean", parts.embedder)
         deps = Deps(
             session=session,
@@ -93,16 +112,20 @@ class OnePrompt(ABC):
             approve="always",
         )
         began = clock(parts.chat)
+        parts.on_event(NodeStarted("retrieve", 0))
         evidence = _fitting(case.question, self.found(case.question, deps), parts.chat)
-        draft = (
-            _written(_from_passages(case.question, evidence), parts.chat, session.ledger)
-            if evidence
-            else ""
-        )
+        draft = ""
+        if evidence:
+            parts.on_event(NodeStarted("synthesise", 0))
+            draft = _written(_from_passages(case.question, evidence), parts, session.ledger)
+        parts.on_event(NodeStarted("verify", 0))
         state = updated(new_state(case.question), {"evidence": evidence, "draft": draft})
         state = updated(state, verify(state, deps))
         seconds = clock(parts.chat) - began
-        return _answered(case, parts.chat, state, recall, _cost(session.ledger, 1, seconds))
+        answered = _answered(case, state, recall, _cost(session.ledger, 1, seconds))
+        if answered.abstained:
+            return answered
+        return replace(answered, short=self._shorten(parts.chat, case.question, answered.text))
 
     @abstractmethod
     def found(self, question: str, deps: Deps) -> list[Evidence]:
@@ -131,6 +154,7 @@ class SearchAndAnswer(OnePrompt):
         scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
         found = [candidate(hit) for hit in deps.recall.search(question, "hybrid", scopes, deps.recalled)]
         if deps.reranker is not None and found:
+            deps.session.emit(NodeStarted("rerank", 0))
             scores = deps.reranker.score(question, [f"{one['title']}. {one['text']}" for one in found])
             found = [Candidate({**one, "score": score}) for one, score in zip(found, scores, strict=True)]
             found.sort(key=lambda one: -one["score"])
@@ -213,8 +237,12 @@ def _fitting(question: str, evidence: list[Evidence], chat: Chat) -> list[Eviden
     return evidence
 
 
-def _written(messages: Sequence[Message], chat: Chat, ledger: Ledger) -> str:
-    reply = chat.generate(messages, ChatOptions(max_tokens=_TOKENS))
+def _written(messages: Sequence[Message], parts: Parts, ledger: Ledger) -> str:
+    def tell(piece: str) -> None:
+        parts.on_event(AnswerText(piece))
+
+    options = ChatOptions(max_tokens=_TOKENS, on_text=tell, cancel=parts.cancel)
+    reply = parts.chat.generate(messages, options)
     ledger.add(reply.usage)
     said = sentences(reply.text)
     if reply.finish_reason == "length" and len(said) > 1:
@@ -222,10 +250,10 @@ def _written(messages: Sequence[Message], chat: Chat, ledger: Ledger) -> str:
     return reply.text.strip()
 
 
-def _answered(case: Case, chat: Chat, state: RunState, recall: WatchedRecall, cost: Cost) -> Answered:
+def _answered(case: Case, state: RunState, recall: WatchedRecall, cost: Cost) -> Answered:
+    """The answer of the state, not yet shortened."""
     evidence, claims = state["evidence"], state["claims"]
     cited = {number for claim in claims for number in claim["cites"]}
-    abstained = state["status"] != "answered"
     traced = (
         {"reached": share(case.gold, recall.first()), "recalled": share(case.gold, recall.brought())}
         if case.gold
@@ -233,8 +261,8 @@ def _answered(case: Case, chat: Chat, state: RunState, recall: WatchedRecall, co
     )
     return Answered(
         text=state["answer"],
-        short="" if abstained else shorten(chat, case.question, state["answer"]),
-        abstained=abstained,
+        short="",
+        abstained=state["status"] != "answered",
         held=places_of(evidence),
         cited=places_of(item for item in evidence if item["number"] in cited),
         sentences=len(claims),

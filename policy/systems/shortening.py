@@ -13,6 +13,25 @@ from agent.cognition.writing import abstains
 from agent.sentences import sentences
 from models.protocols import Chat, ChatOptions, Message
 
+_SYSTEM = "You copy the answer to a question out of a text. You add nothing of your own."
+# Told what to copy, a 0.5B model repeats the text; shown it, it copies: right in 7 of 8 texts, before in none.
+_EXAMPLES = (
+    (
+        "Who built the Marrow bridge?",
+        "The Marrow bridge was built by Ansel Kadis in 1911.",
+        "Ansel Kadis",
+    ),
+    (
+        "When did the company that owns Lunar Tide open its first shop?",
+        "Lunar Tide is owned by Varo Foods, a retailer that opened its first shop on 3 May 1964.",
+        "3 May 1964",
+    ),
+    (
+        "Which river does the town where Avelin was born lie on?",
+        "Avelin was born in Kestrel, a town on the Oder.",
+        "the Oder",
+    ),
+)
 _TOKENS = 24
 _YES_NO = ("yes", "no")
 
@@ -53,13 +72,16 @@ def shorten(chat: Chat, question: str, text: str) -> str:
         begins = _SAID.match(said)
         if begins:
             return begins.group(1).lower()
-        picked = chat.choose(_prompt(question, said, "Answer with one word, yes or no."), _YES_NO)
+        wanted = _put(question, said, "Answer with one word, yes or no.")
+        picked = chat.choose([Message("system", _SYSTEM), wanted], _YES_NO)
         return _YES_NO[picked.index]
-    wanted = (
-        "Answer in as few words as possible, in words of the text: only the name, date, number or thing."
-    )
-    reply = chat.generate(_prompt(question, said, wanted), ChatOptions(max_tokens=_TOKENS))
-    return _tidied(reply.text)
+    shown = [
+        message
+        for asked, told, short in _EXAMPLES
+        for message in (_put(asked, told, "ANSWER:"), Message("assistant", short))
+    ]
+    messages = [Message("system", _SYSTEM), *shown, _put(question, said, "ANSWER:")]
+    return _tidied(chat.generate(messages, ChatOptions(max_tokens=_TOKENS)).text)
 
 
 def says_nothing(text: str) -> bool:
@@ -84,9 +106,8 @@ def asks_yes_or_no(question: str) -> bool:
     return not choice and not _OPEN.search(asked) and _TURNS.search(asked) is not None
 
 
-def _prompt(question: str, text: str, wanted: str) -> list[Message]:
-    system = "You copy the answer to a question out of a text. You add nothing of your own."
-    return [Message("system", system), Message("user", f"QUESTION: {question}\nTEXT: {text}\n{wanted}")]
+def _put(question: str, text: str, wanted: str) -> Message:
+    return Message("user", f"QUESTION: {question}\nTEXT: {text}\n{wanted}")
 
 
 def _tidied(text: str) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent.budget import Budget
+from agent.events import AnswerText, Event, RunFinished, RunStarted
 from agent.prompts import NOT_FOUND
-from models.protocols import ModelError
+from models.protocols import GenerationCancelled, ModelError
 from models.scripted import HashEmbedder, Scripted, ScriptedChat
 from policy.systems.answered import Answered, Parts, System
 from policy.systems.cache import CachedChat
@@ -104,6 +107,23 @@ def test_a_run_that_fails_says_so(store: Store) -> None:
     broken = ModelError("The model is gone.", "Start it.")
     with pytest.raises(ModelError, match="gone"):
         _answered(LEAN, [broken], store, NO_REVISION)
+
+
+def test_whoever_watches_is_told_the_run(store: Store) -> None:
+    told: list[Event] = []
+    with replying(4) as chat:
+        LEAN.answer(CASE, replace(parts(chat, store, NO_REVISION), on_event=told.append))
+    assert isinstance(told[0], RunStarted)
+    assert isinstance(told[-1], RunFinished)
+    assert "".join(event.text for event in told if isinstance(event, AnswerText)) == WRITTEN
+
+
+def test_a_run_that_is_given_up_can_be_resumed(store: Store) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    with ScriptedChat([]) as chat, pytest.raises(GenerationCancelled):
+        LEAN.answer(CASE, replace(parts(chat, store, NO_REVISION), cancel=cancel))
+    assert Runs(store).find("last").status == "cancelled"
 
 
 def test_seconds_from_the_cache_are_charged(store: Store, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from agent.deps import Deps
+from agent.events import AnswerText, Event, NodeStarted
 from agent.prompts import NOT_FOUND
 from agent.request import EmptyLibrary
 from agent.state import Evidence
-from models.protocols import Reply, Usage
+from models.protocols import GenerationCancelled, Reply, Usage
 from models.scripted import HashEmbedder, OverlapReranker, Scripted, ScriptedChat
 from policy.collecting.pooling import RememberingEmbedder, pool
 from policy.questions import Paragraph, Question, QuestionSet
@@ -153,6 +155,7 @@ class _Watched(Crag):
     """Tells how many searches were made for how much evidence."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.searches = -1
 
     def found(self, question: str, deps: Deps) -> list[Evidence]:
@@ -222,6 +225,31 @@ def test_a_resumed_question_took_as_long_as_the_first_time(filled: Store, tmp_pa
     assert replace(again, cost=replace(again.cost, seconds=0)) == replace(
         first, cost=replace(first.cost, seconds=0)
     )
+
+
+def test_whoever_watches_reads_along(filled: Store) -> None:
+    for system in PLAIN:
+        told: list[Event] = []
+        with ScriptedChat([SAID, SHORT]) as chat:
+            system.answer(SUPPLIER, replace(_parts(filled, chat), on_event=told.append))
+        assert "".join(event.text for event in told if isinstance(event, AnswerText)) == SAID
+        first = next(n for n, event in enumerate(told) if isinstance(event, AnswerText))
+        doing = [event.node for event in told[:first] if isinstance(event, NodeStarted)]
+        assert doing[-1] == ("answer_directly" if system.name == "closed-book" else "synthesise")
+
+
+@pytest.mark.parametrize("system", PLAIN, ids=lambda system: system.name)
+def test_an_answer_is_given_up_when_that_is_wanted(filled: Store, system: System) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    with ScriptedChat([]) as chat, pytest.raises(GenerationCancelled):
+        system.answer(SUPPLIER, replace(_parts(filled, chat), cancel=cancel))
+
+
+def test_nobody_need_shorten_an_answer(filled: Store) -> None:
+    for system in (ClosedBook(lambda *_: ""), Shallow(lambda *_: "")):
+        answered, _ = _answered(system, filled, [SAID])
+        assert (answered.text, answered.short, answered.abstained) == (SAID, "", False)
 
 
 def test_two_hops_of_one_question_are_followed_apart(filled: Store) -> None:

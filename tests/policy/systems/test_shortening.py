@@ -34,7 +34,7 @@ TEXT = "The bearings are supplied by Tolvang Ceramics (only partly supported) [1
     ],
 )
 def test_what_is_no_part_of_the_answer_is_taken_off(reply: str, short: str) -> None:
-    with ScriptedChat([("as few words as possible", reply)]) as chat:
+    with ScriptedChat([("ANSWER:", reply)]) as chat:
         assert shorten(chat, WHO, TEXT) == short
 
 
