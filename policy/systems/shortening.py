@@ -14,7 +14,7 @@ from agent.sentences import sentences
 from models.protocols import Chat, ChatOptions, Message
 
 _SYSTEM = "You copy the answer to a question out of a text. You add nothing of your own."
-# Told what to copy, a 0.5B model repeats the text; shown it, it copies: right in 7 of 8 texts, before in none.
+# Told what to copy, a 0.5B repeats the text; shown it, it copies: right in 7 of 8 texts, before in none.
 _EXAMPLES = (
     (
         "Who built the Marrow bridge?",

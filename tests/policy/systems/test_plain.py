@@ -81,7 +81,7 @@ def test_a_closed_book_may_say_that_it_does_not_know(store: Store, reply: str) -
 
 @pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
 def test_an_answer_is_told_with_its_evidence_and_its_cost(filled: Store, system: System) -> None:
-    answered, prompts = _answered(system, filled, [("PASSAGES:\n[1] ", SAID), ("few words", SHORT)])
+    answered, prompts = _answered(system, filled, [("PASSAGES:\n[1] ", SAID), ("ANSWER:", SHORT)])
     assert (answered.text, answered.short, answered.abstained) == (SAID, SHORT, False)
     assert answered.held[0] == Place("annual-report")
     assert answered.cited == (Place("annual-report"),)
