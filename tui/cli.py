@@ -14,6 +14,7 @@ from tui.commands import app as app_command
 from tui.commands import (
     ask,
     collect,
+    compare,
     config,
     demo,
     doctor,
@@ -32,8 +33,8 @@ from tui.commands import (
 )
 
 _ORDER = (
-    "demo ingest ask resume sessions library runs traces collect train-policy policy evaluate models "
-    "config doctor paths graph tui"
+    "demo ingest ask compare resume sessions library runs traces collect train-policy policy evaluate "
+    "models config doctor paths graph tui"
 ).split()
 
 
@@ -56,6 +57,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("ingest")(ingest.ingest)
 app.command("ask")(ask.ask)
+app.command("compare")(compare.compare)
 app.command("resume")(resume.resume)
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(library.app, name="library")

@@ -14,8 +14,8 @@ HEAVY = (
     "pyarrow pydantic_settings httpx lxml"
 ).split()
 COMMANDS = (
-    "demo ingest ask resume sessions library runs traces collect train-policy policy models config doctor "
-    "paths graph tui"
+    "demo ingest ask compare resume sessions library runs traces collect train-policy policy evaluate "
+    "models config doctor paths graph tui"
 ).split()
 SUBCOMMANDS = [
     *([name] for name in COMMANDS),
