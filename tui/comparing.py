@@ -26,9 +26,10 @@ from traces.records import Scope
 from tui import failures
 from tui.asking import Form
 from tui.assemble import open_chat, open_embedder, open_learned, open_reranker, open_store
+from tui.column import Column
 from tui.interrupts import ctrl_c
 from tui.settings import Settings
-from tui.side_by_side import Column, Screen, SilentAnswers, screen
+from tui.side_by_side import Screen, SilentAnswers, screen
 from tui.terminal import clean
 
 T = TypeVar("T")

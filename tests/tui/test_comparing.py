@@ -25,7 +25,8 @@ from tests.tui.parts import STEP, claim, evidence
 from traces.runs import Runs
 from tui import failures
 from tui.assemble import open_store
-from tui.side_by_side import Column, LiveAnswers
+from tui.column import Column
+from tui.side_by_side import LiveAnswers
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 THREE = ["shallow", "search-and-answer", "lean"]
