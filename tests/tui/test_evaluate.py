@@ -28,7 +28,7 @@ def chat(monkeypatch: pytest.MonkeyPatch) -> Answering:
 def own(folder: Path, deepthink: Run, tmp_path: Path) -> Path:
     """Questions about two documents of the person's own."""
     assert deepthink("ingest", str(folder), "-c", "facts").code == 0
-    asked = [
+    asked: list[dict[str, Any]] = [
         {"id": "a", "question": QUESTION, "answer": "Tolvang Ceramics", "evidence": ["supplier.md"]},
         {"id": "b", "question": "Who owns the moon?"},
     ]
@@ -66,7 +66,6 @@ def test_from_questions_to_tables_and_again_without_the_model(
 
 
 def test_one_question_is_looked_at(own: Path, chat: Answering, deepthink: Run) -> None:
-    assert not chat.closed
     deepthink("evaluate", str(own), "--systems", SYSTEMS, "--limit", "2")
     assert chat.closed
     shown = deepthink("evaluate", "show", "a").out
