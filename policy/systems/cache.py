@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from models.protocols import Chat, ChatOptions, Choice, GenerationCancelled, Message, Reply, Usage
+from policy.systems.lines import append, whole_lines
 from traces.errors import DeepthinkError
 
 _REPLY = frozenset({"text", "finish_reason", "reasoning"})
@@ -124,9 +125,7 @@ class CachedChat:
 
     def _keep(self, key: str, reply: dict[str, Any], began: float) -> None:
         line = {"key": key, "seconds": round(time.monotonic() - began, 6), **reply}
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        append(self._file, line)
         self._known[key] = line
 
 
@@ -139,9 +138,8 @@ def clock(chat: Chat) -> float:
 
 
 def _read(file: Path) -> dict[str, dict[str, Any]]:
-    content = file.read_bytes() if file.exists() else b""
     known: dict[str, dict[str, Any]] = {}
-    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+    for number, line in whole_lines(file):
         try:
             told = _checked(json.loads(line))
         except (ValueError, TypeError, KeyError) as error:
@@ -150,10 +148,6 @@ def _read(file: Path) -> dict[str, dict[str, Any]]:
                 "Remove the line; its prompt will be asked again.",
             ) from error
         known[told["key"]] = told
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        with file.open("r+b") as cut:
-            cut.truncate(whole)
     return known
 
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 
 from agent.state import ACTIONS, Action
 from policy.systems.cases import Place
+from policy.systems.lines import append, whole_lines
 from policy.trees import Node, Seen, Tree
 from traces.errors import DeepthinkError
 
@@ -119,15 +120,9 @@ class Trajectories:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._known: dict[tuple[str, str, str], Trajectory] = {}
-        content = file.read_bytes() if file.exists() else b""
-        whole = content.rfind(b"\n") + 1
-        for number, line in enumerate(content[:whole].split(b"\n"), start=1):
-            if line.strip():
-                trajectory = _read(line, number, file)
-                self._known[trajectory.key] = trajectory
-        if whole < len(content):
-            with file.open("r+b") as cut:
-                cut.truncate(whole)
+        for number, line in whole_lines(file):
+            trajectory = _read(line, number, file)
+            self._known[trajectory.key] = trajectory
 
     def __contains__(self, key: tuple[str, str, str]) -> bool:
         return key in self._known
@@ -149,10 +144,8 @@ class Trajectories:
 
     def add(self, trajectory: Trajectory) -> None:
         """Keep ``trajectory``, on disk at once."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
         told = {**asdict(trajectory), "prefixes": [asdict(one) for one in trajectory.prefixes.values()]}
-        with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(told, ensure_ascii=False) + "\n")
+        append(self._file, told)
         self._known[trajectory.key] = trajectory
 
 

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from policy.systems.lines import append, whole_lines
 from traces.errors import DeepthinkError
 
 
@@ -65,15 +66,9 @@ class Rows:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._rows: dict[tuple[str, str, str, str], Row] = {}
-        whole = 0
-        content = file.read_bytes() if file.exists() else b""
-        for number, line in enumerate(content.split(b"\n")[:-1], start=1):
-            whole += len(line) + 1
-            if line.strip():
-                row = _read(line, number, file)
-                self._rows[row.key] = row
-        if whole < len(content):
-            file.write_bytes(content[:whole])
+        for number, line in whole_lines(file):
+            row = _read(line, number, file)
+            self._rows[row.key] = row
 
     def __contains__(self, key: tuple[str, str, str, str]) -> bool:
         return key in self._rows
@@ -87,9 +82,7 @@ class Rows:
 
     def add(self, row: Row) -> None:
         """Keep ``row``, on disk at once."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
+        append(self._file, asdict(row))
         self._rows[row.key] = row
 
 
