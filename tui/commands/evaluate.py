@@ -80,7 +80,7 @@ def run(
         typer.Option("--out", metavar="FILE.md", help="The tables; JSON and an HTML page go beside them."),
     ] = None,
 ) -> int:
-    """Ask every question of every system, and print the tables.
+    """Ask every system every question, and print the tables.
 
     A finished question is a row on disk: stopped or killed, the same command goes on.
     """
@@ -104,7 +104,7 @@ def report(
         typer.Option("--out", metavar="FILE.md", help="The tables; JSON and an HTML page go beside them."),
     ] = None,
 ) -> int:
-    """Print the tables of what was evaluated, without asking anything."""
+    """Print the tables again, without asking anything."""
     from tui.evaluating import show_report
 
     return show_report(work, out)
@@ -115,7 +115,7 @@ def show(
     question: Annotated[str, typer.Argument(metavar="ID", help="Of the question, or how it begins.")],
     work: _Work = None,
 ) -> int:
-    """Show one question: what each system answered, where it was lost, how the loop went."""
+    """Show one question: every answer, and how the loop went."""
     from tui.evaluation_view import show_question
 
     return show_question(question, work)
