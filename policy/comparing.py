@@ -13,7 +13,7 @@ from agent.decisions import STATE_VERSION
 from policy.evaluation.bootstrap import Interval, difference, draws, mean
 from policy.evaluation.walking import Outcomes, Scored, follow, follow_each, score
 from policy.gate import Opponent
-from policy.reading import load_trees
+from policy.reading import distinct, load_trees
 from policy.returns import COST
 from policy.splits import split
 from policy.trees import Tree, default_action
@@ -94,6 +94,7 @@ def questions(sources: Sequence[Path], own: Store | None, *, everything: bool = 
     trees = [tree for source in sources for tree in _read(source)]
     if own is not None:
         trees += load_trees(own).trees
+    trees = distinct(trees)
     if not everything:
         _, trees = split(trees)
     if not trees:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -54,7 +55,7 @@ def load_trees(store: Store) -> Read:
     trees: list[Tree] = []
     unmeasured = 0
     sources: dict[str, int] = defaultdict(int)
-    for found in by_run.values():
+    for run, found in by_run.items():
         nodes = {node.path: node for node in map(_node, found)}
         if "" not in nodes or all(n.quality is None and n.label is None for n in nodes.values()):
             unmeasured += 1
@@ -64,8 +65,21 @@ def load_trees(store: Store) -> Read:
                 sources[node.source] += 1
         text, dataset, question_id = found[0][1], _SPLIT.sub("", found[0][2]), found[0][3]
         name = f"{dataset}/{question_id}" if dataset else " ".join(str(text).split()).casefold()
-        trees.append(Tree(name, dataset or "own", nodes, text))
+        trees.append(Tree(name, dataset or "own", nodes, text, run))
     return Read(trees, int(other[0]) if other else 0, unmeasured, dict(sources))
+
+
+def distinct(trees: Iterable[Tree]) -> list[Tree]:
+    """``trees`` of several stores, each run once, as the first store has it.
+
+    A store and an export of it are the same runs: counted twice they would weigh twice, and make half as
+    many held-out questions look enough.
+    """
+    kept: dict[tuple[str, str], Tree] = {}
+    for number, tree in enumerate(trees):
+        # Two files of the same name and their first lines go by the same id; their words differ.
+        kept.setdefault((tree.run or f"#{number}", tree.text), tree)
+    return list(kept.values())
 
 
 _DECISIONS = """

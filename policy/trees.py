@@ -74,13 +74,15 @@ class Tree:
         question: Its id, by which train and held-out questions are told apart.
         dataset: The set it is from; "" for a person's own.
         nodes: By path; "" is there.
-        texts: The question in words.
+        text: The question in words.
+        run: Id of the run that it was read from; "" for none.
     """
 
     question: str
     dataset: str
     nodes: Mapping[str, Node]
     text: str = ""
+    run: str = ""
 
     @property
     def root(self) -> Node:

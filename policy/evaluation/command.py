@@ -30,7 +30,7 @@ from policy.folder import open_policy
 from policy.folder import read as read_manifest
 from policy.improvement import improved
 from policy.manifest import Manifest
-from policy.reading import load_trees
+from policy.reading import distinct, load_trees
 from policy.registry import Registry, base_of
 from policy.rule import Rule
 from policy.scorers import Scorer
@@ -170,7 +170,7 @@ def _trees(stores: Sequence[Path]) -> list[Tree]:
         if not store.is_file():
             raise CannotEvaluate(f"There is no store {store}.", "Collect one: “deepthink collect --help”.")
         found += load_trees(Store(store)).trees
-    measured = [tree for tree in found if any(n.quality is not None for n in tree.nodes.values())]
+    measured = [tree for tree in distinct(found) if any(n.quality is not None for n in tree.nodes.values())]
     if not measured:
         raise CannotEvaluate(
             "There is no question whose outcome is known.", "Collect some: “deepthink collect --help”."

@@ -6,14 +6,14 @@ import hashlib
 import json
 import math
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from agent.decisions import STATE_VERSION
-from policy.reading import Read, load_trees
+from policy.reading import Read, distinct, load_trees
 from policy.splits import split
 from policy.training.errors import CannotTrain
 from policy.trees import Tree
@@ -68,25 +68,25 @@ def gather(sources: Sequence[Path], work: Path) -> Material:
     """
     stores = [_opened(source, work) for source in sources] or [Store(store_file())]
     parts = [load_trees(store) for store in stores]
-    found: dict[str, int] = defaultdict(int)
-    for part in parts:
-        for name, count in part.sources.items():
-            found[name] += count
+    given = [tree for part in parts for tree in part.trees]
+    trees = distinct(given)
+    known = (node for tree in trees for node in tree.nodes.values() if node.quality is not None)
     read = Read(
-        [tree for part in parts for tree in part.trees],
+        trees,
         sum(part.other_versions for part in parts),
         sum(part.unmeasured for part in parts),
-        dict(found),
+        dict(Counter(node.source for node in known)),
     )
-    return material(read, sum(map(_odd_probabilities, stores)))
+    return material(read, sum(map(_odd_probabilities, stores)), len(given) - len(trees))
 
 
-def material(read: Read, odd: int = 0) -> Material:
+def material(read: Read, odd: int = 0, twice: int = 0) -> Material:
     """What was read, checked and split.
 
     Args:
         read: The trees.
         odd: Decisions whose probabilities do not sum to one.
+        twice: Runs that were given more than once, and are among the trees once.
 
     Raises:
         CannotTrain: as `gather`.
@@ -96,6 +96,10 @@ def material(read: Read, odd: int = 0) -> Material:
     training, validation = split(read.trees)
     training, leaked = _without(training, {_words(tree) for tree in validation})
     told: list[str] = []
+    if twice:
+        told.append(
+            f"{twice:,} runs were given more than once; each counts once, as the first source has it."
+        )
     if leaked:
         told.append(
             f"{leaked} questions are among the held-out ones in the same words; they are not learned from."
@@ -149,7 +153,7 @@ def _check_enough(read: Read) -> None:
     decisions = sum(len(tree.nodes) for tree in read.trees)
     if read.other_versions and not read.trees:
         raise CannotTrain(
-            f"All {read.other_versions} decisions have a state of another version than {STATE_VERSION}.",
+            f"All {read.other_versions:,} decisions have a state of another version than {STATE_VERSION}.",
             "Collect anew: “deepthink collect --help”.",
         )
     questions = len({tree.question for tree in read.trees})

@@ -13,6 +13,7 @@ from policy.gate import Opponent
 from policy.rule import Rule
 from policy.trees import Node, Seen, Tree
 from tests.policy.made import Preferring
+from tests.policy.training.made import collected
 from traces.store import Store
 
 RULE = Rule(0.05, 0.1)
@@ -65,3 +66,8 @@ def test_without_questions_there_is_nothing_to_compare(store: Store, tmp_path: P
         questions([], store)
     with pytest.raises(NothingToCompare, match="There is no file"):
         questions([tmp_path / "nothing.duckdb"], None)
+
+
+def test_a_store_that_is_named_twice_is_no_more_questions(tmp_path: Path) -> None:
+    store = collected(tmp_path / "some.duckdb", 20)
+    assert len(questions([store, store], None, everything=True)) == 20

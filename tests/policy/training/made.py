@@ -17,10 +17,10 @@ from traces.run_records import DecisionRow
 from traces.store import Store
 
 
-def collected(path: Path, questions: int, seed: int = 0) -> Path:
+def collected(path: Path, questions: int, seed: int = 0, dataset: str = "toy") -> Path:
     """Write a collected store of random questions."""
     into = Collected(Store(path))
-    for tree in random_trees(seed, questions, steps=3, revisions=1):
+    for tree in random_trees(seed, questions, dataset, steps=3, revisions=1):
         rows, outcomes = [], []
         for at, node in enumerate(tree.nodes.values()):
             state = _state(tree.text, node)
@@ -43,9 +43,8 @@ def collected(path: Path, questions: int, seed: int = 0) -> Path:
             )
             assert node.quality is not None
             outcomes.append(Outcome(node.path, "evidence", node.quality, node.detail))
-        into.put(
-            CollectedQuestion("toy", tree.question, tree.text, ["so"], ["p"], "hashed", "", rows, outcomes)
-        )
+        told = (dataset, tree.question, tree.text, ["so"], ["p"])
+        into.put(CollectedQuestion(*told, "hashed", "", rows, outcomes))
     return path
 
 

@@ -44,7 +44,7 @@ def test_a_collected_store_is_read_and_split_by_question(tmp_path: Path) -> None
 
 def test_several_stores_are_one_and_the_digest_knows_no_order(tmp_path: Path) -> None:
     one = collected(tmp_path / "one.duckdb", 60, seed=1)
-    other = collected(tmp_path / "other.duckdb", 70, seed=2)
+    other = collected(tmp_path / "other.duckdb", 70, seed=2, dataset="tin")
 
     first = gather([one, other], tmp_path / "work")
     second = gather([other, one], tmp_path / "work")
@@ -61,6 +61,17 @@ def test_exported_traces_are_as_good_as_the_store(form: str, tmp_path: Path) -> 
     export(Store(store), file, form)  # type: ignore[arg-type]
 
     assert gather([file], tmp_path / "work").sha256 == gather([store], tmp_path / "work").sha256
+
+
+def test_what_is_given_twice_counts_once(tmp_path: Path) -> None:
+    store = collected(tmp_path / "some.duckdb", 60)
+    file = tmp_path / "some.parquet"
+    export(Store(store), file, "parquet")
+
+    once, twice = gather([store], tmp_path / "work"), gather([store, file], tmp_path / "work")
+
+    assert (len(twice.trees), twice.sha256, twice.sources) == (60, once.sha256, once.sources)
+    assert "60 runs were given more than once" in twice.warnings[0]
 
 
 def test_too_few_decisions_say_how_many_are_missing_and_how_to_get_them(tmp_path: Path) -> None:
