@@ -24,7 +24,7 @@ _SEAL = "seal"
 class BadPolicy(DeepthinkError):
     """Raised when a policy folder cannot be used; nothing else is touched by that."""
 
-    title = "Policy"
+    title = "This policy cannot be used"
     kind = "input"
 
 
