@@ -2,6 +2,8 @@
 # A stamp file remembers what is installed, so that a second run installs nothing again.
 
 PYTHON ?= python3
+# Processes that test at once; 0 for one that shows what it does as it does it.
+WORKERS ?= 2
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
@@ -54,7 +56,7 @@ contracts: $(VENV)/.installed-test
 
 pytest: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull qwen2.5-coder-0.5b all-minilm-l6-v2 smollm2-135m
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile
 
 test-slow: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull
