@@ -20,7 +20,7 @@ from traces.errors import DeepthinkError
 from traces.exchange_merge import DifferentTraces, merge
 from traces.exchange_read import BadTraces, checked, quoted
 from traces.exchange_table import ORDER, TABLE
-from traces.store import Store
+from traces.store import Store, is_full
 
 __all__ = ["BadTraces", "DifferentTraces", "Exported", "Form", "Imported", "NoTraces", "export", "take_in"]
 
@@ -95,6 +95,8 @@ def export(
         NoTraces: no decision fits; no file is written.
         OSError: the file cannot be written.
     """
+    import duckdb
+
     conditions, values = ["true"], list[Any]()
     if since is not None:
         conditions.append("CAST(started AS TIMESTAMP) >= ?")
@@ -114,7 +116,12 @@ def export(
                 "No stored decision fits." if conditions[1:] else "No decision is stored yet.",
                 "`deepthink traces list` shows what there is.",
             )
-        db.execute(f"COPY (SELECT * FROM chosen {ORDER}) TO {quoted(draft)} ({_WRITTEN[form]})")
+        try:
+            db.execute(f"COPY (SELECT * FROM chosen {ORDER}) TO {quoted(draft)} ({_WRITTEN[form]})")
+        except duckdb.Error as error:
+            if is_full(error):  # the file's disk, which need not be the store's
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target)) from error
+            raise
         db.execute("DROP TABLE chosen")
     return exported
 

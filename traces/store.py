@@ -163,9 +163,14 @@ class Store:
         return connection
 
 
-def _translated(error: Exception, path: Path) -> StoreError:
+def is_full(error: Exception) -> bool:
+    """Whether a write failed because the disk is full."""
     text = str(error).lower()
-    if any(sign in text for sign in _FULL) or getattr(error, "errno", None) == errno.ENOSPC:
+    return any(sign in text for sign in _FULL) or getattr(error, "errno", None) == errno.ENOSPC
+
+
+def _translated(error: Exception, path: Path) -> StoreError:
+    if is_full(error):
         return StoreFull(
             f"There is no room left to write {path}.",
             "Free some disk space and run the command again; nothing that was stored before is lost.",

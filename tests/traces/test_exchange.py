@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -339,6 +340,22 @@ def test_a_file_that_cannot_be_written_is_named_and_nothing_is_left(full: Store,
         export(full, folder, "parquet")
     assert taken.value.errno == errno.EISDIR
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no file that is always full")
+def test_a_full_disk_is_told_of_the_file_and_not_of_the_library(
+    full: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def beside(_target: Path) -> Iterator[Path]:
+        draft = tmp_path / "draft"
+        draft.symlink_to("/dev/full")
+        yield draft
+
+    monkeypatch.setattr("traces.exchange._written_beside", beside)
+    with pytest.raises(OSError, match="No space left") as refused:
+        export(full, tmp_path / "t.jsonl", "jsonl")
+    assert (refused.value.errno, refused.value.filename) == (errno.ENOSPC, str(tmp_path / "t.jsonl"))
 
 
 def _set(**values: Any) -> Callable[[list[dict[str, Any]]], object]:
