@@ -81,9 +81,10 @@ def run_protocol(wanted: Protocol) -> int:
             return failures.EXIT_CODES["cancelled"]
         for method in wanted.methods:
             _trained(method, training, wanted, cancel)
-        judgements = wanted.work / "judgements.jsonl"
-        for name in wanted.judges:
-            _judged(name, testing, judgements, wanted)
+    # From here on Ctrl-C interrupts at once: what was judged and scored is kept as it comes.
+    judgements = wanted.work / "judgements.jsonl"
+    for name in wanted.judges:
+        _judged(name, testing, judgements, wanted)
     policies = {method: str(wanted.work / "policies" / method) for method in wanted.methods}
     command.table(
         command.Wanted(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from models.scripted import HashEmbedder
 from policy import forest
 from policy.training import material
 from tests.tui.conftest import Run
+from tui.failures import EXIT_CODES
 
 TOWNS = (
     "Bergen Oslo Lund Malmo Turku Riga Vilnius Gdansk Kiel Bremen Delft Ghent Liege Metz Dijon Lyon".split()
@@ -71,6 +73,25 @@ def test_from_files_to_a_table_and_again(data: Path, tmp_path: Path, deepthink: 
     assert again.code == 0, again.err
     assert "forest is trained already" in again.out
     assert "0 new states" in again.out
+
+
+def test_ctrl_c_ends_the_judging(
+    data: Path, tmp_path: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes hours: to be asked to stop and go on all the same would not do."""
+    judged: list[str] = []
+
+    def judging(name: str, *_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        judged.append(name)
+
+    monkeypatch.setattr("tui.protocol._judged", judging)
+    work = str(tmp_path / "work")
+    told = deepthink(
+        "policy", "protocol", str(data), "--work", work, "--method", "forest", "--judge", "one"
+    )
+    assert told.code == EXIT_CODES["cancelled"]
+    assert not judged
 
 
 def test_a_folder_without_question_sets_is_told(tmp_path: Path, deepthink: Run) -> None:
