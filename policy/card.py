@@ -105,13 +105,16 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, st
 
 
 def in_words(value: Any) -> str:
-    """A setting or a measure as it is printed: numbers short, an interval as [low, high]."""
+    """A setting or a measure as it is printed: numbers short, three of them as estimate [low, high]."""
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}"
+    if isinstance(value, list | tuple) and len(value) == 3 and all(isinstance(one, float) for one in value):
+        estimate, low, high = value
+        return f"{estimate:+.4g} [{low:+.4g}, {high:+.4g}]"
     if isinstance(value, list | tuple):
         return f"[{', '.join(in_words(inner) for inner in value)}]"
     return str(value)

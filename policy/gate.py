@@ -17,6 +17,7 @@ from policy.folder import Gate, open_policy, read
 from policy.registry import Registry, base_of
 from policy.rule import Rule
 from policy.scorers import Scorer
+from policy.splits import HELD_OUT
 from policy.training.progress import Verdict
 from policy.trees import Tree, default_action
 from traces.errors import DeepthinkError
@@ -88,6 +89,17 @@ def stated(rule: GateRule = RULE) -> str:
         f"{rule.known:.0%} of them: the 95% interval of the utility gained over the default schedule lies "
         f"above {rule.gain:g}, that of the utility gained over the active policy above {-rule.loss:g}; the "
         f"calibration error is at most {rule.error:g}; a decision takes less than {rule.milliseconds:g} ms."
+    )
+
+
+def too_few(held_out: int, rule: GateRule = RULE) -> str:
+    """What to say before a training whose policy the gate will refuse for want of questions; "" if not."""
+    if held_out >= rule.questions:
+        return ""
+    return (
+        f"{held_out} questions are held out, one in {HELD_OUT}, and the gate wants {rule.questions}: what "
+        f"is trained on these becomes active with --force only. About {HELD_OUT * rule.questions} questions "
+        "in all are enough: `deepthink collect`."
     )
 
 

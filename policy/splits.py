@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from policy.trees import Tree
 
@@ -16,7 +16,11 @@ def fold(question: str, folds: int) -> int:
     return int.from_bytes(hashlib.sha256(question.encode()).digest()[:8], "big") % folds
 
 
-def split(trees: Sequence[Tree], held_out: int = 5) -> tuple[list[Tree], list[Tree]]:
+HELD_OUT: Final = 5
+"""One question in so many is held out."""
+
+
+def split(trees: Sequence[Tree], held_out: int = HELD_OUT) -> tuple[list[Tree], list[Tree]]:
     """Training trees, and one in ``held_out`` for validation: calibration, temperature, margin."""
     validation = [tree for tree in trees if fold(tree.question, held_out) == 0]
     return [tree for tree in trees if fold(tree.question, held_out) != 0], validation

@@ -225,12 +225,12 @@ def _columns(policy: Listed) -> tuple[object, ...]:
         return ("", "", "", Text(f"cannot be used: {clean(policy.problem)}", style="red"))
     manifest = policy.manifest
     gate = manifest.gate
-    verdict = "not asked" if gate is None else "passed" if gate.passed else f"not passed: {gate.reason}"
+    verdict = "not asked" if gate is None else "passed" if gate.passed else "not passed"
     return (
         manifest.method,
         _when(manifest.created),
         f"{manifest.data.questions:,} questions, {manifest.data.decisions:,} decisions",
-        "in the box" if policy.boxed else one_line(verdict, 120),
+        "in the box" if policy.boxed else verdict,
     )
 
 

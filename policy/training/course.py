@@ -17,7 +17,7 @@ from models.offline import forbid_hubs
 from policy.datasheet import dataset, sheet
 from policy.examples import Examples
 from policy.folder import fingerprint, write
-from policy.gate import ask
+from policy.gate import ask, too_few
 from policy.improvement import improved
 from policy.registry import Registry
 from policy.returns import examples
@@ -68,6 +68,8 @@ def _course(
     tell(Began("data", "Reading what there is to learn from."))
     material = gather(request.sources, folder() / "imported")
     for warning in material.warnings:
+        tell(Warned(warning))
+    if request.activation == "gate" and (warning := too_few(len(material.validation))):
         tell(Warned(warning))
     base = base_model(request)
     if base:

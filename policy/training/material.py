@@ -15,10 +15,10 @@ from typing import Final
 from agent.decisions import STATE_VERSION
 from policy.reading import Read, distinct, load_trees
 from policy.splits import split
-from policy.training.errors import CannotTrain
+from policy.training.errors import CannotTrain, NoSuchSource
 from policy.trees import Tree
 from traces.paths import store_file
-from traces.store import Store
+from traces.store import Store, StoreError
 
 FEWEST_QUESTIONS: Final = 40
 FEWEST_DECISIONS: Final = 200
@@ -62,12 +62,13 @@ def gather(sources: Sequence[Path], work: Path) -> Material:
         work: Exported traces are read into a store there.
 
     Raises:
-        CannotTrain: there is no such file, there are too few decisions, or they cannot be learned from.
+        NoSuchSource: a file is not there, or is no store.
+        CannotTrain: there are too few decisions, or they cannot be learned from.
         BadTraces: a file is no export of traces, or one that is not to be learned from.
         StoreError: a store cannot be read.
     """
     stores = [_opened(source, work) for source in sources] or [Store(store_file())]
-    parts = [load_trees(store) for store in stores]
+    parts = [_trees(store, source) for store, source in zip(stores, sources or (None,), strict=True)]
     given = [tree for part in parts for tree in part.trees]
     trees = distinct(given)
     known = (node for tree in trees for node in tree.nodes.values() if node.quality is not None)
@@ -124,7 +125,7 @@ def material(read: Read, odd: int = 0, twice: int = 0) -> Material:
 
 def _opened(source: Path, work: Path) -> Store:
     if not source.is_file():
-        raise CannotTrain(
+        raise NoSuchSource(
             f"There is no file {source}.",
             "Name a collected store (.duckdb) or exported traces (.parquet, .jsonl).",
         )
@@ -140,6 +141,18 @@ def _opened(source: Path, work: Path) -> Store:
     store = Store(place)
     take_in(store, [source], STATE_VERSION)
     return store
+
+
+def _trees(store: Store, source: Path | None) -> Read:
+    try:
+        return load_trees(store)
+    except StoreError as error:
+        if source is None:
+            raise
+        raise NoSuchSource(
+            f"{source} is no store of collected questions: {error.message}",
+            "Name one that `deepthink collect` made, or exported traces (.parquet, .jsonl).",
+        ) from error
 
 
 def _odd_probabilities(store: Store) -> int:

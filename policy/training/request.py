@@ -12,6 +12,7 @@ from models.fetch import installed
 from models.protocols import ModelMissing
 from policy.manifest import Method
 from policy.returns import COST
+from policy.training.errors import NoBase
 
 ENCODERS: Final[tuple[Method, ...]] = ("value", "reward")
 CAUSAL: Final[tuple[Method, ...]] = ("sft", "dpo", "grpo")
@@ -70,8 +71,11 @@ def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
 
     Raises:
         ModelMissing: it is not on this machine.
+        NoBase: the method has none, and one is named.
     """
     if request.method == "forest":
+        if request.base:
+            raise NoBase("A forest adapts no base model.", "Leave --base out, or name another --method.")
         return None
     if not request.base and request.method not in ENCODERS:
         from policy.causal.base import default_base, open_base

@@ -69,7 +69,7 @@ def test_the_list_marks_the_active_one_and_tells_the_gates_word(deepthink: Run) 
     assert lines[2].startswith(f"● {SHIPPED} forest 2026-11-21 ")
     assert lines[2].endswith("500 questions, 3,000 decisions in the box")
     assert lines[3].startswith(f"{B} forest")
-    assert lines[3].endswith("not passed: It is not better than the default.")
+    assert lines[3].endswith("not passed")
     assert lines[4].endswith("passed")
 
 

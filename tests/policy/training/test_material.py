@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from agent.decisions import STATE_VERSION
+from policy.gate import too_few
 from policy.reading import Read
 from policy.splits import fold
-from policy.training.errors import CannotTrain
+from policy.training.errors import CannotTrain, NoBase, NoSuchSource
 from policy.training.material import gather, material
+from policy.training.request import TrainingRequest, base_model
 from policy.trees import Node, Seen, Tree
 from tests.policy.training.made import collected
 from traces.exchange import export
@@ -89,7 +91,7 @@ def test_an_empty_home_says_the_same(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(CannotTrain, match="There is no file"):
+    with pytest.raises(NoSuchSource, match="There is no file"):
         gather([tmp_path / "nothing.duckdb"], tmp_path / "work")
 
 
@@ -131,3 +133,20 @@ def test_the_digest_tells_what_is_learned_from() -> None:
 
     assert material(read(trees)).sha256 == material(read(trees[::-1])).sha256
     assert material(read(trees)).sha256 != material(read(other)).sha256
+
+
+def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
+    junk = tmp_path / "junk.duckdb"
+    junk.write_bytes(b"no database" * 100)
+    with pytest.raises(NoSuchSource, match=r"junk\.duckdb is no store of collected questions"):
+        gather((junk,), tmp_path / "work")
+
+
+def test_a_forest_has_no_base() -> None:
+    with pytest.raises(NoBase, match="adapts no base model"):
+        base_model(TrainingRequest(method="forest", base="smollm2-135m"))
+
+
+def test_it_is_said_before_a_training_that_the_gate_wants_more() -> None:
+    assert too_few(100) == ""
+    assert "34 questions are held out, one in 5, and the gate wants 100" in too_few(34)
