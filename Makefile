@@ -16,7 +16,7 @@ help:
 	@echo "make test       set everything up; lint, types, layer contracts, all tests"
 	@echo "make test-slow  the tests that take minutes with the 1.5B model"
 	@echo "make bench      measure speed and size on this machine, and print the tables"
-	@echo "make box        make the policy that comes with the package, from question sets in DATA"
+	@echo "make box        make the policies that come with the package, from question sets in DATA"
 	@echo "make clean      remove the virtual environment and everything built"
 
 $(VENV)/.python: 
@@ -69,13 +69,12 @@ bench: $(VENV)/.installed-test
 # What is collected and trained stays in WORK, so that a killed run goes on.
 DATA   ?= ../shared/data/multihop
 WORK   ?= build/box
-METHOD ?= forest
+# The first of them decides where a person has chosen none.
+METHODS ?= forest reward
 
 box: $(VENV)/.installed
-	$(BIN)/deepthink policy protocol $(DATA) --work $(WORK) --method $(METHOD) --out $(WORK)/RESULTS.md
-	rm -rf policy/box
-	$(BIN)/python -c 'import sys; from pathlib import Path; from policy.folder import copied; \
-	  copied(Path(sys.argv[1]), Path("policy/box"), sys.argv[2])' $(WORK)/policies/$(METHOD) boxed-$(METHOD)
+	$(BIN)/deepthink policy protocol $(DATA) --work $(WORK) $(METHODS:%=--method %) --out $(WORK)/RESULTS.md
+	$(BIN)/python -m policy.packing $(WORK)/policies policy/box $(METHODS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -98,8 +98,8 @@ def too_few(held_out: int, rule: GateRule = RULE) -> str:
         return ""
     return (
         f"{held_out} questions are held out, one in {HELD_OUT}, and the gate wants {rule.questions}: what "
-        f"is trained on these becomes active with --force only. About {HELD_OUT * rule.questions} questions "
-        "in all are enough: `deepthink collect`."
+        "is trained on these becomes active with --force only. "
+        f"About {HELD_OUT * rule.questions} questions in all are enough: `deepthink collect`."
     )
 
 

@@ -29,8 +29,10 @@ from traces.paths import data_dir, models_dir
 BOX: Final = "box"
 """The name that stands for the policy in the box, whichever this version ships."""
 
+ACTIVE: Final = "active.json"
+"""Says which of the policies beside it decides."""
+
 _SHIPPED = Path(__file__).with_name("box")
-_ACTIVE = "active.json"
 _PATIENCE = 10.0
 
 
@@ -269,10 +271,10 @@ class Registry:
         return boxed if not own.is_dir() and boxed.is_dir() else own
 
     def _shipped(self) -> Path | None:
-        """The box's own: the only one in it, or the one its `active.json` names."""
+        """The box's own: the only one in it, or the one its `ACTIVE` names."""
         folders = _folders(self._box)
         if len(folders) > 1:
-            chosen = _load(self._box / _ACTIVE)[0].active
+            chosen = _load(self._box / ACTIVE)[0].active
             folders = [folder for folder in folders if folder.name == chosen] or folders
         return folders[0] if folders else None
 
@@ -288,7 +290,7 @@ class Registry:
         return ""
 
     def _record(self) -> tuple[_Record, str]:
-        return _load(self.root / _ACTIVE)
+        return _load(self.root / ACTIVE)
 
     @contextmanager
     def _changing(self) -> Iterator[_Record]:
@@ -300,7 +302,7 @@ class Registry:
             with FileLock(self.root / ".lock", timeout=_PATIENCE):
                 record, warning = self._record()
                 if warning:
-                    (self.root / _ACTIVE).replace(self.root / "active.damaged.json")
+                    (self.root / ACTIVE).replace(self.root / "active.damaged.json")
                 yield record
         except Timeout as busy:
             raise CannotWritePolicy("Another process is choosing a policy.", "Try again.") from busy
@@ -312,13 +314,13 @@ class Registry:
 
     def _write(self, record: _Record, activation: Activation, before: tuple[str, ...]) -> None:
         fresh = _Record(active=activation.name, before=before, history=(*record.history, activation))
-        handle, name = tempfile.mkstemp(dir=self.root, prefix=f".{_ACTIVE}.")
+        handle, name = tempfile.mkstemp(dir=self.root, prefix=f".{ACTIVE}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
                 stream.write(fresh.model_dump_json(indent=2) + "\n")
                 stream.flush()
                 os.fsync(stream.fileno())
-            Path(name).replace(self.root / _ACTIVE)
+            Path(name).replace(self.root / ACTIVE)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise

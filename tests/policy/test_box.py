@@ -1,4 +1,4 @@
-"""The policy in the box: whole, of this version, taught on train files only, and passed by the gate."""
+"""The policies in the box: whole, of this version, taught on train files only, and passed by the gate."""
 
 from __future__ import annotations
 
@@ -13,22 +13,30 @@ from policy.learned import LearnedDecider, Served
 from policy.registry import BOX, Listed, Registry
 from tests.policy.made import state
 
+SHIPPED = ("boxed-forest", "boxed-reward")
 
-@pytest.fixture
-def boxed() -> Listed:
-    """The one that is active where nobody has chosen."""
-    active = Registry().active()
-    assert (active.name, active.warning) == (BOX, "")
-    return next(one for one in Registry().listed() if one.active)
+
+@pytest.fixture(params=SHIPPED)
+def boxed(request: pytest.FixtureRequest) -> Listed:
+    """Each of those that come with the package."""
+    return next(one for one in Registry().listed() if one.name == request.param)
 
 
 @pytest.fixture
 def manifest(boxed: Listed) -> Manifest:
-    """Of the active one; its base has to be on this machine."""
+    """Its; its base has to be on this machine."""
     if boxed.manifest is None and installed(ALL_MINILM_L6_V2) is None:
         pytest.skip(f"{ALL_MINILM_L6_V2.name} is not here: `deepthink models pull`")
     assert boxed.manifest is not None, boxed.problem
     return boxed.manifest
+
+
+def test_the_forest_decides_where_nobody_has_chosen() -> None:
+    found = Registry().listed()
+    assert tuple(one.name for one in found if one.boxed) == SHIPPED
+    active = Registry().active()
+    assert (active.name, active.warning) == (BOX, "")
+    assert [one.name for one in found if one.active] == ["boxed-forest"]
 
 
 def test_it_reads_the_state_as_this_version_writes_it(manifest: Manifest) -> None:
