@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _request(arguments: Sequence[str]) -> TrainingRequest:
     parser = argparse.ArgumentParser(prog="policy.training")
-    parser.add_argument("--method", choices=["forest", "value", "reward", "sft", "dpo", "grpo"])
+    parser.add_argument("--method", choices=["forest", "reward", "value", "sft", "dpo", "grpo"])
     parser.add_argument("--from", dest="sources", action="append", type=Path, default=[])
     parser.add_argument("--base", default="")
     parser.add_argument("--cost", type=float)

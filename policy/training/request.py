@@ -17,7 +17,8 @@ from policy.training.errors import NoBase
 ENCODERS: Final[tuple[Method, ...]] = ("value", "reward")
 CAUSAL: Final[tuple[Method, ...]] = ("sft", "dpo", "grpo")
 """Each starts from what the one before it trained."""
-DEFAULT: Final[Method] = "value"
+DEFAULT: Final[Method] = "reward"
+"""The encoder that the protocol favours (`policy/evaluation/RESULTS.md`)."""
 
 Activation = Literal["gate", "never", "force"]
 

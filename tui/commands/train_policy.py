@@ -10,12 +10,12 @@ import typer
 
 def train_policy(
     method: Annotated[
-        Literal["forest", "value", "reward", "sft", "dpo", "grpo"],
+        Literal["forest", "reward", "value", "sft", "dpo", "grpo"],
         typer.Option(
             "--method",
-            help="forest (seconds), an encoder by values or rewards, a causal model by SFT, DPO, GRPO.",
+            help="forest (seconds), an encoder by rewards or values, a causal model by SFT, DPO, GRPO.",
         ),
-    ] = "value",
+    ] = "reward",
     base: Annotated[
         str,
         typer.Option("--base", metavar="MODEL", help="What is adapted: a catalogue name, folder, GGUF."),

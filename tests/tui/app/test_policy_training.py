@@ -70,7 +70,7 @@ async def test_method_and_source_are_chosen_by_key(
     async with make_app().run_test(size=(80, 24)) as pilot:
         screen = await choosing(pilot)
         choice, panel = screen.query_one(TrainingChoice), screen.query_one(TrainingPanel)
-        assert choice.wish.method == "value", "the usual one"
+        assert choice.wish.method == "reward", "the usual one"
         await pilot.press("up")
         await until(pilot, lambda: choice.wish.method == "forest")
         assert "floor" in text(screen, "#means")
@@ -101,7 +101,7 @@ async def test_every_method_can_be_trained(make_app: MakeApp, monkeypatch: pytes
             await until(pilot, lambda: panel.job is not None and not panel.running)
             await pilot.press("t")
             await until(pilot, lambda: isinstance(screen.focused, MethodList))
-    assert [r.method for r in trainer.requests] == ["forest", "value", "reward", "sft", "dpo", "grpo"]
+    assert [r.method for r in trainer.requests] == ["forest", "reward", "value", "sft", "dpo", "grpo"]
 
 
 async def test_a_training_is_watched_from_anywhere(
@@ -115,7 +115,7 @@ async def test_a_training_is_watched_from_anywhere(
         assert not screen.query_one(TrainingChoice).display
         standing = text(screen, "#standing")
         for part in (
-            "Training value",
+            "Training reward",
             "your own runs",
             "✓ data",
             "▸ training",

@@ -41,16 +41,16 @@ WAYS: Final[dict[Method, Way]] = {
         "a few minutes",
         "Quick, needs no base model, and is the floor that nothing may fall below.",
     ),
+    "reward": Way(
+        "MiniLM reads the state, learns by pairs",
+        "half an hour",
+        "The usual one: reads text and numbers, learned from pairs of a better and a worse action. "
+        "Needs the embedder’s weights.",
+    ),
     "value": Way(
         "MiniLM reads the state: three values",
         "half an hour",
-        "The usual one: reads text and numbers, says what each action is worth. Needs the embedder’s "
-        "weights.",
-    ),
-    "reward": Way(
-        "MiniLM compares actions in pairs",
-        "half an hour",
-        "Like value, learned from pairs of a better and a worse action. Needs the embedder’s weights.",
+        "Like reward, but learns what each action is worth. Needs the embedder’s weights.",
     ),
     "sft": Way(
         "a language model, on the best paths",
@@ -108,8 +108,10 @@ class TrainingChoice(VerticalScroll, can_focus=False):
 
     def on_mount(self) -> None:
         """The methods are always the same."""
+        from policy.training.request import DEFAULT
+
         lines = [Line(name, lambda width, name=name: _method(name, width)) for name in WAYS]  # type: ignore[misc]
-        self.query_one(MethodList).show(lines, "value")
+        self.query_one(MethodList).show(lines, DEFAULT)
 
     def show(self, sources: Sequence[Source], decisions: int, until: Content, key: str) -> None:
         """Draw what there is to learn from.
