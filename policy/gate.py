@@ -18,6 +18,7 @@ from policy.registry import Registry, base_of
 from policy.rule import Rule
 from policy.scorers import Scorer
 from policy.splits import HELD_OUT
+from policy.training.freezing import Frozen
 from policy.training.progress import Verdict
 from policy.trees import Tree, default_action
 from traces.errors import DeepthinkError
@@ -52,11 +53,19 @@ _SECONDS = 10.0  # as many as that allows
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """The active policy, which a new one must not fall behind."""
+    """The active policy, which a new one must not fall behind.
+
+    Attributes:
+        name: Its name.
+        scorer: What scores.
+        rule: Its frozen rule.
+        data: sha256 of what it was learned from and frozen on.
+    """
 
     name: str
     scorer: Scorer
     rule: Rule
+    data: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +113,26 @@ def too_few(held_out: int, rule: GateRule = RULE) -> str:
 
 
 def ask(
-    walked: Outcomes,
-    trees: Sequence[Tree],
-    scorer: Scorer,
-    error: float,
-    cost: float,
-    registry: Registry,
+    frozen: Frozen, trees: Sequence[Tree], cost: float, registry: Registry, data: str
 ) -> tuple[Verdict, Gate]:
-    """The verdict on a new policy, and what its manifest keeps of it; arguments as of `measure`.
+    """The verdict on a new policy, and what its manifest keeps of it.
+
+    Args:
+        frozen: The policy.
+        trees: The held-out questions that it was frozen on.
+        cost: Of a step, in quality.
+        registry: Knows the active policy.
+        data: sha256 of what it was learned from and frozen on.
 
     Raises:
         ValueError: there are no trees.
     """
-    verdict = judge(measure(walked, trees, scorer, error, cost, opponent(registry)))
+    active = opponent(registry)
+    fitted = None
+    if active is not None and active.data == data:
+        fitted = follow_each("", trees, score(trees, frozen.scorer).deciders(frozen.rule), cost)
+    ece = frozen.calibration.ece
+    verdict = judge(measure(frozen.crossed, trees, frozen.scorer, ece, cost, active, fitted))
     return verdict, record(verdict)
 
 
@@ -127,6 +143,7 @@ def measure(
     error: float,
     cost: float,
     active: Opponent | None = None,
+    fitted: Outcomes | None = None,
 ) -> Measured:
     """Measure a new policy.
 
@@ -137,6 +154,9 @@ def measure(
         error: Expected calibration error of its sufficiency on them.
         cost: Of a step, in quality.
         active: What it must not fall behind.
+        fitted: As ``walked``, but with the one margin that was chosen on all these questions; given where
+            the active policy's was chosen on them too. It is as flattered, and the same policy trained
+            again does not lose against itself.
 
     Raises:
         ValueError: there are no trees.
@@ -147,7 +167,7 @@ def measure(
     over_active = None
     if active is not None:
         theirs = follow_each(active.name, trees, score(trees, active.scorer).deciders(active.rule), cost)
-        over_active = difference(utility, theirs.utility(cost), drawn)
+        over_active = difference((fitted or walked).utility(cost), theirs.utility(cost), drawn)
     return Measured(
         questions=len(trees),
         known=len(trees) - walked.unknown,
@@ -203,7 +223,7 @@ def opponent(registry: Registry) -> Opponent | None:
         scorer, rule, manifest = open_policy(active.folder, base_of(read(active.folder)))
     except DeepthinkError:
         return None
-    return Opponent(manifest.name, scorer, rule)
+    return Opponent(manifest.name, scorer, rule, manifest.data.sha256)
 
 
 def _broken(found: Measured, rule: GateRule) -> Iterator[str]:

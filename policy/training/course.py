@@ -89,14 +89,7 @@ def _course(
     metrics = measured(frozen, material, request.cost)
     _heed(cancel)
     tell(Began("gate", "Asking the gate."))
-    verdict, gate = ask(
-        frozen.crossed,
-        material.validation,
-        frozen.scorer,
-        frozen.calibration.ece,
-        request.cost,
-        registry,
-    )
+    verdict, gate = ask(frozen, material.validation, request.cost, registry, material.sha256)
     _heed(cancel)
     tell(Began("write", "Writing the policy."))
     told = manifest(request, material, learned_from, base, base_sha, frozen, metrics, gate)

@@ -9,16 +9,20 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agent.state import Action
 from policy import folder as folders
+from policy.calibration import IDENTITY, Calibrated, Margin
 from policy.evaluation.bootstrap import NOTHING, Interval
+from policy.evaluation.measures import calibration
 from policy.evaluation.walking import Outcomes, follow_each, score
 from policy.folder import read
 from policy.gate import RULE, GateRule, Measured, ask, judge, measure, opponent, record, stated
 from policy.registry import Registry
 from policy.rule import Rule
+from policy.training.freezing import Frozen
 from policy.trees import Node, Seen, Tree
 from tests.policy import made
 from tests.policy.made import Preferring, policy
@@ -129,6 +133,13 @@ def _walked(trees: list[Tree], scorer: Preferring, rule: Rule) -> Outcomes:
     return follow_each("new", trees, score(trees, scorer).deciders(rule))
 
 
+def _frozen(trees: list[Tree], scorer: Preferring, rule: Rule) -> Frozen:
+    margin = Margin(rule.margin, 0.0, 0.0, 0.0, 0.0)
+    said = calibration(np.array([0.2, 0.9]), np.array([0.0, 1.0]))
+    calibrated = Calibrated(scorer, IDENTITY)
+    return Frozen(calibrated, rule, margin, _walked(trees, scorer, rule), said, 1.0)
+
+
 def test_finishing_early_gains_the_step_it_saves() -> None:
     trees = [_tree(i, {"": 1.0, "C": 1.0}) for i in range(120)]
     early, rule = Preferring("FINISH", 0.2), Rule(0.05, 0.1)
@@ -168,9 +179,25 @@ def test_the_active_policy_is_walked_over_the_same_questions(tmp_path: Path) -> 
     assert found.active == NAME
     assert found.over_active is not None
     assert found.over_active.estimate == pytest.approx(-0.05)
-    verdict, kept = ask(_walked(trees, late, rule), trees, late, 0.02, 0.05, registry)
+    verdict, kept = ask(_frozen(trees, late, rule), trees, 0.05, registry, "other data")
     assert f"over the active policy {NAME}" in verdict.reason
     assert kept.reason == verdict.reason
+
+
+def test_the_same_policy_trained_again_does_not_lose_against_itself(tmp_path: Path) -> None:
+    early, rule = Preferring("FINISH", 0.2), Rule(0.05, 0.1)
+    registry = Registry(tmp_path / "own", tmp_path / "box")
+    policy(tmp_path / "box", save=early.save)
+    active = opponent(registry)
+    assert active is not None
+    trees = [_tree(i, {"": 1.0, "C": 1.0}) for i in range(120)]
+    # Crossed, a margin that others chose keeps it from finishing early.
+    again = replace(_frozen(trees, early, rule), crossed=_walked(trees, early, Rule(0.5, 0.1)))
+
+    same, _ = ask(again, trees, 0.05, registry, active.data)
+    other, _ = ask(again, trees, 0.05, registry, "other data")
+    assert same.measures[f"utility over the active policy {NAME}"] == [0.0, 0.0, 0.0]
+    assert other.measures[f"utility over the active policy {NAME}"] == [-0.05, -0.05, -0.05]
 
 
 def test_an_active_policy_that_cannot_be_loaded_is_no_opponent(tmp_path: Path) -> None:
