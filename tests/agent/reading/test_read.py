@@ -42,7 +42,15 @@ def test_every_suffix_is_read(tmp_path: Path) -> None:
         ("wrong.xyz", b"Some words.", "text/plain"),
         ("right.md", b"<div>Some words.</div>", "text/markdown"),
     ],
-    ids=["PDF as txt", "DOCX as md", "HTML as txt", "text as pdf", "text as html", "text as xyz", "div in md"],
+    ids=[
+        "PDF as txt",
+        "DOCX as md",
+        "HTML as txt",
+        "text as pdf",
+        "text as html",
+        "text as xyz",
+        "div in md",
+    ],
 )
 def test_a_file_is_read_as_what_it_is(tmp_path: Path, name: str, content: bytes, media_type: str) -> None:
     document = parse(tmp_path, name, content)
