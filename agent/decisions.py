@@ -166,6 +166,19 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
     )
 
 
+def used_up(state: PolicyState, budget: Budget, *, out_of_time: bool) -> str:
+    """Why a run stops here by itself, in words; "" where it does not."""
+    if out_of_time:
+        return "time budget"
+    if state.tokens_left <= 0:
+        return "token budget"
+    if state.barren >= budget.barren:
+        return f"no new evidence in {state.barren} steps"
+    if state.steps_left == 0 and state.open_questions:
+        return "step budget"
+    return ""
+
+
 def valid_actions(state: PolicyState) -> tuple[Action, ...]:
     """The validity mask.
 

@@ -15,6 +15,7 @@ from agent.decisions import (
     PolicyState,
     certain,
     policy_state,
+    used_up,
     valid_actions,
 )
 from agent.deps import Deps
@@ -100,8 +101,8 @@ def _take(seen: PolicyState, valid: Sequence[Action], spent: str, deps: Deps) ->
         )
     try:
         decision = deps.decider.decide(seen, valid)
-    except BudgetExhausted as used_up:
-        return _ended(str(used_up))
+    except BudgetExhausted as ended:
+        return _ended(str(ended))
     taught = _taught(decision, valid, deps)
     return taught or _Taken(decision, _second(deps.shadow, seen, valid, deps))
 
@@ -131,8 +132,8 @@ def _second(
             return source.decide(seen, valid)
     except GenerationCancelled:
         raise
-    except BudgetExhausted as used_up:
-        deps.session.warn_once(f"There was no room to ask {source.name} for comparison: {used_up}.")
+    except BudgetExhausted as ended:
+        deps.session.warn_once(f"There was no room to ask {source.name} for comparison: {ended}.")
     except Exception as failure:  # noqa: BLE001 - told, and no run fails for what it does not use
         deps.session.warn_once(f"{source.name} could not be asked for comparison: {failure}")
     return None
@@ -198,15 +199,7 @@ def _used_up(seen: PolicyState, deps: Deps) -> str:
     budget = deps.session.ledger.budget
     if deps.steering.finishing:
         return ANSWER_NOW
-    if deps.session.stop.out_of_time:
-        return "time budget"
-    if seen.tokens_left <= 0:
-        return "token budget"
-    if seen.barren >= budget.barren:
-        return f"no new evidence in {seen.barren} steps"
-    if seen.steps_left == 0 and seen.open_questions:
-        return "step budget"
-    return ""
+    return used_up(seen, budget, out_of_time=deps.session.stop.out_of_time)
 
 
 def _with_added(state: RunState, deps: Deps) -> tuple[RunState, dict[str, Any]]:

@@ -77,7 +77,12 @@ def keep(results: Results, favoured: Sequence[str], came: Circumstances, file: P
 def to_json(results: Results, came: Circumstances) -> str:
     """Everything there is; NaN is null."""
     whole = {"circumstances": asdict(came), **asdict(results)}
-    return json.dumps(_plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(whole)
+
+
+def json_text(value: Any) -> str:
+    """A file of JSON: six digits, and null for what is no finite number."""
+    return json.dumps(_plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _plain(value: Any) -> Any:

@@ -6,16 +6,15 @@ from elsewhere; its template escapes whatever it is given.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 from policy.evaluation.bars import Bar
 from policy.evaluation.bootstrap import Interval
-from policy.evaluation.report import Circumstances
+from policy.evaluation.report import Circumstances, json_text
 from policy.systems import metrics, plots
 from policy.systems.anatomy import NEAR, STAGES
 from policy.systems.bars import bars, points
@@ -72,7 +71,7 @@ def as_json(summary: Summary, came: Circumstances) -> str:
     """Everything there is, and the bars; NaN is null."""
     checked = {model: [asdict(bar) for bar in bars(summary, model)] for model in summary.models}
     whole = {"circumstances": asdict(came), "bars": checked, **asdict(summary)}
-    return json.dumps(_plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(whole)
 
 
 def page(summary: Summary, came: Circumstances) -> str:
@@ -92,16 +91,6 @@ def page(summary: Summary, came: Circumstances) -> str:
         reading=_reading(summary, came),
         facts=_facts(came),
     )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, float):
-        return round(value, 6) if math.isfinite(value) else None
-    return value
 
 
 def _named(scope: Scope) -> str:

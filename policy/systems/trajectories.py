@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from agent.budget import Budget, BudgetExhausted
+from agent.budget import BudgetExhausted
 from agent.cognition.deciding import Rules
-from agent.decisions import PolicyState, policy_state, valid_actions
+from agent.decisions import policy_state, used_up, valid_actions
 from agent.deps import Deps
 from agent.nodes.plan import plan
 from agent.nodes.synthesise import synthesise
@@ -205,12 +205,14 @@ class _Working:
             if state["action"] != "CONTINUE":
                 state = updated(state, plan(state, deps))
             state = research_step(state, deps)
-        except BudgetExhausted as used_up:
-            stopped = str(used_up)
+        except BudgetExhausted as ended:
+            stopped = str(ended)
         ledger = deps.session.ledger
         spent = _Spent(ledger.calls, ledger.usage, spent.seconds + clock(self._parts.chat) - began)
         seen = policy_state(state, self._parts.budget, ledger.tokens_left)
-        stopped = stopped or _used_up(seen, self._parts.budget, spent.seconds)
+        stopped = stopped or used_up(
+            seen, self._parts.budget, out_of_time=spent.seconds >= self._parts.budget.seconds
+        )
         valid: tuple[Action, ...] = ("FINISH",) if stopped else valid_actions(seen)
         self._known[path] = _Reached(
             node=Node(path, as_seen(seen, valid), None),
@@ -275,16 +277,3 @@ def traced(case: Case, **stages: Iterable[Place]) -> dict[str, float]:
 def _numbered(evidence: Iterable[Evidence], numbers: Iterable[int]) -> list[Evidence]:
     wanted = set(numbers)
     return [item for item in evidence if item["number"] in wanted]
-
-
-def _used_up(seen: PolicyState, budget: Budget, seconds: float) -> str:
-    """Why a run stops here by itself, in the words of `agent.nodes.decide`; "" where it does not."""
-    if seconds >= budget.seconds:
-        return "time budget"
-    if seen.tokens_left <= 0:
-        return "token budget"
-    if seen.barren >= budget.barren:
-        return f"no new evidence in {seen.barren} steps"
-    if seen.steps_left == 0 and seen.open_questions:
-        return "step budget"
-    return ""

@@ -47,7 +47,7 @@ def test_a_request_knows_its_command_without_anybodys_folders() -> None:
     assert request.command == (
         "deepthink train-policy --method forest --from 'some store.duckdb' --cost 0.1 --seed 7"
     )
-    assert TrainingRequest().command == "deepthink train-policy --method value"
+    assert TrainingRequest().command == "deepthink train-policy --method reward"
 
 
 def test_the_forest_needs_no_base_and_others_say_which_is_missing(
