@@ -128,9 +128,7 @@ def ask(
         ValueError: there are no trees.
     """
     active = opponent(registry)
-    fitted = None
-    if active is not None and active.data == data:
-        fitted = follow_each("", trees, score(trees, frozen.scorer).deciders(frozen.rule), cost)
+    fitted = frozen.fitted if active is not None and active.data == data else None
     ece = frozen.calibration.ece
     verdict = judge(measure(frozen.crossed, trees, frozen.scorer, ece, cost, active, fitted))
     return verdict, record(verdict)

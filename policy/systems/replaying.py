@@ -23,10 +23,8 @@ from policy.systems.anatomy import lost
 from policy.systems.kept import Trajectory, tree
 from policy.systems.metrics import Measures
 from policy.systems.rows import Row
+from policy.systems.summary import FIXED, JUDGE, LEARNED, ORACLE, PLAN_DONE, RULES
 from policy.trees import Node, Tree
-
-FIXED: Final = (1, 2, 3, 4)
-"""The numbers of steps of the rules that look at nothing."""
 
 _MILLISECONDS: Final = 1000.0
 _Judgements: TypeAlias = Mapping[tuple[str, str, str], Judgement]
@@ -99,16 +97,15 @@ def _systems(
             node, finished = last_state(walked_on, decide)
             yield _End(trajectory, node.path, source) if finished else None
 
-    for steps in FIXED:
-        name = f"lean {steps} step{'s' * (steps > 1)}"
+    for steps, name in enumerate(FIXED, start=1):
         yield name, walked("fixed", [fixed(steps)] * len(trees))
-    yield "lean plan done", walked("plan done", [plan_done] * len(trees))
-    yield "lean rules", walked("rules", [_rules(trajectory) for trajectory in trajectories])
-    yield "lean judge", _judged(trajectories, trees, judgements)
+    yield PLAN_DONE, walked("plan done", [plan_done] * len(trees))
+    yield RULES, walked("rules", [_rules(trajectory) for trajectory in trajectories])
+    yield JUDGE, _judged(trajectories, trees, judgements)
     if learned is not None:
         scorer, rule = learned
-        yield "lean learned", walked("learned", score(trees, scorer).deciders(rule))
-    yield "oracle", _complete(trajectories, trees)
+        yield LEARNED, walked("learned", score(trees, scorer).deciders(rule))
+    yield ORACLE, _complete(trajectories, trees)
 
 
 def _rules(trajectory: Trajectory) -> Decide:

@@ -14,7 +14,7 @@ import numpy as np
 
 from policy.calibration import Calibrated, Margin, choose_margin, fit_curve, fit_temperature
 from policy.evaluation.measures import Calibration, calibration
-from policy.evaluation.walking import Outcomes, Scored, outcomes, score, walk
+from policy.evaluation.walking import Outcomes, Scored, follow_each, outcomes, score, walk
 from policy.examples import Examples
 from policy.returns import examples
 from policy.rule import Rule
@@ -34,6 +34,7 @@ class Frozen:
         rule: With the margin and the temperature.
         margin: How the margin was chosen.
         crossed: What becomes of the held-out questions, each with a margin chosen without it.
+        fitted: The same with the rule, whose margin was chosen on all of them.
         calibration: Of the sufficiency, each question by a curve fitted without it.
         separation: Probability that a state with all the evidence is held for likelier to have it than one
             without (AUROC); NaN where all are alike.
@@ -43,6 +44,7 @@ class Frozen:
     rule: Rule
     margin: Margin
     crossed: Outcomes
+    fitted: Outcomes
     calibration: Calibration
     separation: float
 
@@ -70,6 +72,7 @@ def freeze(scorer: Scorer, validation: Sequence[Tree], cost: float) -> Frozen:
         rule,
         margin,
         crossed(scored, cost),
+        follow_each("learned", scored.trees, scored.deciders(rule), cost),
         calibration(said, so),
         separation(raw, so),
     )

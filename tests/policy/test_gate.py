@@ -137,7 +137,8 @@ def _frozen(trees: list[Tree], scorer: Preferring, rule: Rule) -> Frozen:
     margin = Margin(rule.margin, 0.0, 0.0, 0.0, 0.0)
     said = calibration(np.array([0.2, 0.9]), np.array([0.0, 1.0]))
     calibrated = Calibrated(scorer, IDENTITY)
-    return Frozen(calibrated, rule, margin, _walked(trees, scorer, rule), said, 1.0)
+    walked = _walked(trees, scorer, rule)
+    return Frozen(calibrated, rule, margin, walked, walked, said, 1.0)
 
 
 def test_finishing_early_gains_the_step_it_saves() -> None:
