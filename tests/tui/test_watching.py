@@ -101,6 +101,19 @@ class Terminal:
         shown, self._seen = plain[: plain.index(text) + len(text)], plain[plain.index(text) + len(text) :]
         return shown
 
+    def waits(self) -> None:
+        """Until the program sleeps, as it does before a person has read a prompt.
+
+        Python's line reader shows its prompt a moment before it waits, and does not hear Ctrl-C between them.
+        """
+        stat = Path(f"/proc/{self.child.pid}/stat")
+        deadline = time.monotonic() + PATIENCE
+        asleep = 0
+        while asleep < 5 and time.monotonic() < deadline:
+            time.sleep(0.02)
+            state = stat.read_text().rpartition(")")[2].split()[0] if stat.exists() else "S"
+            asleep = asleep + 1 if state == "S" else 0
+
     def end(self) -> int:
         """The exit code; the terminal has to be as it was."""
         code = self.child.wait(PATIENCE)
@@ -154,7 +167,9 @@ def test_ctrl_c_at_a_question_cancels_the_run_and_says_how_to_go_on(terminal: Te
     terminal.type("p")
     terminal.until("went on")
     terminal.type("aWhen?\r")
+    terminal.until("Enter alone: answer as best it can")
     terminal.until("> ")
+    terminal.waits()
     terminal.type("\x03")
     terminal.until("Run abc123def456 can go on: `deepthink resume abc123def456`")
     terminal.until("Cancelled: The run was cancelled.")
