@@ -104,7 +104,7 @@ class Terminal:
     def waits(self) -> None:
         """Until the program sleeps, as it does before a person has read a prompt.
 
-        Python's line reader shows its prompt a moment before it waits, and does not hear Ctrl-C between them.
+        Python's line reader prompts a moment before it waits, and does not hear Ctrl-C in between.
         """
         stat = Path(f"/proc/{self.child.pid}/stat")
         deadline = time.monotonic() + PATIENCE
