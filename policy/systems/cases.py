@@ -31,12 +31,14 @@ class Case:
         question: As a person would put it.
         answers: The answer and its aliases; empty where the right answer is that there is none.
         gold: Where the evidence stands, each place once.
+        wrong: What no right answer states, such as a figure that was superseded.
     """
 
     id: str
     question: str
     answers: tuple[str, ...]
     gold: tuple[Place, ...] = ()
+    wrong: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,10 @@ def measured(case: Case, answered: Answered) -> dict[str, float]:
     """All measures of an answer by name; those that cannot be known are left out.
 
     An abstention has an EM and F1 of 0 where there is an answer, and of 1 where there is none; an answer
-    where there is none has 0. So it is with ``holds``. Without gold places there is no recall or precision,
-    with nothing held no precision, without citations no citation precision, and where no sentence claims
-    anything none can be flagged. The traced shares keep their names.
+    where there is none has 0. So it is with ``holds``. An answer that states, in short or as a whole, what
+    no right answer states has 0 of all three, right as the rest of it may be. Without gold places there is
+    no recall or precision, with nothing held no precision, without citations no citation precision, and
+    where no sentence claims anything none can be flagged. The traced shares keep their names.
     """
     cost = answered.cost
     return {
@@ -56,6 +57,8 @@ def measured(case: Case, answered: Answered) -> dict[str, float]:
 def _quality(case: Case, answered: Answered) -> dict[str, float]:
     if answered.abstained or not case.answers:
         return dict.fromkeys(QUALITY, float(answered.abstained and not case.answers))
+    if scoring.holds(answered.short, case.wrong) or scoring.holds(answered.text, case.wrong):
+        return dict.fromkeys(QUALITY, 0.0)
     return {
         "em": scoring.exact_match(answered.short, case.answers),
         "f1": scoring.f1(answered.short, case.answers),

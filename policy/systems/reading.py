@@ -61,6 +61,7 @@ def sample() -> CaseSet:
             asked.question,
             tuple(dict.fromkeys(answer for answer in (asked.answer, *asked.aliases) if answer)),
             _once(Place(Path(passage.document).name) for passage in asked.evidence),
+            asked.must_not_contain,
         )
         for asked in sample_library.questions()
     )

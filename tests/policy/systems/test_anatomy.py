@@ -29,6 +29,13 @@ def test_right(em: float, f1: float, holds: float, expected: bool) -> None:
     assert right({"em": em, "f1": f1, "holds": holds}) is expected
 
 
+def test_what_states_a_superseded_value_is_not_right_by_half() -> None:
+    case = Case("q", "How much?", ("$1,284.6 million",), wrong=("1,297.1",))
+    stated = Answered("It was $1,297.1 million [2].", "$1,297.1 million", abstained=False)
+    assert not right(measured(case, stated))
+    assert lost({**measured(case, stated), **ALL}) == "reading"
+
+
 def test_right_without_a_whole_answer() -> None:
     assert not right({"em": 0.0, "f1": 0.0})
 

@@ -70,6 +70,31 @@ def test_an_answer_is_wrong_where_there_is_none(short: str) -> None:
     assert [found[name] for name in CONDUCT[1:]] == [0, 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("short", "text", "quality"),
+    [
+        ("$1,284.6 million", "It was $1,284.6 million [1].", (1, 1, 1)),
+        # Without the refusal: F1 = 1/2, from "million" alone.
+        ("$1,297.1 million", "It was $1,297.1 million [2].", (0, 0, 0)),
+        ("$1,284.6 million", "It was $1,284.6 million [1], after 1297.1 at first [2].", (0, 0, 0)),
+        ("1,297.1", "It was $1,284.6 million [1].", (0, 0, 0)),
+        ("$1,284.6 million", "It was $1,284.6 million [1], not 11297.1 [2].", (1, 1, 1)),
+        ("$1,284.6 million", "It was $1,284.6 million [1], not 297.1 [2].", (1, 1, 1)),
+    ],
+)
+def test_an_answer_that_states_a_superseded_value_is_wrong(
+    short: str, text: str, quality: tuple[float, float, float]
+) -> None:
+    case = Case("q1", "How much?", ("$1,284.6 million",), wrong=("1,297.1",))
+    found = measured(case, _said(short, text))
+    assert tuple(found[name] for name in QUALITY) == quality
+
+
+def test_an_abstention_states_no_wrong_value() -> None:
+    unanswerable = Case("q1", "Which one?", (), wrong=("documents",))
+    assert [measured(unanswerable, ABSTAINED)[name] for name in QUALITY] == [1, 1, 1]
+
+
 def test_evidence_held_and_cited_is_measured_against_the_gold_places() -> None:
     found = measured(_case("x", gold=(A, B, C)), _said("x", held=(A, C, D), cited=(A,)))
     assert found["recall"] == pytest.approx(2 / 3)

@@ -112,7 +112,7 @@ def test_the_published_filings_can_be_read(data: Path) -> None:
     assert all(case.answers and case.gold for case in read.cases)
 
 
-def test_the_sample_librarys_unanswerable_questions_have_no_answer() -> None:
+def test_the_sample_librarys_questions_bring_their_answers_places_and_wrong_values() -> None:
     read = sample()
     by_id = {case.id: case for case in read.cases}
     unknown = by_id["unanswerable-1"]
@@ -121,6 +121,7 @@ def test_the_sample_librarys_unanswerable_questions_have_no_answer() -> None:
     assert by_id["single-1"].answers == ("3,940", "3940")
     assert by_id["single-1"].gold == (Place("annual-report-2024.html"),)
     assert len(by_id["synthesis-1"].gold) == 2  # of three passages two stand in one document
+    assert by_id["superseded-1"].wrong == ("1,297.1", "1297.1")
     assert read.collections == ("reports", "newsroom")
 
 
