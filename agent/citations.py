@@ -24,6 +24,7 @@ _MUCH_BETTER = 0.2  # by how much more another passage must hold to replace one 
 _CLEAR = 0.8  # from here on a cited passage is not replaced at all
 _PART = 0.25  # a cited passage that holds less of the sentence is no source of it
 _TERMINAL = re.compile(r"([.!?。！？]+[\"”’)]*)$")
+_AROUND = ".,;:!?。！？\"'“”‘’()*_"  # what may stand around a word and is none of it
 _LAYOUT = re.compile(r"^\s*(#{1,6}\s+|[-*•]\s+|\d{1,2}[.)]\s+)?(.*)$")
 _FLAGS = {
     "supported": "",
@@ -34,10 +35,15 @@ _FLAGS = {
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a draft: what it begins with (a heading's or a bullet's sign), and its sentences."""
+    """A line of a draft.
+
+    Attributes:
+        prefix: What it begins with: a heading's or a bullet's sign.
+        sentences: With their marks; each as a list of the times it is said, which may differ in marks.
+    """
 
     prefix: str
-    sentences: tuple[str, ...]
+    sentences: tuple[list[str], ...]
 
     @property
     def heading(self) -> bool:
@@ -49,16 +55,21 @@ def check(draft: str, evidence: Sequence[Evidence]) -> list[Claim]:
 
     A mark that names no passage is dropped. A mark whose passage does not hold the sentence is
     replaced by the passage that does, if one does, and so is one whose passage holds much less of it
-    than another; a sentence without a mark gets one the same way. Headings are no sentences. The verdict
-    is by content and numbers alone; a verifier says more (`agent.cognition.verifying`).
+    than another; a sentence without a mark gets one the same way. Headings are no sentences. A small model
+    may say one thing several times over: within a section the same words are one sentence, which cites
+    what all of them cite. The verdict is by content and numbers alone; a verifier says more
+    (`agent.cognition.verifying`).
     """
     by_number = {item["number"]: item for item in evidence}
     checked: list[Claim] = []
-    for raw in (sentence for line in _lines(draft) if not line.heading for sentence in line.sentences):
-        marks = [int(n) for group in _MARK.findall(raw) for n in group.split(",")]
-        text = _MARK.sub("", raw).strip()
-        cited = [by_number[n] for n in dict.fromkeys(marks) if n in by_number]
-        cited = _best(text, cited, evidence)
+    for times in (sentence for line in _lines(draft) if not line.heading for sentence in line.sentences):
+        text = _MARK.sub("", times[0]).strip()
+        found: dict[int, Evidence] = {}
+        for raw in times:
+            marks = [int(n) for group in _MARK.findall(raw) for n in group.split(",")]
+            cited = [by_number[n] for n in dict.fromkeys(marks) if n in by_number]
+            found.update((item["number"], item) for item in _best(text, cited, evidence))
+        cited = list(found.values())
         supported = _holds(text, cited)
         checked.append(
             Claim(
@@ -86,7 +97,7 @@ def render(checked: Sequence[Claim], draft: str = "") -> str:
     laid_out: list[str] = []
     for line in lines:
         if line.heading:
-            laid_out += ["", line.prefix + " ".join(line.sentences), ""]
+            laid_out += ["", line.prefix + " ".join(times[0] for times in line.sentences), ""]
         else:
             laid_out.append(line.prefix + " ".join(_marked(next(left)) for _ in line.sentences))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(laid_out)).strip()
@@ -133,24 +144,52 @@ def _marked(claim: Claim) -> str:
 
 
 def _lines(draft: str) -> list[_Line]:
-    """The lines of a draft that say something.
+    """The lines of a draft that say something which their section has not said before.
+
+    A repeat goes to the sentence that it repeats, and a line of nothing else with it.
+    """
+    lines: list[_Line] = []
+    said: dict[str, list[str]] = {}
+    for prefix, pieces in _written_lines(draft):
+        if prefix.startswith("#"):
+            said = {}
+            lines.append(_Line(prefix, tuple([raw] for raw in pieces)))
+            continue
+        fresh: list[list[str]] = []
+        for raw in pieces:
+            times = said.setdefault(_words(raw), [])
+            times.append(raw)
+            if len(times) == 1:
+                fresh.append(times)
+        if fresh:
+            lines.append(_Line(prefix, tuple(fresh)))
+    return lines
+
+
+def _words(sentence: str) -> str:
+    """What two ways of writing one sentence have in common; signs within a word, as in -5%, are of it."""
+    words = (word.strip(_AROUND) for word in _MARK.sub("", sentence).casefold().split())
+    return " ".join(word for word in words if word)
+
+
+def _written_lines(draft: str) -> list[tuple[str, list[str]]]:
+    """The lines of a draft that say something: prefix and sentences.
 
     Where the draft begins with a mark, its marks stand before what they belong to: cited, then claimed.
     """
-    lines: list[_Line] = []
+    lines: list[tuple[str, list[str]]] = []
     cited_first = _MARK.match(draft.lstrip()) is not None
     for line in draft.splitlines():
         match = _LAYOUT.match(line)
         prefix, rest = (match.group(1) or "", match.group(2)) if match else ("", line)
-        said = tuple(
+        said = [
             s for s in _marked_sentences(rest, cited_first) if any(c.isalnum() for c in _MARK.sub("", s))
-        )
+        ]
         if said:
-            lines.append(_Line(prefix, said))
+            lines.append((prefix, said))
         elif lines and _MARK.search(rest):
             # Marks on a line of their own belong to what stands above them.
-            last = lines.pop()
-            lines.append(_Line(last.prefix, (*last.sentences[:-1], f"{last.sentences[-1]} {rest.strip()}")))
+            lines[-1][1][-1] += f" {rest.strip()}"
     return lines
 
 

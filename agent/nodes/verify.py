@@ -20,6 +20,7 @@ _SAID = 0.8  # share of a sentence in its passages from which it is theirs, and 
 def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads question, draft, status, notes, evidence. Writes claims, share, grounded, answer, status.
 
+    A sentence that the draft repeats is one claim, and stands once in the answer.
     A sentence that only says that something is not there claims nothing: the answer keeps it, or code
     says the same for each step that found nothing, and neither is counted. A draft that begins with such
     a sentence answers nothing. Where an earlier source says otherwise, the answer says so too.

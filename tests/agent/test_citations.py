@@ -93,6 +93,51 @@ def test_headings_and_lists_keep_their_lines() -> None:
     )
 
 
+def test_a_sentence_that_is_repeated_is_one_with_the_citations_of_all() -> None:
+    other = evidence(3, "Because of a fire production at the Brevnes plant was halted for seven weeks.")
+    draft = (
+        "According to [1], a fire halted production at the Brevnes plant. Services earned 236.4 [2]. "
+        "A fire halted production at the **Brevnes plant** [3]. A fire halted production at the Brevnes "
+        "Plant!"
+    )
+    claims = check(draft, [_FIRE, _SALES, other])
+    assert [(claim["cites"], claim["verdict"]) for claim in claims] == [
+        ([1, 3], "supported"),
+        ([2], "supported"),
+    ]
+    assert render(claims, draft) == (
+        "A fire halted production at the Brevnes plant [1][3]. Services earned 236.4 [2]."
+    )
+
+
+def test_a_repeat_that_cites_wrongly_brings_no_citation() -> None:
+    (claim,) = check("A fire halted production [1]. A fire halted production [2].", [_FIRE, _SALES])
+    assert claim["cites"] == [1]
+
+
+def test_a_line_of_repeats_goes_and_each_section_says_what_it_has_to_say() -> None:
+    draft = (
+        "## In short\n\nA fire halted production [1].\n- Services earned 236.4.\n- Services earned 236.4\n"
+        "[2]\n\n## What halted production\n\nA fire halted production [1].\nA fire halted production [1]."
+    )
+    claims = check(draft, [_FIRE, _SALES])
+    assert len(claims) == 3
+    assert render(claims, draft) == (
+        "## In short\n\nA fire halted production [1].\n- Services earned 236.4 [2].\n\n"
+        "## What halted production\n\nA fire halted production [1]."
+    )
+
+
+def test_a_sentence_that_says_what_its_heading_says_stays() -> None:
+    draft = "## A fire halted production\n\nA fire halted production [1]."
+    assert render(check(draft, [_FIRE]), draft) == draft
+
+
+def test_what_differs_in_a_sign_or_a_figure_is_no_repeat() -> None:
+    draft = "Margins moved by 5%. Margins moved by -5%. Margins moved by 0.5%. It cost $5. It cost €5."
+    assert len(check(draft, [_FIRE])) == 5
+
+
 def test_quotes_are_the_sentence_or_row_that_says_it() -> None:
     held = [
         evidence(1, "It was cold. A fire halted production at Brevnes."),

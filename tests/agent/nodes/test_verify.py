@@ -68,6 +68,23 @@ def test_what_is_not_supported_is_flagged_and_not_grounded(make: Make, events: l
     assert answered.sentences[1]["reason"]
 
 
+def test_a_sentence_said_four_times_is_one_claim_and_stands_once(
+    make: Make, events: list[ev.Event]
+) -> None:
+    draft = (
+        "A fire halted production [1]. " * 3 + "The insurer of Sundrell paid [1]. A fire halted production."
+    )
+    update, answered = _verified(make, events, draft, [_FOUND])
+    assert update["answer"] == (
+        "A fire halted production [1]. The insurer of Sundrell paid (not supported by the sources) [1]."
+    )
+    assert [claim["text"] for claim in answered.sentences] == [
+        "A fire halted production.",
+        "The insurer of Sundrell paid.",
+    ]
+    assert update["share"] == 0.5
+
+
 def test_what_a_step_did_not_find_is_said_and_counts_for_nothing(
     make: Make, events: list[ev.Event]
 ) -> None:
