@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 from models.protocols import Chat
 from policy import forest
-from policy.evaluation.judges import Judge, Judgement, ask, read
+from policy.evaluation.judges import Judge, Judgement, Judgements
 from policy.evaluation.keeping import Keeping
 from policy.evaluation.protocol import (
     Policies,
@@ -81,9 +81,10 @@ def judge(
 
     Raises:
         CannotEvaluate: a store is not there, or holds nothing to evaluate on.
-        BadJudgements, ModelError: as `policy.evaluation.judges.ask`.
+        BadJudgements: ``file`` holds something else.
+        ModelError: the model fails; what was judged before is kept.
     """
-    return ask(chosen(_trees(stores), questions), chat, file, told)
+    return Judgements(file).ask(chosen(_trees(stores), questions), chat, told)
 
 
 def chosen(trees: Sequence[Tree], questions: int) -> list[Tree]:
@@ -205,7 +206,7 @@ def _kept(work: Path, manifest: Manifest) -> Path:
 
 
 def _judges(file: Path | None) -> list[Judge]:
-    said = read(file) if file else []
+    said = Judgements(file).all() if file else []
     return [Judge(said, model) for model in dict.fromkeys(one.model for one in said)]
 
 

@@ -23,6 +23,7 @@ from agent.prompts import judge as instruction
 from agent.state import ACTIONS, Action
 from models.protocols import Chat, Message
 from policy.evaluation.walking import Decide, Outcomes, follow_each
+from policy.lines import append, whole_lines
 from policy.returns import COST
 from policy.trees import Node, Tree
 from traces.errors import DeepthinkError
@@ -64,79 +65,85 @@ def digest(node: Node) -> str:
     return hashlib.sha256(node.seen.text.encode()).hexdigest()[:16]
 
 
-def read(file: Path) -> list[Judgement]:
-    """The judgements in a file; none if it does not exist.
-
-    A last line without its end, as a killed run leaves one, is passed over.
-
-    Raises:
-        BadJudgements: a line is none.
-    """
-    found = []
-    for number, line in enumerate(_lines(file), start=1):
-        try:
-            row = json.loads(line)
-            first, second, third = row.pop("probabilities")
-            judged = Judgement(**row, probabilities=(float(first), float(second), float(third)))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise BadJudgements(
-                f"Line {number} of {file.name} is no judgement: {error}.", "Remove the line, or the file."
-            ) from error
-        if abs(sum(judged.probabilities) - 1) > 1e-3:
-            raise BadJudgements(
-                f"The probabilities in line {number} of {file.name} do not sum to one.",
-                "Remove the line; it will be asked for again.",
-            )
-        found.append(judged)
-    return found
-
-
-def _lines(file: Path) -> list[str]:
-    if not file.exists():
-        return []
-    lines = file.read_text("utf-8").split("\n")
-    return [line for line in lines[:-1] if line.strip()]
-
-
-def ask(
-    trees: Sequence[Tree], chat: Chat, file: Path, told: Callable[[Judgement], None] = lambda _judged: None
-) -> int:
-    """Have a model judge the states of ``trees`` that it could ever reach.
-
-    These are the ones on its way if it never finished: however eager to finish it is made, it stops
-    somewhere on this way, since that does not change which of CONTINUE and REVISE it prefers. Question by
-    question, so that an interrupted run has whole questions; what the file holds already is not asked
-    again.
+class Judgements:
+    """The judgements in a file, of any models, which grows with each state that is judged.
 
     Args:
-        trees: The questions.
-        chat: The model.
-        file: Where each judgement is appended, as a line of JSON.
-        told: Called with each new judgement.
-
-    Returns:
-        How many states were judged now.
+        file: Need not exist.
 
     Raises:
-        BadJudgements: the file holds something else.
-        ModelError: the model fails; what was judged before is kept.
+        BadJudgements: a line is none. A last line without its end, as a killed run leaves one, is cut off.
     """
-    known = {(j.question, j.path, j.state): j for j in read(file) if j.model == chat.name}
-    file.parent.mkdir(parents=True, exist_ok=True)
-    _cut_unfinished(file)
-    judged = 0
-    with file.open("a", encoding="utf-8") as out:
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._known: dict[tuple[str, str, str, str], Judgement] = {}
+        for number, line in whole_lines(file):
+            self._keep(_read(line, number, file))
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def all(self) -> list[Judgement]:
+        """Every judgement, the newest of each state and model, in the order in which they came."""
+        return list(self._known.values())
+
+    def of(self, model: str) -> list[Judgement]:
+        """Those of one model."""
+        return [judged for judged in self._known.values() if judged.model == model]
+
+    def ask(
+        self, trees: Sequence[Tree], chat: Chat, told: Callable[[Judgement], None] = lambda _judged: None
+    ) -> int:
+        """Have a model judge the states of ``trees`` that it could ever reach.
+
+        These are the ones on its way if it never finished: however eager to finish it is made, it stops
+        somewhere on this way, since that does not change which of CONTINUE and REVISE it prefers. Question
+        by question, so that an interrupted run has whole questions; what is known already is not asked
+        again.
+
+        Args:
+            trees: The questions.
+            chat: The model.
+            told: Called with each new judgement, once it is on disk.
+
+        Returns:
+            How many states were judged now.
+
+        Raises:
+            ModelError: the model fails; what was judged before is kept.
+        """
+        before = len(self)
         for tree in trees:
             node: Node | None = tree.root
             while node is not None and node.valid != ("FINISH",):
-                at = (tree.question, node.path, digest(node))
-                if len(node.valid) > 1 and at not in known:
-                    known[at] = _judge(tree, node, chat)
-                    out.write(json.dumps(asdict(known[at])) + "\n")
-                    out.flush()
-                    told(known[at])
-                    judged += 1
-                node = _further(tree, node, known.get(at))
+                judged = self._known.get((chat.name, tree.question, node.path, digest(node)))
+                if judged is None and len(node.valid) > 1:
+                    judged = _judge(tree, node, chat)
+                    append(self._file, asdict(judged))
+                    self._keep(judged)
+                    told(judged)
+                node = _further(tree, node, judged)
+        return len(self) - before
+
+    def _keep(self, judged: Judgement) -> None:
+        self._known[judged.model, judged.question, judged.path, judged.state] = judged
+
+
+def _read(line: bytes, number: int, file: Path) -> Judgement:
+    try:
+        told = json.loads(line)
+        first, second, third = told.pop("probabilities")
+        judged = Judgement(**told, probabilities=(float(first), float(second), float(third)))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise BadJudgements(
+            f"Line {number} of {file.name} is no judgement: {error}.", "Remove the line, or the file."
+        ) from error
+    if abs(sum(judged.probabilities) - 1) > 1e-3:
+        raise BadJudgements(
+            f"The probabilities in line {number} of {file.name} do not sum to one.",
+            "Remove the line; it will be asked for again.",
+        )
     return judged
 
 
@@ -157,16 +164,6 @@ def _judge(tree: Tree, node: Node, chat: Chat) -> Judgement:
     return Judgement(
         tree.question, node.path, digest(node), chat.name, (first, second, third), round(latency, 1)
     )
-
-
-def _cut_unfinished(file: Path) -> None:
-    if not file.exists():
-        return
-    content = file.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content):
-        with file.open("r+b") as cut:
-            cut.truncate(len(whole))
 
 
 class Judge:

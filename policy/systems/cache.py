@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from models.protocols import Chat, ChatOptions, Choice, GenerationCancelled, Message, Reply, Usage
-from policy.systems.lines import append, whole_lines
+from policy.lines import append, whole_lines
 from traces.errors import DeepthinkError
 
 _REPLY = frozenset({"text", "finish_reason", "reasoning"})

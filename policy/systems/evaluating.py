@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar, Final, Literal
 
 from models.protocols import GenerationCancelled
-from policy.evaluation.judges import Judge, Judgement, ask, read
+from policy.evaluation.judges import Judge, Judgements
 from policy.evaluation.walking import Decide, last_state
 from policy.rule import Rule
 from policy.scorers import Scorer
@@ -141,7 +141,7 @@ class _Going:
         self._wanted, self._parts = wanted, parts
         self._rows = Rows(wanted.work / "rows.jsonl")
         self._trajectories = Trajectories(wanted.work / "trajectories.jsonl")
-        self._judgements = wanted.work / "judgements.jsonl"
+        self._judgements = Judgements(wanted.work / "judgements.jsonl")
         self._failed: list[str] = []
         self._began, self._begun = time.monotonic(), self._finished()
 
@@ -182,18 +182,19 @@ class _Going:
     def replayed(self, names: Sequence[str], case: Case) -> None:
         """The stopping rules, from the trajectory that is there or is made now."""
         try:
-            trajectory, judged = self._worked(case, judged=JUDGE in names)
+            trajectory = self._worked(case, judged=JUDGE in names)
         except GenerationCancelled:
             raise
         except DeepthinkError as error:
             self._failed.append(f"lean, {case.question}: {error.message}")
             return
-        found = replayed([trajectory], judged, self._wanted.learned)
+        said = self._judgements.of(self._parts.chat.name)
+        found = replayed([trajectory], said, self._wanted.learned)
         for row in found.rows:
             if row.system in names:
                 self._rows.add(row)
 
-    def _worked(self, case: Case, *, judged: bool) -> tuple[Trajectory, list[Judgement]]:
+    def _worked(self, case: Case, *, judged: bool) -> Trajectory:
         """The question's trajectory, worked on until every rule that is wanted finishes on it.
 
         A judge, or a policy that is newer than the trajectory, may go where nobody went. What was asked of
@@ -205,15 +206,13 @@ class _Going:
         if found is None:
             found = self._work(case, leaving)
         while True:
-            tree_of_it, judgements = tree(found), list[Judgement]()
-            deciders = list(leaving)
+            tree_of_it, deciders = tree(found), list(leaving)
             if judged and any(len(node.valid) > 1 for node in tree_of_it.nodes.values()):
-                ask([tree_of_it], self._parts.chat, self._judgements)
-                judgements = read(self._judgements)
-                own = [one for one in judgements if one.model == self._parts.chat.name]
-                deciders.append(Judge(own, self._parts.chat.name).decide(tree_of_it))
+                model = self._parts.chat.name
+                self._judgements.ask([tree_of_it], self._parts.chat)
+                deciders.append(Judge(self._judgements.of(model), model).decide(tree_of_it))
             if all(last_state(tree_of_it, decide)[1] for decide in deciders):
-                return found, judgements
+                return found
             found = self._work(case, deciders)
 
     def _work(self, case: Case, leaving: Sequence[Decide]) -> Trajectory:

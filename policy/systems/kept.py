@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from agent.state import ACTIONS, Action
+from policy.lines import append, whole_lines
 from policy.systems.cases import Place
-from policy.systems.lines import append, whole_lines
 from policy.trees import Node, Seen, Tree
 from traces.errors import DeepthinkError
 

@@ -65,9 +65,9 @@ def replayed(
 
     Args:
         trajectories: Of any sets and models.
-        judgements: For ``lean judge``: `policy.evaluation.judges.ask` on the trees of the trajectories.
-            Each model judges its own questions, as far as it was asked. Its decisions are added to the
-            calls and their time to the seconds; their tokens are not known, and not added.
+        judgements: For ``lean judge``: what `policy.evaluation.judges.Judgements` were asked on the trees
+            of the trajectories. Each model judges its own questions, as far as it was asked. Its decisions
+            are added to the calls and their time to the seconds; their tokens are not known, and not added.
         learned: For ``lean learned``: what `policy.folder.open_policy` gives. All states are scored in one
             call, of which no time is added.
     """

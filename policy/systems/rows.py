@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from policy.systems.lines import append, whole_lines
+from policy.lines import append, whole_lines
 from traces.errors import DeepthinkError
 
 

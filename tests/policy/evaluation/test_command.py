@@ -10,7 +10,7 @@ from models.scripted import ScriptedChat
 from policy import forest
 from policy.evaluation import command
 from policy.evaluation.command import CannotEvaluate, Wanted, chosen, judge, table
-from policy.evaluation.judges import read
+from policy.evaluation.judges import Judgements
 from policy.evaluation.protocol import Settings
 from policy.rule import Rule
 from tests.policy.made import Preferring, load, policy
@@ -59,7 +59,7 @@ def test_the_table_is_written_and_made_again_from_what_was_kept(
     judgements = tmp_path / "judged.jsonl"
     chat = ScriptedChat([{"C": 3, "A": 2, "B": 1}] * 200)
     judged = judge([stores[1]], chat, 5, judgements, lambda _judged: None)
-    assert 0 < judged == len(read(judgements))
+    assert 0 < judged == len(Judgements(judgements))
     assert judge([stores[1]], ScriptedChat([]), 5, judgements, lambda _judged: None) == 0
     asked = wanted(stores, tmp_path, trained, judgements=judgements)
     told: list[str] = []

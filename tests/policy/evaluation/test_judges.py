@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from agent.prompts import judge as instruction
 from agent.state import Action
 from models.protocols import ModelError
 from models.scripted import ScriptedChat
-from policy.evaluation.judges import BadJudgements, Judge, Judgement, ask, digest, read
+from policy.evaluation.judges import BadJudgements, Judge, Judgement, Judgements, digest
 from policy.trees import Tree
 from tests.policy.trees import node
 
@@ -32,11 +33,12 @@ def tree(question: str = "q") -> Tree:
 def test_a_judge_is_shown_the_state_and_asked_the_runs_question(tmp_path: Path) -> None:
     chat = ScriptedChat([{"A": 3, "C": 1}, {"B": 1, "C": 3}])
     told: list[Judgement] = []
-    assert ask([tree()], chat, tmp_path / "deep" / "judged.jsonl", told.append) == 2
+    file = tmp_path / "deep" / "judged.jsonl"
+    assert Judgements(file).ask([tree()], chat, told.append) == 2
     chat.assert_consumed()
     assert chat.calls[1].messages[-1].content == f"C\n\n{instruction()}"
     assert chat.calls[1].labels == ("A", "B", "C")
-    assert told == read(tmp_path / "deep" / "judged.jsonl")
+    assert told == Judgements(file).all()
     assert told[0].probabilities == (0.75, 0.0, 0.25)
     assert told[0].milliseconds >= 0
 
@@ -44,14 +46,14 @@ def test_a_judge_is_shown_the_state_and_asked_the_runs_question(tmp_path: Path) 
 def test_nothing_is_asked_twice_and_a_killed_line_is_asked_again(tmp_path: Path) -> None:
     file = tmp_path / "judged.jsonl"
     with pytest.raises(ModelError):
-        ask([tree()], ScriptedChat([{"A": 1}, ModelError("gone")]), file)
-    assert len(read(file)) == 1
+        Judgements(file).ask([tree()], ScriptedChat([{"A": 1}, ModelError("gone")]))
+    assert len(Judgements(file)) == 1
     with file.open("a") as out:
         out.write('{"question": "q", "path": "C", "sta')
-    assert len(read(file)) == 1
-    assert ask([tree()], ScriptedChat([{"C": 1}]), file) == 1
-    assert [j.path for j in read(file)] == ["", "C"]
-    assert ask([tree()], ScriptedChat([]), file) == 0
+    assert len(Judgements(file)) == 1
+    assert Judgements(file).ask([tree()], ScriptedChat([{"C": 1}])) == 1
+    assert [j.path for j in Judgements(file).all()] == ["", "C"]
+    assert Judgements(file).ask([tree()], ScriptedChat([])) == 0
 
 
 def test_only_the_way_it_would_take_without_finishing_is_judged(tmp_path: Path) -> None:
@@ -65,8 +67,8 @@ def test_only_the_way_it_would_take_without_finishing_is_judged(tmp_path: Path) 
     ]
     whole = Tree("q", "toy", {n.path: n for n in nodes})
     file = tmp_path / "judged.jsonl"
-    assert ask([whole], ScriptedChat([{"B": 2, "A": 1, "C": 9}, {"A": 1, "C": 9}]), file) == 2
-    found = read(file)
+    assert Judgements(file).ask([whole], ScriptedChat([{"B": 2, "A": 1, "C": 9}, {"A": 1, "C": 9}])) == 2
+    found = Judgements(file).all()
     assert [j.path for j in found] == ["C", "CR"]
     judge = Judge(found, found[0].model)
     biases = judge.biases([whole])
@@ -74,12 +76,25 @@ def test_only_the_way_it_would_take_without_finishing_is_judged(tmp_path: Path) 
     assert judge.outcomes([whole], -99.0).walks[0].path == "CRC"
 
 
+def test_what_was_judged_is_known_without_reading_the_file_again(tmp_path: Path) -> None:
+    file = tmp_path / "judged.jsonl"
+    file.write_text("".join(json.dumps(asdict(one)) + "\n" for one in judgements("other")))
+    kept = Judgements(file)
+    chat = ScriptedChat([{"A": 1}, {"C": 1}])
+    assert kept.ask([tree()], chat) == 2
+    file.unlink()
+    assert kept.ask([tree()], chat) == 0
+    assert kept.of("other") == judgements("other")
+    assert kept.all() == [*judgements("other"), *kept.of(chat.name)]
+    assert [one.path for one in kept.of(chat.name)] == ["", "C"]
+
+
 def test_a_state_with_another_text_is_asked_anew(tmp_path: Path) -> None:
     file = tmp_path / "judged.jsonl"
-    ask([tree()], ScriptedChat([{"A": 1}, {"C": 1}]), file)
+    Judgements(file).ask([tree()], ScriptedChat([{"A": 1}, {"C": 1}]))
     rows = [json.loads(line) | {"state": "other"} for line in file.read_text().splitlines()]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert ask([tree()], ScriptedChat([{"A": 1}, {"C": 1}]), file) == 2
+    assert Judgements(file).ask([tree()], ScriptedChat([{"A": 1}, {"C": 1}])) == 2
 
 
 @pytest.mark.parametrize(
@@ -89,7 +104,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, line: str) -> None:
     file = tmp_path / "judged.jsonl"
     file.write_text(line + "\n")
     with pytest.raises(BadJudgements, match=r"Line 1 of judged\.jsonl"):
-        read(file)
+        Judgements(file)
 
 
 def test_probabilities_that_do_not_sum_to_one_are_refused(tmp_path: Path) -> None:
@@ -97,7 +112,7 @@ def test_probabilities_that_do_not_sum_to_one_are_refused(tmp_path: Path) -> Non
     row = {"question": "q", "path": "", "state": "s", "model": "m", "milliseconds": 1.0}
     file.write_text(json.dumps({**row, "probabilities": [0.5, 0.1, 0.1]}) + "\n")
     with pytest.raises(BadJudgements, match="sum to one"):
-        read(file)
+        Judgements(file)
 
 
 def judgements(model: str = "m") -> list[Judgement]:
