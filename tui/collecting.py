@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shlex
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -18,12 +18,10 @@ from traces import paths
 from traces.store import Store
 from tui import failures
 from tui.assemble import open_chat, open_embedder, open_reranker, open_store
-from tui.bars import bars
+from tui.bars import watched
 from tui.interrupts import ctrl_c
 from tui.settings import load
-from tui.terminal import clean, console, duration, is_live
-
-_LINE_SECONDS = 10.0  # between two lines where nothing can be drawn over
+from tui.terminal import clean, console, duration
 
 
 def collected_store(name: str) -> Path:
@@ -88,38 +86,14 @@ def collect_own(
 
 def watch_collecting(name: str, events: Iterable[CollectingProgress]) -> tuple[str, ...]:
     """Show it; questions that failed."""
-    last: CollectingProgress | None = None
     began = time.monotonic()
-    if is_live():
-        with bars(console()) as shown:
-            task = shown.add_task(clean(name), total=None, said="")
-            for last in events:
-                shown.update(
-                    task,
-                    description=f"{clean(name)}: {_what(last)}",
-                    completed=last.done,
-                    total=last.total,
-                    said=_left(last),
-                )
-    else:
-        last = _lines(name, events, console().print)
+    last = watched(events, lambda event: f"{clean(name)}: {_what(event)}")
     if last is not None:
         console().print(
             f"{clean(name)}: {last.done:,} of {last.total:,} questions, {last.states:,} new states, "
             f"{duration(time.monotonic() - began)}"
         )
     return last.failed if last else ()
-
-
-def _lines(
-    name: str, events: Iterable[CollectingProgress], tell: Callable[[str], None]
-) -> CollectingProgress | None:
-    last, told = None, 0.0
-    for last in events:
-        if time.monotonic() - told >= _LINE_SECONDS:
-            told = time.monotonic()
-            tell(f"{clean(name)}: {_what(last)} {last.done:,} of {last.total:,} {_left(last)}".rstrip())
-    return last
 
 
 def _then(command: str) -> None:
@@ -129,10 +103,6 @@ def _then(command: str) -> None:
 
 def _what(progress: CollectingProgress) -> str:
     return "paragraphs" if progress.doing == "reading" else "questions"
-
-
-def _left(progress: CollectingProgress) -> str:
-    return f"{duration(progress.seconds_left)} left" if progress.seconds_left is not None else ""
 
 
 def _stopped() -> int:

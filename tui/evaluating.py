@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import shlex
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from rich.text import Text
 
 from models.protocols import Embedder, Reranker
 from policy.folder import open_policy, read
@@ -27,13 +24,11 @@ from policy.systems.summary import LEARNED
 from traces.store import Store
 from tui import failures
 from tui.assemble import open_chat, open_embedder, open_reranker, open_store
-from tui.bars import bars
+from tui.bars import watched
 from tui.evaluation_view import show_tables, work_folder
 from tui.interrupts import ctrl_c
 from tui.settings import Settings, load
-from tui.terminal import clean, console, duration, is_live
-
-_LINE_SECONDS = 10.0  # between two lines where nothing can be drawn over
+from tui.terminal import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +134,8 @@ def _library(asked: Asked, opened: _Opened) -> Store:
         return open_store()
     store = Store(opened.place / "library.duckdb")
     name = asked.cases.name
-    _watched(
-        (
-            Progress(name, "reading", done, total)
-            for done, total in fill(asked, store, opened.embedder, opened.cancel)
-        ),
-    )
+    filled = fill(asked, store, opened.embedder, opened.cancel)
+    watched((Progress(name, "reading", done, total) for done, total in filled), _described)
     return store
 
 
@@ -162,43 +153,12 @@ def _evaluated(
             budget=settings.run_budget(),
         )
         evaluation = Evaluation(asked.cases, opened.systems, opened.place, few, opened.learned)
-        return _watched(evaluate(evaluation, parts, opened.cancel))
-
-
-def _watched(events: Iterator[Progress]) -> tuple[str, ...]:
-    """Show it; questions that failed."""
-    last: Progress | None = None
-    if is_live():
-        with bars(console()) as shown:
-            task = shown.add_task("", total=None, said="")
-            for last in events:
-                shown.update(
-                    task,
-                    description=_described(last),
-                    completed=last.done,
-                    total=last.total,
-                    said=_left(last),
-                )
-    else:
-        last = _lines(events, lambda line: console().print(Text(line)))
+        last = watched(evaluate(evaluation, parts, opened.cancel), _described)
     return last.failed if last else ()
-
-
-def _lines(events: Iterator[Progress], tell: Callable[[str], None]) -> Progress | None:
-    last, told = None, 0.0
-    for last in events:
-        if time.monotonic() - told >= _LINE_SECONDS or last.done == last.total:
-            told = time.monotonic()
-            tell(f"{_described(last)} {last.done:,} of {last.total:,} {_left(last)}".rstrip())
-    return last
 
 
 def _described(progress: Progress) -> str:
     return f"{clean(progress.questions)}: {progress.doing or 'answers'}"
-
-
-def _left(progress: Progress) -> str:
-    return f"{duration(progress.seconds_left)} left" if progress.seconds_left is not None else ""
 
 
 def show_report(work: Path | None, out: Path | None) -> int:
