@@ -54,12 +54,12 @@ WAYS: Final[dict[Method, Way]] = {
     ),
     "sft": Way(
         "a language model, on the best paths",
-        "hours without GPU",
+        "about an hour",  # its 150 steps of the protocol's table
         "A small language model says one letter; it imitates the paths that cost least.",
     ),
     "dpo": Way(
         "… that prefers the better action",
-        "hours without GPU",
+        "about two hours",  # not run to its end: two states in five of sft's, at three times the cost
         "As sft, then taught which of two letters is better.",
     ),
     "grpo": Way(
