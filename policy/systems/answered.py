@@ -77,6 +77,7 @@ class Answered:
         abstained: Whether it says that it does not know.
         held: Where the passages stand that it answered from, each place once.
         cited: Where those stand that the answer cites, each place once.
+        passages: Ids in the library of the passages that it answered from, in their order.
         sentences: Of the answer, that claim something.
         flagged: Those of them that their sources do not support.
         cost: What it took.
@@ -96,6 +97,7 @@ class Answered:
     cost: Cost = field(default_factory=Cost)
     stopped: str = ""
     traced: Mapping[str, float] = field(default_factory=dict)
+    passages: tuple[int, ...] = ()
 
 
 class System(Protocol):

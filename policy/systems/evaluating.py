@@ -18,6 +18,7 @@ from policy.evaluation.judges import Judge, Judgements
 from policy.evaluation.walking import Decide, last_state
 from policy.rule import Rule
 from policy.scorers import Scorer
+from policy.systems import answers
 from policy.systems.anatomy import lost
 from policy.systems.answered import Parts, System
 from policy.systems.cases import Case, CaseSet
@@ -30,6 +31,7 @@ from policy.systems.rows import Row, Rows
 from policy.systems.summary import FIXED, JUDGE, LEARNED, ORACLE, PLAN_DONE, RULES, SEED_SYSTEM
 from policy.systems.trajectories import by_policy, work
 from traces.errors import DeepthinkError
+from traces.library import Library
 
 ANSWERING: Final[Mapping[str, System]] = {
     one.name: one for one in (*PLAIN, Looped(SEED_SYSTEM, profile="seed"))
@@ -56,7 +58,7 @@ class Evaluation:
     Attributes:
         cases: A set of questions; its library is in the parts' store.
         systems: Of `SYSTEMS`.
-        work: Folder of rows, trajectories, judgements.
+        work: Folder of rows, answers, trajectories, judgements.
         few: A system that is asked only so many of the questions, the first ones, by its name.
         learned: Decides in ``lean learned``.
     """
@@ -165,6 +167,7 @@ class _Going:
         except DeepthinkError as error:
             self._failed.append(f"{name}, {case.question}: {error.message}")
             return
+        self._keep(name, case, answer.text, answer.passages)
         measures = measured(case, answer)
         self._rows.add(
             Row(
@@ -190,9 +193,19 @@ class _Going:
             return
         said = self._judgements.of(self._parts.chat.name)
         found = replayed([trajectory], said, self._wanted.learned)
-        for row in found.rows:
+        for row, prefix in zip(found.rows, found.prefixes, strict=True):
             if row.system in names:
+                if prefix.passages is not None:
+                    self._keep(row.system, case, prefix.answer, prefix.passages)
                 self._rows.add(row)
+
+    def _keep(self, system: str, case: Case, text: str, passages: Sequence[int]) -> None:
+        """The answer in words, before its row: there is none without it."""
+        found = Library(self._parts.store).passages(passages)
+        shown = tuple(f"{one.title}. {one.text}" for one in found)
+        questions, question, _, model = self._key(system, case)
+        told = answers.Answer(questions, question, system, model, case.question, case.answers, text, shown)
+        answers.keep(self._wanted.work / answers.FILE, told)
 
     def _worked(self, case: Case, *, judged: bool) -> Trajectory:
         """The question's trajectory, worked on until every rule that is wanted finishes on it.

@@ -44,6 +44,7 @@ class Prefix:
         query: What was searched for in it.
         finding: What it found, in a sentence.
         places: What the finding cites.
+        passages: As `policy.systems.answered.Answered.passages`; None in a line from before they were kept.
     """
 
     path: str
@@ -59,6 +60,7 @@ class Prefix:
     query: str = ""
     finding: str = ""
     places: tuple[Place, ...] = ()
+    passages: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,7 @@ def _read(line: bytes, number: int, file: Path) -> Trajectory:
 
 
 def _prefix(told: dict[str, Any]) -> Prefix:
+    passages = told.pop("passages", None)
     valid = tuple(_action(name) for name in told.pop("valid"))
     if not valid:
         raise ValueError("nothing is valid in a state")
@@ -172,6 +175,7 @@ def _prefix(told: dict[str, Any]) -> Prefix:
         valid=valid,
         rules=_action(told.pop("rules")),
         places=tuple(Place(place["document"], place["page"]) for place in told.pop("places")),
+        passages=None if passages is None else tuple(map(int, passages)),
         **told,
     )
 

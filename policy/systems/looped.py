@@ -12,7 +12,7 @@ from agent.steering import Steering
 from policy.systems.answered import Answered, Cost, Parts
 from policy.systems.cache import clock
 from policy.systems.cases import Case, Place
-from policy.systems.places import places_of
+from policy.systems.places import ids_of, places_of
 from policy.systems.shortening import shorten as shorten_by_model
 from policy.systems.trajectories import Shorten, noted, traced
 
@@ -80,6 +80,7 @@ class Looped:
             cost=told.cost(seconds),
             stopped=told.finished.stopped_because if told.finished else "",
             traced=traced(case, recalled=told.recalled, noted=noted(told.evidence, told.notes)),
+            passages=ids_of(told.evidence),
         )
 
 

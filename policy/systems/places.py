@@ -18,6 +18,11 @@ def places_of(passages: Iterable[Evidence | Candidate]) -> tuple[Place, ...]:
     return tuple(dict.fromkeys(map(place_of, passages)))
 
 
+def ids_of(passages: Iterable[Evidence]) -> tuple[int, ...]:
+    """What the library calls passages, each once, in their order."""
+    return tuple(dict.fromkeys(passage["passage_id"] for passage in passages))
+
+
 def share(gold: Sequence[Place], places: Iterable[Place]) -> float:
     """Share of the gold places, 0 to 1, that at least one of ``places`` is evidence from.
 

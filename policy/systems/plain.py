@@ -33,7 +33,7 @@ from models.protocols import Chat, ChatOptions, Message
 from policy.systems.answered import Answered, Cost, Parts, System
 from policy.systems.cache import clock
 from policy.systems.cases import Case
-from policy.systems.places import places_of, share
+from policy.systems.places import ids_of, places_of, share
 from policy.systems.shortening import says_nothing
 from policy.systems.shortening import shorten as shorten_by_model
 from policy.systems.trajectories import Shorten
@@ -269,6 +269,7 @@ def _answered(case: Case, state: RunState, recall: WatchedRecall, cost: Cost) ->
         flagged=sum(claim["verdict"] != "supported" for claim in claims),
         cost=cost,
         traced=traced,
+        passages=ids_of(evidence),
     )
 
 

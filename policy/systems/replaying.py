@@ -20,7 +20,7 @@ from policy.evaluation.walking import Decide, last_state, score
 from policy.rule import Rule
 from policy.scorers import Scorer
 from policy.systems.anatomy import lost
-from policy.systems.kept import Trajectory, tree
+from policy.systems.kept import Prefix, Trajectory, tree
 from policy.systems.metrics import Measures
 from policy.systems.rows import Row
 from policy.systems.summary import FIXED, JUDGE, LEARNED, ORACLE, PLAN_DONE, RULES
@@ -36,10 +36,12 @@ class Replayed:
 
     Attributes:
         rows: System by system, each in the order of the trajectories.
+        prefixes: For each row, what was finished with.
         left: By system: questions whose walk left what is known of them. They have no row.
     """
 
     rows: Sequence[Row]
+    prefixes: Sequence[Prefix]
     left: Mapping[str, int]
 
 
@@ -73,6 +75,7 @@ def replayed(
     """
     trees = [tree(trajectory) for trajectory in trajectories]
     rows: list[Row] = []
+    prefixes: list[Prefix] = []
     left: Counter[str] = Counter()
     for name, ends in _systems(trajectories, trees, judgements, learned):
         for end in ends:
@@ -80,7 +83,8 @@ def replayed(
                 left[name] += 1
             else:
                 rows.append(_row(name, end))
-    return Replayed(rows, dict(left))
+                prefixes.append(end.trajectory.prefixes[end.path])
+    return Replayed(rows, prefixes, dict(left))
 
 
 _Ends: TypeAlias = Iterator[_End | None]

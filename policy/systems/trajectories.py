@@ -38,7 +38,7 @@ from policy.systems.cache import clock
 from policy.systems.cases import Case, Place
 from policy.systems.kept import Prefix, Trajectory, tree
 from policy.systems.metrics import measured
-from policy.systems.places import places_of, share
+from policy.systems.places import ids_of, places_of, share
 from policy.systems.shortening import shorten as shorten_by_model
 from policy.systems.watching import WatchedRecall
 from policy.trees import Node
@@ -193,6 +193,7 @@ class _Working:
             query=at.run["query"] if note else "",
             finding=note["sentence"] if note else "",
             places=places_of(_numbered(at.run["evidence"], note["cites"]) if note else ()),
+            passages=answered.passages,
         )
 
     def _step(self, path: str, state: RunState, before: _Reached | None) -> None:
@@ -254,6 +255,7 @@ class _Working:
                 recalled=at.recalled,
                 noted=noted(state["evidence"], state["notes"]),
             ),
+            passages=ids_of(state["evidence"]),
         )
 
     def _session(self, spent: _Spent) -> Session:

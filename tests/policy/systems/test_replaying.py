@@ -137,4 +137,4 @@ def test_the_oracle_finishes_at_once_where_the_evidence_is_never_complete() -> N
 
 
 def test_nothing_gives_nothing() -> None:
-    assert replayed([]) == Replayed([], {})
+    assert replayed([]) == Replayed([], [], {})
