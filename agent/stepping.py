@@ -1,4 +1,4 @@
-"""One research step without the graph: the same nodes in the same order, as a plain function.
+"""Research without the graph: the same nodes in the same order, as plain functions.
 
 A run needs checkpoints, threads and events; collecting thousands of states needs none of them. That both
 do the same is held by a test.
@@ -8,15 +8,40 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from agent.budget import BudgetExhausted
 from agent.deps import Deps
 from agent.nodes.correct import correct
 from agent.nodes.distil import distil
 from agent.nodes.grade import grade
 from agent.nodes.next_step import next_step
+from agent.nodes.plan import plan
 from agent.nodes.reflect import reflect
 from agent.nodes.rerank import rerank
 from agent.nodes.retrieve import retrieve
+from agent.nodes.synthesise import synthesise
+from agent.nodes.verify import verify
 from agent.state import RunState
+
+
+def planned_step(state: RunState, deps: Deps) -> tuple[RunState, str]:
+    """A research step, after the plan where the last action asks for one, as at the beginning.
+
+    Returns:
+        The state after it, and what the budget ran out of on the way; "" where it did not. Then the state
+        is the last that was whole.
+    """
+    try:
+        if state["action"] != "CONTINUE":
+            state = updated(state, plan(state, deps))
+        return research_step(state, deps), ""
+    except BudgetExhausted as ended:
+        return state, str(ended)
+
+
+def finish(state: RunState, deps: Deps) -> RunState:
+    """The state with the checked answer that finishing here gives."""
+    state = updated(state, synthesise(state, deps))
+    return updated(state, verify(state, deps))
 
 
 def research_step(state: RunState, deps: Deps) -> RunState:

@@ -13,21 +13,18 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from agent.budget import Budget, BudgetExhausted
-from agent.decisions import STATE_VERSION, PolicyState, policy_state, valid_actions
+from agent.budget import Budget
+from agent.decisions import STATE_VERSION, PolicyState, policy_state, used_up, valid_actions
 from agent.deps import Deps
 from agent.encoding import state_text
 from agent.features import features
-from agent.nodes.plan import plan
-from agent.nodes.synthesise import synthesise
-from agent.nodes.verify import verify
 from agent.profiles import profile
 from agent.request import searchable
 from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.state import ACTIONS, Action, RunState, new_state
 from agent.steering import Steering
-from agent.stepping import research_step, updated
+from agent.stepping import finish, planned_step, updated
 from models.protocols import Chat, Embedder, GenerationCancelled, Reranker
 from policy.collecting.progress import CollectingProgress
 from policy.questions import Question
@@ -141,16 +138,10 @@ def _worked(question: Question, wanted: WithModel, deps: Deps) -> tuple[list[Dec
     outcomes: list[Outcome] = []
     path = ""
     while True:
-        spent = False
-        try:
-            if state["action"] != "CONTINUE":
-                state = updated(state, plan(state, deps))
-            state = research_step(state, deps)
-        except BudgetExhausted:
-            spent = True
+        state, stopped = planned_step(state, deps)
         seen = policy_state(state, wanted.budget, session.ledger.tokens_left)
-        spent = spent or seen.barren >= wanted.budget.barren or seen.tokens_left <= 0
-        valid: tuple[Action, ...] = ("FINISH",) if spent else valid_actions(seen)
+        stopped = stopped or used_up(seen, wanted.budget, out_of_time=session.stop.out_of_time)
+        valid: tuple[Action, ...] = ("FINISH",) if stopped else valid_actions(seen)
         probabilities = exploration(valid, wanted.epsilon)
         (action,) = rng.choices(ACTIONS, [probabilities[action] for action in ACTIONS])
         decisions.append(_row(len(decisions), path, seen, valid, action, probabilities))
@@ -160,7 +151,7 @@ def _worked(question: Question, wanted: WithModel, deps: Deps) -> tuple[list[Dec
         if action == "FINISH":
             return decisions, outcomes
         path += action[0]
-        state = RunState({**state, "action": action})
+        state = updated(state, {"action": action})
 
 
 def exploration(valid: Sequence[Action], epsilon: float) -> dict[Action, float]:
@@ -201,8 +192,7 @@ def _row(
 
 def _answered(path: str, state: RunState, question: Question, deps: Deps) -> Outcome:
     """What an answer from this state is worth: against the known answers, else by the verifier."""
-    drafted = updated(state, synthesise(state, deps))
-    checked = updated(drafted, verify(drafted, deps))
+    checked = finish(state, deps)
     answered = checked["status"] == "answered"
     share = checked["share"] if answered else 0.0
     if not question.answers:

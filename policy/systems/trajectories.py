@@ -16,18 +16,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from agent.budget import BudgetExhausted
 from agent.cognition.deciding import Rules
 from agent.decisions import policy_state, used_up, valid_actions
 from agent.deps import Deps
-from agent.nodes.plan import plan
-from agent.nodes.synthesise import synthesise
-from agent.nodes.verify import verify
 from agent.profiles import profile
 from agent.request import searchable
 from agent.session import Session
 from agent.state import Action, Evidence, Note, RunState, new_state
-from agent.stepping import research_step, updated
+from agent.stepping import finish, planned_step, updated
 from models.protocols import Chat, Usage
 from policy.evaluation.walking import Decide, go_on
 from policy.learned import seen as as_seen
@@ -201,13 +197,8 @@ class _Working:
         spent = before.spent if before else _Spent()
         deps = replace(self._deps, session=self._session(spent))
         self._recall.made = []
-        began, notes, stopped = clock(self._parts.chat), len(state["notes"]), ""
-        try:
-            if state["action"] != "CONTINUE":
-                state = updated(state, plan(state, deps))
-            state = research_step(state, deps)
-        except BudgetExhausted as ended:
-            stopped = str(ended)
+        began, notes = clock(self._parts.chat), len(state["notes"])
+        state, stopped = planned_step(state, deps)
         ledger = deps.session.ledger
         spent = _Spent(ledger.calls, ledger.usage, spent.seconds + clock(self._parts.chat) - began)
         seen = policy_state(state, self._parts.budget, ledger.tokens_left)
@@ -229,8 +220,7 @@ class _Working:
     def _answered(self, at: _Reached) -> Answered:
         deps = replace(self._deps, session=self._session(at.spent))
         began = clock(self._parts.chat)
-        state = updated(at.run, synthesise(at.run, deps))
-        state = updated(state, verify(state, deps))
+        state = finish(at.run, deps)
         ledger, claims = deps.session.ledger, state["claims"]
         return Answered(
             text=state["answer"],

@@ -6,15 +6,15 @@ from agent.budget import Budget
 from agent.decisions import PolicyState, policy_state, valid_actions
 from agent.deps import Deps
 from agent.encoding import state_text
+from agent.events import Planned
 from agent.features import features
-from agent.nodes.plan import plan
 from agent.profiles import profile
 from agent.retrieval.recall import Recall
 from agent.run import Request, run
 from agent.session import Session
 from agent.state import new_state
 from agent.steering import Steering
-from agent.stepping import research_step, updated
+from agent.stepping import finish, planned_step, updated
 from models.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.library import Library
 from traces.runs import Runs
@@ -26,6 +26,20 @@ STEPS = ["Who supplies Orlavane's ceramic bearings?", "What halted production at
 
 def _replies() -> list[Scripted]:
     return [{"steps": STEPS}, {"source": 1, "answer": "Tolvang Ceramics"}, {"source": 0, "answer": ""}]
+
+
+def _deps(chat: ScriptedChat, budget: Budget, library: Library, embedder: HashEmbedder) -> Deps:
+    session = Session(chat, budget, lambda _event: None, Steering())
+    cognition = profile("lean", embedder)
+    return Deps(
+        session=session,
+        cognition=cognition,
+        decider=cognition.decider(session),
+        library=library,
+        recall=Recall(library, embedder),
+        reranker=None,
+        collections=tuple(library.require_collections(())),
+    )
 
 
 def test_the_graph_and_the_plain_function_come_to_the_same_states(
@@ -40,25 +54,30 @@ def test_the_graph_and_the_plain_function_come_to_the_same_states(
 
     stepped: list[PolicyState] = []
     with ScriptedChat(_replies()) as chat:
-        session = Session(chat, request.budget, lambda _event: None, Steering())
-        cognition = profile("lean", embedder)
-        deps = Deps(
-            session=session,
-            cognition=cognition,
-            decider=cognition.decider(session),
-            library=library,
-            recall=Recall(library, embedder),
-            reranker=None,
-            collections=tuple(library.require_collections(())),
-        )
+        deps = _deps(chat, request.budget, library, embedder)
         state = new_state(QUESTION)
-        state = updated(state, plan(state, deps))
         for action in ("CONTINUE", "FINISH"):
-            state = research_step(state, deps)
-            stepped.append(policy_state(state, request.budget, session.ledger.tokens_left))
+            state, stopped = planned_step(state, deps)
+            assert stopped == ""
+            stepped.append(policy_state(state, request.budget, deps.session.ledger.tokens_left))
             state = updated(state, {"action": action})
     assert [s.to_json() for s in stepped] == [dict(d.state) for d in stored]
     assert [valid_actions(s) for s in stepped] == [d.valid_actions for d in stored]
+
+
+def test_a_budget_that_runs_out_is_told_and_leaves_the_last_whole_state(
+    library: Library, embedder: HashEmbedder
+) -> None:
+    with ScriptedChat([]) as chat:
+        at_once = _deps(chat, Budget(tokens=1), library, embedder)
+        assert planned_step(new_state(QUESTION), at_once) == (new_state(QUESTION), "token budget")
+    with ScriptedChat([{"steps": STEPS}]) as chat:
+        deps = _deps(chat, Budget(), library, embedder)
+        deps.session.emit = lambda event: deps.session.stop.extend(-1e6 * isinstance(event, Planned))
+        state, stopped = planned_step(new_state(QUESTION), deps)
+    assert stopped == "time budget"
+    assert [step["question"] for step in state["plan"]] == STEPS
+    assert finish(state, deps)["status"] == "not_found"
 
 
 def test_what_is_stored_of_a_state_is_what_training_would_make_of_it(
