@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from tui.asking import Form
+from tui.commands.options import (
+    Asked,
+    Collections,
+    Json,
+    Model,
+    Plain,
+    collections_of,
+    form_of,
+    question_of,
+)
 
 
 def ask(
-    question: Annotated[
-        list[str], typer.Argument(metavar="QUESTION", help="In your own words; - reads it from stdin.")
-    ],
-    collection: Annotated[
-        list[str] | None,
-        typer.Option("--collection", "-c", metavar="NAME", help="Search here only; may be repeated."),
-    ] = None,
+    question: Asked,
+    collection: Collections = None,
     profile: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="lean (few model calls) or seed (asks at every turn)."),
@@ -26,12 +28,7 @@ def ask(
     decider: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who decides to go on or stop: rules, llm, learned.")
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model", "-m", metavar="NAME", help="A catalogue name, a .gguf path, or ollama:NAME."
-        ),
-    ] = None,
+    model: Model = None,
     session: Annotated[
         str | None,
         typer.Option(
@@ -65,12 +62,8 @@ def ask(
     steps: Annotated[str | None, typer.Option(metavar="N", help="Research steps the run may take.")] = None,
     seconds: Annotated[str | None, typer.Option(metavar="N", help="Seconds the run may take.")] = None,
     tokens: Annotated[str | None, typer.Option(metavar="N", help="Tokens the model may compute.")] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object at the end, nothing else.")
-    ] = False,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="One line per event: no colour, nothing that moves.")
-    ] = False,
+    as_json: Json = False,
+    plain: Plain = False,
 ) -> int:
     """Answer a question from your documents, with citations.
 
@@ -100,16 +93,12 @@ def ask(
             "budget.tokens": tokens,
         }
     )
-    default = (settings.collection,) if settings.collection else ()
-    form: Form = "json" if as_json else "plain" if plain else "auto"
+    form = form_of(as_json=as_json, plain=plain)
     wanted = request(
-        # Bytes that are no text would reach the store as halves of characters, which it refuses.
-        (sys.stdin.read() if question == ["-"] else " ".join(question))
-        .encode("utf-8", "replace")
-        .decode("utf-8"),
+        question_of(question),
         settings,
         form,
-        collections=tuple(collection or default),
+        collections=collections_of(collection, settings),
         route=route or "",
         session=session_of(session, go_on=go_on),
     )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from tui.asking import Form
+from tui.commands.options import Asked, Collections, Json, Model, collections_of, form_of, question_of
 
 
 def compare(
-    question: Annotated[
-        list[str], typer.Argument(metavar="QUESTION", help="In your own words; - reads it from stdin.")
-    ],
+    question: Asked,
     systems: Annotated[
         str,
         typer.Option(
@@ -23,19 +19,9 @@ def compare(
             help="Of closed-book, shallow, search-and-answer, crag, seed, lean; they answer in this order.",
         ),
     ] = "shallow,search-and-answer,lean",
-    collection: Annotated[
-        list[str] | None,
-        typer.Option("--collection", "-c", metavar="NAME", help="Search here only; may be repeated."),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model", "-m", metavar="NAME", help="A catalogue name, a .gguf path, or ollama:NAME."
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object at the end, nothing else.")
-    ] = False,
+    collection: Collections = None,
+    model: Model = None,
+    as_json: Json = False,
     plain: Annotated[
         bool, typer.Option("--plain", help="One answer after the other: no colour, nothing that moves.")
     ] = False,
@@ -49,12 +35,10 @@ def compare(
     from tui.settings import load
 
     settings = load({"model": model})
-    default = (settings.collection,) if settings.collection else ()
-    form: Form = "json" if as_json else "plain" if plain else "auto"
-    # Bytes that are no text would reach the store as halves of characters, which it refuses.
-    asked = (
-        (sys.stdin.read() if question == ["-"] else " ".join(question))
-        .encode("utf-8", "replace")
-        .decode("utf-8")
+    return run_and_show(
+        question_of(question),
+        systems,
+        settings,
+        form_of(as_json=as_json, plain=plain),
+        collections_of(collection, settings),
     )
-    return run_and_show(asked, systems, settings, form, tuple(collection or default))

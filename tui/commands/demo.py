@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from tui.commands.options import Plain
 
 
-def demo(
-    plain: Annotated[
-        bool, typer.Option("--plain", help="One line per event: no colour, nothing that moves.")
-    ] = False,
-) -> int:
+def demo(plain: Plain = False) -> int:
     """See it work: fetch models, read a sample library, ask it."""
     from tui.demonstration import demonstrate
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from tui.asking import Form
+from tui.commands.options import Json, Plain, form_of
 
 
 def resume(
@@ -21,12 +20,8 @@ def resume(
             help="What becomes of an answer that its sources do not support; as it was asked if not given.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object at the end, nothing else.")
-    ] = False,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="One line per event: no colour, nothing that moves.")
-    ] = False,
+    as_json: Json = False,
+    plain: Plain = False,
 ) -> int:
     """Go on with a run that was cut off, or that waits for you.
 
@@ -42,5 +37,5 @@ def resume(
     if isinstance(chosen, str):
         typer.echo("null" if as_json else chosen)
         return 0
-    form: Form = "json" if as_json else "plain" if plain else "auto"
+    form = form_of(as_json=as_json, plain=plain)
     return resume_and_show(chosen.id, load({"model": model_of(chosen)}), form, approve=approve)

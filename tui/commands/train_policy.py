@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from tui.commands.options import Plain
+
 
 def train_policy(
     method: Annotated[
@@ -47,9 +49,7 @@ def train_policy(
     force: Annotated[
         bool, typer.Option("--force", help="Make it active whatever the gate says; that is recorded.")
     ] = False,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="One line per event: no colour, nothing that moves.")
-    ] = False,
+    plain: Plain = False,
 ) -> int:
     """Train a policy that decides when to go on, revise or finish.
 
