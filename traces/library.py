@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from traces.records import (
     Collection,
     Document,
     EmbedderMismatch,
+    Generation,
     NewChunk,
     NewDocument,
     Passage,
@@ -33,6 +35,11 @@ class Library:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+
+    @property
+    def path(self) -> Path:
+        """The file it is stored in."""
+        return self._store.path.absolute()
 
     # --- collections -------------------------------------------------------------------------
 
@@ -57,14 +64,17 @@ class Library:
         with self._store.connect():
             yield
 
-    def generations(self, names: Sequence[str]) -> dict[str, int]:
+    def generations(self, names: Sequence[str]) -> dict[str, Generation]:
         """Collection name to generation, for the named collections that exist, or for all."""
         with self._store.connect() as db:
             rows = db.execute(
-                "SELECT name, generation FROM collections WHERE len(?) = 0 OR list_contains(?, name)",
+                """
+                SELECT name, created, generation FROM collections
+                WHERE len(?) = 0 OR list_contains(?, name) ORDER BY name
+                """,
                 [list(names), list(names)],
             ).fetchall()
-        return dict(rows)
+        return {name: (created, generation) for name, created, generation in rows}
 
     def require_collections(self, names: Iterable[str]) -> list[Collection]:
         """The named collections, or all of them if no name is given.
@@ -193,7 +203,7 @@ class Library:
         if not ids:
             return []
         with self._store.connect() as db:
-            rows = db.execute(f"{_PASSAGE} WHERE list_contains(?, c.id)", [list(ids)]).fetchall()
+            rows = db.execute(f"{_PASSAGE} WHERE c.id IN (SELECT unnest(?))", [list(ids)]).fetchall()
         found = {row[0]: Passage(*row) for row in rows}
         return [found[i] for i in ids if i in found]
 
@@ -217,77 +227,64 @@ class Library:
             ).fetchall()
         return [row[0] for row in rows]
 
-    def chunk_ids(self, scope: Scope) -> list[int]:
-        """Ids of all chunks within ``scope``."""
+    def chunk_ids(self, scope: Scope) -> npt.NDArray[np.int64]:
+        """Ids of all chunks within ``scope``, ascending."""
         condition, values = scope.where()
         with self._store.connect() as db:
-            rows = db.execute(
+            found = db.execute(
                 f"""
                 SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document_id
                 WHERE {condition} ORDER BY c.id
                 """,
                 values,
-            ).fetchall()
-        return [row[0] for row in rows]
+            ).fetchnumpy()
+        return np.asarray(found["id"], dtype=np.int64)
 
-    def terms(self, collection: str) -> list[tuple[int, str]]:
+    def terms(self, collection: str) -> Iterator[tuple[int, str]]:
         """``(chunk id, space-joined keyword terms)`` of every chunk of a collection, by id."""
-        with self._store.connect() as db:
-            return db.execute(
+        # A cursor, for the connection may be asked other things before the last row is taken.
+        with self._store.connect() as db, db.cursor() as rows:
+            rows.execute(
                 """
                 SELECT c.id, c.terms FROM chunks c JOIN documents d ON d.id = c.document_id
                 WHERE d.collection = ? ORDER BY c.id
                 """,
                 [collection],
-            ).fetchall()
+            )
+            while some := rows.fetchmany(_SOME):
+                yield from some
 
-    def nearest(
-        self, vector: npt.NDArray[np.float32], embedder: str, scope: Scope, limit: int
-    ) -> list[tuple[int, float]]:
-        """``(chunk id, inner product)`` of the ``limit`` nearest chunks within ``scope``.
-
-        The search is exact. Vectors are unit length, so the inner product is the cosine.
+    def collection_vectors(
+        self, collection: str, embedder: str
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """The chunk ids of a collection, ascending, and their vectors, one row each.
 
         Raises:
             EmbedderMismatch: the library's vectors were made by another model.
         """
-        condition, values = scope.where()
         with self._store.connect() as db:
-            made = db.execute("SELECT embedder, dimensions FROM library").fetchone()
-            if made is None:
-                return []
-            if made != (embedder, len(vector)):
-                raise _mismatch(made[0], embedder)
-            return db.execute(
-                f"""
-                SELECT c.id, array_inner_product(v.vector, ?::FLOAT[{len(vector)}]) AS similarity
-                FROM vectors v
-                JOIN chunks c ON c.id = v.chunk_id
-                JOIN documents d ON d.id = c.document_id
-                WHERE {condition}
-                ORDER BY similarity DESC, c.id LIMIT ?
+            if not self.made_by(embedder):
+                return np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
+            (dimensions,) = _one(db.execute("SELECT dimensions FROM library").fetchone())
+            ids = self.chunk_ids(Scope(collections=(collection,)))
+            vectors = np.zeros((len(ids), dimensions), dtype=np.float32)
+            stored = db.sql(
+                """
+                SELECT v.chunk_id, v.vector FROM vectors v
+                JOIN chunks c ON c.id = v.chunk_id JOIN documents d ON d.id = c.document_id
+                WHERE d.collection = ?
                 """,
-                [vector.tolist(), *values, limit],
-            ).fetchall()
-
-    def vectors(self, ids: Sequence[int], embedder: str) -> dict[int, npt.NDArray[np.float32]]:
-        """The stored vectors of these chunks; ids that are gone are left out.
-
-        Raises:
-            EmbedderMismatch: the library's vectors were made by another model.
-        """
-        if not ids:
-            return {}
-        with self._store.connect() as db:
-            made = db.execute("SELECT embedder FROM library").fetchone()
-            if made is not None and made[0] != embedder:
-                raise _mismatch(made[0], embedder)
-            rows = db.execute(
-                # A semi-join: seven times faster than list_contains on 100,000 vectors.
-                "SELECT chunk_id, vector FROM vectors WHERE chunk_id IN (SELECT unnest(?))",
-                [list(ids)],
-            ).fetchall()
-        return {row[0]: np.asarray(row[1], dtype=np.float32) for row in rows}
+                params=[collection],
+            )
+            # In whatever order they come: to sort them DuckDB would hold them all.
+            for some in stored.to_arrow_reader(_SOME):
+                stored_ids = some.column("chunk_id").to_numpy()
+                rows = np.searchsorted(ids, stored_ids)
+                # Another thread may have stored a document in between: it is of the next generation.
+                known = np.isin(stored_ids, ids)
+                flat = some.column("vector").flatten().to_numpy()
+                vectors[rows[known]] = flat.reshape(-1, dimensions)[known]
+        return ids, vectors
 
     def embedder(self) -> str | None:
         """Name of the model that made the library's vectors, None while it is empty."""
@@ -295,7 +292,19 @@ class Library:
             row = db.execute("SELECT embedder FROM library").fetchone()
         return row[0] if row else None
 
+    def made_by(self, embedder: str) -> bool:
+        """Whether there are vectors, made by this model.
 
+        Raises:
+            EmbedderMismatch: they were made by another.
+        """
+        made = self.embedder()
+        if made is not None and made != embedder:
+            raise _mismatch(made, embedder)
+        return made is not None
+
+
+_SOME = 10_000  # rows that are fetched at once
 _PASSAGE = """
     SELECT c.id, d.id, d.collection, d.name, d.title, d.date, c.section, c.page, c.position,
            c.kind, c.text

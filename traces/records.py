@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from traces.errors import DeepthinkError
 
@@ -112,6 +112,10 @@ class Passage:
     position: int
     kind: str
     text: str
+
+
+Generation: TypeAlias = tuple[datetime, int]
+"""State of a collection: when it was made, and a count that grows with every change of its documents."""
 
 
 @dataclass(frozen=True, slots=True)

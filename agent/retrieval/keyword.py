@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from agent.retrieval.kept import Kept, kept
+from agent.retrieval.postings import Postings
 from agent.retrieval.terms import terms
 from traces.library import Library
-from traces.records import Scope
+from traces.records import Generation, Scope
 
 
 class KeywordIndex:
@@ -20,38 +23,38 @@ class KeywordIndex:
         rows: ``(chunk id, space-joined terms)``, by id.
     """
 
-    def __init__(self, rows: Sequence[tuple[int, str]]) -> None:
-        from rank_bm25 import BM25Okapi
+    def __init__(self, rows: Iterable[tuple[int, str]]) -> None:
+        ids: list[int] = []
 
-        self._ids = [chunk_id for chunk_id, _ in rows]
-        self._row = {chunk_id: row for row, chunk_id in enumerate(self._ids)}
-        documents = [joined.split() for _, joined in rows]
-        # rank-bm25 divides by the number of documents, and by their mean length.
-        self._bm25 = BM25Okapi(documents) if any(documents) else None
-        held = self._bm25.doc_freqs if self._bm25 else ()  # the terms of each document, each once
-        self._holding = Counter(chain.from_iterable(held))
+        def documents() -> Iterator[str]:
+            for chunk_id, joined in rows:
+                ids.append(chunk_id)
+                yield joined
 
-    def search(self, query: Sequence[str], within: Sequence[int] | None) -> list[tuple[int, float]]:
-        """``(chunk id, score)`` of every chunk that shares a term with the query, best first.
+        self._postings = Postings(documents())
+        self._ids = np.array(ids, dtype=np.int64)
+
+    def search(
+        self, query: Sequence[str], within: npt.NDArray[np.int64] | None, limit: int
+    ) -> list[tuple[int, float]]:
+        """``(chunk id, score)`` of the ``limit`` best chunks that share a term with the query, best first.
 
         Args:
             query: Normalised terms.
-            within: Chunk ids to look at; None for all.
+            within: Chunk ids to look at, ascending; None for all.
+            limit: How many to return; of equals the smaller ids.
         """
-        if self._bm25 is None or not query:
-            return []
-        rows = (
-            range(len(self._ids))
-            if within is None
-            else [self._row[chunk_id] for chunk_id in within if chunk_id in self._row]
-        )
-        wanted = set(query)
-        hits = [row for row in rows if not wanted.isdisjoint(self._bm25.doc_freqs[row])]
-        if not hits:
-            return []
-        scores = self._bm25.get_batch_scores(list(query), hits)
-        scored = [(self._ids[row], float(score)) for row, score in zip(hits, scores, strict=True)]
-        return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
+        rows, scores = self._postings.scores(query)
+        ids = self._ids[rows]
+        if within is not None:
+            inside = _holds(within, ids)
+            ids, scores = ids[inside], scores[inside]
+        if len(ids) > limit:
+            # The best first, cheaply: sorting is for those that may be among them.
+            near = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
+            ids, scores = ids[near], scores[near]
+        order = np.lexsort((ids, -scores))[:limit]
+        return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
 
     def coverage(self, query: Iterable[str], ids: Iterable[int]) -> dict[int, float]:
         """Chunk id to the share of the query's idf that the chunk's terms hold, 0 to 1.
@@ -64,42 +67,58 @@ class KeywordIndex:
             query: Normalised terms; each counts once.
             ids: Chunk ids; those of other collections are left out.
         """
-        count = len(self._ids)
-        weights = {
-            term: math.log(1 + (count - self._holding[term] + 0.5) / (self._holding[term] + 0.5))
-            for term in dict.fromkeys(query)
-        }
-        total = sum(weights.values())
-        if self._bm25 is None or not total:
+        asked = np.array([*ids], dtype=np.int64)
+        asked = asked[_holds(self._ids, asked)]
+        rows = np.searchsorted(self._ids, asked)
+        count = self._postings.documents
+        weights: list[float] = []
+        held: list[npt.NDArray[np.bool_]] = []
+        for term in dict.fromkeys(query):
+            holding = self._postings.holding(term)
+            weights.append(math.log(1 + (count - len(holding) + 0.5) / (len(holding) + 0.5)))
+            held.append(_holds(holding, rows))
+        total = sum(weights)
+        if not total:
             return {}
-        covered: dict[int, float] = {}
-        for chunk_id in ids:
-            if chunk_id in self._row:
-                held = self._bm25.doc_freqs[self._row[chunk_id]]
-                covered[chunk_id] = sum(w for term, w in weights.items() if term in held) / total
-        return covered
+        return {
+            chunk_id: sum(w for w, has in zip(weights, held, strict=True) if has[i]) / total
+            for i, chunk_id in enumerate(asked.tolist())
+        }
+
+
+def _holds(ascending: npt.NDArray[np.integer[Any]], wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Which of the wanted numbers are among the ascending ones."""
+    if not len(ascending):
+        return np.zeros(len(wanted), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return np.asarray(ascending[at] == wanted)
 
 
 class KeywordIndexes:
-    """The indexes of a library, one per collection, rebuilt when it has changed. Thread-safe."""
+    """The indexes of a library, built per collection. Thread-safe."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._lock = threading.Lock()
-        self._built: dict[str, tuple[int, KeywordIndex]] = {}
+        self._kept: Kept[KeywordIndex] = kept(library.path, "keyword")
 
-    def search(self, query: str, scope: Scope, limit: int) -> list[tuple[int, float]]:
+    def search(
+        self, query: str, scope: Scope, within: npt.NDArray[np.int64] | None, limit: int
+    ) -> list[tuple[int, float]]:
         """The best ``limit`` chunks within ``scope``.
 
         Scores of several collections are comparable only roughly: each has its own term statistics.
+
+        Args:
+            query: Turned into terms as a passage is.
+            scope: Where to look.
+            within: The chunks of ``scope``, ascending, where it restricts to less than collections.
+            limit: How many to return.
         """
         query_terms = terms(query)
         with self._library.together():
-            restricted = bool(scope.documents or scope.sections)
-            within = self._library.chunk_ids(scope) if restricted else None
             hits: list[tuple[int, float]] = []
             for collection, generation in self._library.generations(scope.collections).items():
-                hits.extend(self._index(collection, generation).search(query_terms, within))
+                hits.extend(self._index(collection, generation).search(query_terms, within, limit))
         return sorted(hits, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def coverage(self, query: str, passages: Mapping[int, str]) -> dict[int, float]:
@@ -118,10 +137,5 @@ class KeywordIndexes:
                 covered.update(self._index(collection, generation).coverage(query_terms, ids))
         return covered
 
-    def _index(self, collection: str, generation: int) -> KeywordIndex:
-        with self._lock:
-            built = self._built.get(collection)
-            if built is None or built[0] != generation:
-                built = (generation, KeywordIndex(self._library.terms(collection)))
-                self._built[collection] = built
-            return built[1]
+    def _index(self, collection: str, generation: Generation) -> KeywordIndex:
+        return self._kept.get(collection, generation, lambda: KeywordIndex(self._library.terms(collection)))

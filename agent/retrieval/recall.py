@@ -11,6 +11,7 @@ import numpy as np
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
 from agent.retrieval.keyword import KeywordIndexes
 from agent.retrieval.mmr import maximal_marginal_relevance
+from agent.retrieval.nearest import VectorIndexes
 from agent.retrieval.sections import match_sections, mentioned_sections
 from models.protocols import Embedder, Vectors
 from traces.library import Library
@@ -64,6 +65,7 @@ class Recall:
         self._embedder = embedder
         self._depth = depth
         self._keyword = KeywordIndexes(library)
+        self._vectors = VectorIndexes(library, embedder.name)
 
     def search(
         self,
@@ -134,19 +136,22 @@ class Recall:
         weights = WEIGHTS[strategy]
         rankings: list[_Ranking] = []
         for scope in scopes:
+            restricted = bool(scope.documents or scope.sections)
+            within = self._library.chunk_ids(scope) if restricted else None
             if "vector" in weights:
-                nearest = self._library.nearest(vector, self._embedder.name, scope, self._depth)
+                nearest = self._vectors.nearest(vector, scope, within, self._depth)
                 rankings.append(_Ranking("vector", nearest, weights["vector"]))
                 if "mmr" in weights:
-                    rankings.append(_Ranking("mmr", self._diverse(vector, nearest), weights["mmr"]))
+                    rankings.append(_Ranking("mmr", self._diverse(vector, nearest, scope), weights["mmr"]))
             if "keyword" in weights:
-                found = self._keyword.search(words, scope, self._depth)
+                found = self._keyword.search(words, scope, within, self._depth)
                 rankings.append(_Ranking("keyword", found, weights["keyword"]))
         return rankings
 
-    def _diverse(self, vector: Vectors, nearest: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-        """The nearest passages, ordered anew so that each adds something to those before it."""
-        stored = self._library.vectors([chunk_id for chunk_id, _ in nearest], self._embedder.name)
+    def _diverse(
+        self, vector: Vectors, nearest: Sequence[tuple[int, float]], scope: Scope
+    ) -> list[tuple[int, float]]:
+        stored = self._vectors.vectors([chunk_id for chunk_id, _ in nearest], scope.collections)
         # Another thread may have replaced a document in between: what is gone is left out, here and below.
         ids = [chunk_id for chunk_id, _ in nearest if chunk_id in stored]
         if not ids:
@@ -157,7 +162,8 @@ class Recall:
     def _relevance(
         self, query: str, vector: Vectors, passages: Sequence[Passage]
     ) -> dict[int, dict[str, float]]:
-        stored = self._library.vectors([p.id for p in passages], self._embedder.name)
+        collections = sorted({p.collection for p in passages})
+        stored = self._vectors.vectors([p.id for p in passages], collections) if passages else {}
         covered = self._keyword.coverage(query, {p.id: p.collection for p in passages})
         return {
             p.id: {"vector": float(stored[p.id] @ vector), "coverage": covered[p.id]}

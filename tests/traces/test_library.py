@@ -68,18 +68,38 @@ def test_a_failure_while_storing_keeps_the_old_document(library: Library) -> Non
     assert [p.text for p in library.document_passages(document.id)] == ["one"]
 
 
-def test_nearest_is_exact_and_filtered(library: Library) -> None:
+def test_chunk_ids_by_scope(library: Library) -> None:
     library.put_document(_document("a", ["x", "y"], section="Item 1"), _unit([1, 0], [0.9, 0.1]), "e")
     library.put_document(_document("b", ["z"], "other"), _unit([1, 0.01]), "e")
-    query = _unit([1, 0])[0]
-    everywhere = library.nearest(query, "e", Scope(), 10)
-    assert [library.passages([i])[0].text for i, _ in everywhere] == ["x", "z", "y"]
-    assert everywhere[0][1] == pytest.approx(1.0)
-    assert len(library.nearest(query, "e", Scope(collections=("other",)), 10)) == 1
-    within = library.nearest(query, "e", Scope(sections=("Item 1 › part 1",)), 10)
-    assert [library.passages([i])[0].text for i, _ in within] == ["y"]
-    assert len(library.nearest(query, "e", Scope(sections=("Item 1",)), 10)) == 2
-    assert library.nearest(query, "e", Scope(sections=("Item",)), 10) == []
+
+    def texts(scope: Scope) -> list[str]:
+        return [p.text for p in library.passages(library.chunk_ids(scope).tolist())]
+
+    assert texts(Scope()) == ["x", "y", "z"]
+    assert texts(Scope(collections=("other",))) == ["z"]
+    assert texts(Scope(sections=("Item 1 › part 1",))) == ["y"]
+    assert texts(Scope(sections=("Item 1",))) == ["x", "y"]
+    assert texts(Scope(sections=("Item",))) == []
+
+
+def test_the_vectors_of_a_collection_stand_by_chunk_id(library: Library) -> None:
+    assert len(library.collection_vectors("c", "e")[0]) == 0
+    library.put_document(_document("a", ["x", "y"]), _unit([1, 0], [0, 1]), "e")
+    library.put_document(_document("b", ["z"], "other"), _unit([1, 1]), "e")
+    library.put_document(_document("c", ["w"]), _unit([0, -1]), "e")
+    ids, vectors = library.collection_vectors("c", "e")
+    assert [p.text for p in library.passages(ids.tolist())] == ["x", "y", "w"]
+    assert vectors == pytest.approx(_unit([1, 0], [0, 1], [0, -1]))
+
+
+def test_a_collection_that_is_made_anew_is_of_another_generation(library: Library) -> None:
+    library.put_document(_document("a", ["x"]), _unit([1, 0]), "e")
+    before = library.generations(["c"])
+    library.remove_collection("c")
+    assert library.generations([]) == {}
+    library.put_document(_document("a", ["y"]), _unit([0, 1]), "e")
+    assert library.generations(["c"])["c"][1] == before["c"][1]
+    assert library.generations(["c"]) != before
 
 
 def test_a_library_refuses_vectors_of_another_embedder(library: Library) -> None:
@@ -87,7 +107,7 @@ def test_a_library_refuses_vectors_of_another_embedder(library: Library) -> None
     with pytest.raises(EmbedderMismatch):
         library.put_document(_document("b", ["two"]), _unit([1, 0]), "other")
     with pytest.raises(EmbedderMismatch):
-        library.nearest(_unit([1, 0])[0], "other", Scope(), 1)
+        library.collection_vectors("c", "other")
 
 
 def test_an_empty_library_takes_a_new_embedder(library: Library) -> None:
@@ -121,9 +141,6 @@ def test_passages_keep_the_order_asked_for_and_skip_what_is_gone(library: Librar
     library.put_document(_document("a", ["one", "two"]), _unit([1, 0], [0, 1]), "e")
     first, second = [p.id for p in library.document_passages(library.documents()[0].id)]
     assert [p.id for p in library.passages([second, 999, first])] == [second, first]
-    assert set(library.vectors([first, 999], "e")) == {first}
-    with pytest.raises(EmbedderMismatch):
-        library.vectors([first], "another")
 
 
 def test_describing_a_collection(library: Library) -> None:

@@ -38,7 +38,7 @@ def test_one_list_keeps_its_scores(make: Make, events: list[ev.Event]) -> None:
 
 def test_what_grading_goes_by_is_measured_against_the_steps_question(make: Make, library: Library) -> None:
     deps = make()
-    (held, *_) = library.chunk_ids(Scope())
+    (held, *_) = library.chunk_ids(Scope()).tolist()
     recalled = _recalled([candidate(held, "bearings", scores={"vector": 9.0, "keyword": 2.0})])
     (found,) = rerank(state(**BEFORE, recalled=recalled), deps)["candidates"]
     assert found["scores"]["keyword"] == 2.0

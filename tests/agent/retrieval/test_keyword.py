@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
 
 from agent.retrieval.keyword import KeywordIndex, KeywordIndexes
 from models.scripted import HashEmbedder
@@ -18,24 +20,24 @@ _INDEX = KeywordIndex([(1, "common rare"), (2, "common x"), (3, "common y"), (4,
 
 def test_the_index_follows_the_library(library: Library, embedder: HashEmbedder) -> None:
     indexes = KeywordIndexes(library)
-    assert indexes.search("zeppelin", Scope(), 5) == []
+    assert indexes.search("zeppelin", Scope(), None, 5) == []
     chunk = NewChunk(0, "text", (), None, "A zeppelin lands", ("zeppelin", "land"))
     document = NewDocument("news", "/z", "z", "Z", "t", "h", 1, None, "", 1.0, (), 1, (chunk,))
     library.put_document(document, embedder.embed_passages(["A zeppelin lands"]), embedder.name)
-    ((chunk_id, _),) = indexes.search("zeppelin", Scope(), 5)
+    ((chunk_id, _),) = indexes.search("zeppelin", Scope(), None, 5)
     assert indexes.coverage("Where did the zeppelin land?", {chunk_id: "news"}) == {chunk_id: 1.0}
 
 
 def test_search_of_nothing() -> None:
-    assert KeywordIndex([]).search(["a"], None) == []
-    assert KeywordIndex([(1, "")]).search(["a"], None) == []
-    assert KeywordIndex([(1, "a b")]).search([], None) == []
-    assert KeywordIndex([(1, "a b"), (2, "c d"), (3, "e f")]).search(["z"], None) == []
+    assert KeywordIndex([]).search(["a"], None, 9) == []
+    assert KeywordIndex([(1, "")]).search(["a"], None, 9) == []
+    assert KeywordIndex([(1, "a b")]).search([], None, 9) == []
+    assert KeywordIndex([(1, "a b"), (2, "c d"), (3, "e f")]).search(["z"], None, 9) == []
 
 
 def test_the_rarer_term_comes_first() -> None:
-    assert next(chunk for chunk, _ in _INDEX.search(["common", "rare"], None)) == 1
-    assert [chunk for chunk, _ in _INDEX.search(["common"], [3])] == [3]
+    assert next(chunk for chunk, _ in _INDEX.search(["common", "rare"], None, 9)) == 1
+    assert [chunk for chunk, _ in _INDEX.search(["common"], np.array([3]), 9)] == [3]
 
 
 def test_coverage_is_the_share_of_the_querys_idf() -> None:
@@ -54,14 +56,14 @@ def test_coverage_of_nothing_and_by_strangers() -> None:
     assert _INDEX.coverage([], [1]) == {}
     assert _INDEX.coverage(["common"], [99]) == {}
     assert KeywordIndex([]).coverage(["a"], [1]) == {}
-    assert KeywordIndex([(1, "")]).coverage(["a"], [1]) == {}
+    assert KeywordIndex([(1, "")]).coverage(["a"], [1]) == {1: 0.0}
 
 
 def test_a_chunk_that_is_gone_covers_nothing(library: Library) -> None:
     indexes = KeywordIndexes(library)
     assert indexes.coverage("bearings", {}) == {}
     assert indexes.coverage("bearings", {99: "reports", 100: "nope"}) == {99: 0.0, 100: 0.0}
-    (first, *_) = library.chunk_ids(Scope(collections=("reports",)))
+    (first, *_) = library.chunk_ids(Scope(collections=("reports",))).tolist()
     assert indexes.coverage("…", {first: "reports"}) == {first: 0.0}
 
 
@@ -72,7 +74,7 @@ _TERMS = st.lists(st.sampled_from("abcdef"), max_size=6)
 def test_coverage_is_a_share_that_grows_with_what_is_held(
     documents: list[list[str]], query: list[str], more: str
 ) -> None:
-    index = KeywordIndex([*enumerate(map(" ".join, documents)), (-1, more)])
+    index = KeywordIndex([(-1, more), *enumerate(map(" ".join, documents))])
     covered = index.coverage(query, range(len(documents)))
     for row, document in enumerate(documents):
         assert 0.0 <= covered[row] <= 1.0
@@ -81,3 +83,24 @@ def test_coverage_is_a_share_that_grows_with_what_is_held(
         for other, smaller in enumerate(documents):
             if set(smaller) <= set(document):
                 assert covered[other] <= covered[row]
+
+
+_SCOPED = st.none() | st.sets(st.integers(0, 8), max_size=8)
+
+
+@given(st.lists(_TERMS, max_size=9), _TERMS, _SCOPED, st.integers(1, 9))
+def test_search_gives_what_rank_bm25_gives(
+    documents: list[list[str]], query: list[str], within: set[int] | None, limit: int
+) -> None:
+    found = KeywordIndex(enumerate(map(" ".join, documents))).search(
+        query, None if within is None else np.array(sorted(within), dtype=np.int64), limit
+    )
+    expected: list[tuple[int, float]] = []
+    if any(documents):
+        scores = BM25Okapi(documents).get_scores(query)
+        expected = [
+            (row, float(scores[row]))
+            for row, document in enumerate(documents)
+            if (within is None or row in within) and not set(query).isdisjoint(document)
+        ]
+    assert found == sorted(expected, key=lambda pair: (-pair[1], pair[0]))[:limit]

@@ -1,0 +1,144 @@
+"""Exact nearest neighbours: a collection's vectors as one matrix, read once and kept per generation.
+
+The store is opened anew for every search, and DuckDB then reads and unpacks all vectors again: at 100,000
+chunks some hundred milliseconds, where the product of a matrix in memory takes ten. An approximate index
+(HNSW, IVF) would stand in `VectorIndex`, as another way to the candidates that are then scored exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from agent.retrieval.kept import Kept, kept
+from models.protocols import Vectors
+from traces.library import Library
+from traces.records import Scope
+
+_ROUNDING: Final = 1e-4
+"""More than single precision loses in an inner product of unit vectors of a few thousand dimensions."""
+
+_FEW: Final = 0.2
+"""Below this share of rows it is quicker to copy them out than to multiply them all."""
+
+
+class VectorIndex:
+    """The vectors of one collection.
+
+    Args:
+        ids: Chunk ids, ascending.
+        vectors: Shape ``(len(ids), dimensions)``, unit length each.
+    """
+
+    def __init__(self, ids: npt.NDArray[np.int64], vectors: Vectors) -> None:
+        self._ids = ids
+        self._vectors = vectors
+
+    def nearest(
+        self, query: Vectors, within: npt.NDArray[np.int64] | None, limit: int
+    ) -> list[tuple[int, float]]:
+        """``(chunk id, inner product)`` of the ``limit`` nearest; of equals the smaller ids.
+
+        A matrix product adds up in an order that depends on where a row stands, so that two equal vectors
+        may differ in the last digit. Those that may be among the nearest are scored again one by one.
+
+        Args:
+            query: Shape ``(dimensions,)``, unit length.
+            within: Chunk ids to look at, ascending; None for all.
+            limit: How many to return.
+        """
+        rows = None if within is None else places(self._ids, within)
+        if rows is None:
+            near = self._vectors @ query
+        elif len(rows) < _FEW * len(self._ids):
+            near = self._vectors[rows] @ query
+        else:
+            near = (self._vectors @ query)[rows]
+        if len(near) > limit:
+            last = np.partition(near, len(near) - limit)[len(near) - limit]
+            candidates = np.flatnonzero(near >= last - _ROUNDING)
+        else:
+            candidates = np.arange(len(near))
+        if rows is not None:
+            candidates = rows[candidates]
+        exact = (self._vectors[candidates].astype(np.float64) * query).sum(axis=1)
+        ids = self._ids[candidates]
+        order = np.lexsort((ids, -exact))[:limit]
+        return list(zip(ids[order].tolist(), exact[order].tolist(), strict=True))
+
+    def vectors(self, ids: Iterable[int]) -> dict[int, Vectors]:
+        """Chunk id to vector, of those that the collection has."""
+        rows = places(self._ids, np.unique(np.array([*ids], dtype=np.int64)))
+        return dict(zip(self._ids[rows].tolist(), self._vectors[rows], strict=True))
+
+
+class VectorIndexes:
+    """The vectors of a library, loaded per collection. Thread-safe.
+
+    Args:
+        library: Where they are stored.
+        embedder: Name of the model that made them.
+    """
+
+    def __init__(self, library: Library, embedder: str) -> None:
+        self._library = library
+        self._embedder = embedder
+        self._kept: Kept[VectorIndex] = kept(library.path, ("vectors", embedder))
+
+    def nearest(
+        self, query: Vectors, scope: Scope, within: npt.NDArray[np.int64] | None, limit: int
+    ) -> list[tuple[int, float]]:
+        """``(chunk id, inner product)`` of the ``limit`` nearest chunks within ``scope``. Exact.
+
+        Args:
+            query: Shape ``(dimensions,)``, unit length; so the inner product is the cosine.
+            scope: Where to look.
+            within: The chunks of ``scope``, ascending, where it restricts to less than collections.
+            limit: How many to return.
+
+        Raises:
+            EmbedderMismatch: the library's vectors were made by another model.
+        """
+        hits: list[tuple[int, float]] = []
+        for index in self._indexes(scope.collections):
+            hits.extend(index.nearest(query, within, limit))
+        return sorted(hits, key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+    def vectors(self, ids: Sequence[int], collections: Sequence[str]) -> dict[int, Vectors]:
+        """Chunk id to vector; chunks that are gone are left out.
+
+        Args:
+            ids: Chunk ids.
+            collections: Names of those that hold them; all if empty.
+
+        Raises:
+            EmbedderMismatch: the library's vectors were made by another model.
+        """
+        found: dict[int, Vectors] = {}
+        for index in self._indexes(collections):
+            found.update(index.vectors(ids))
+        return found
+
+    def _indexes(self, collections: Sequence[str]) -> list[VectorIndex]:
+        with self._library.together():
+            if not self._library.made_by(self._embedder):
+                return []
+            return [
+                self._kept.get(name, generation, lambda name=name: self._load(name))  # type: ignore[misc]
+                for name, generation in self._library.generations(collections).items()
+            ]
+
+    def _load(self, collection: str) -> VectorIndex:
+        return VectorIndex(*self._library.collection_vectors(collection, self._embedder))
+
+
+def places(
+    ascending: npt.NDArray[np.integer[Any]], wanted: npt.NDArray[np.integer[Any]]
+) -> npt.NDArray[np.int64]:
+    """Where the wanted numbers stand among the ascending ones; those that do not are left out."""
+    at = np.searchsorted(ascending, wanted)
+    at, wanted = at[at < len(ascending)], wanted[at < len(ascending)]
+    return np.asarray(at[ascending[at] == wanted])

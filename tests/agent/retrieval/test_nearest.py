@@ -1,0 +1,83 @@
+"""Exact nearest neighbours, within a scope and as the library changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.retrieval.nearest import VectorIndex, VectorIndexes
+from models.protocols import Vectors
+from models.scripted import HashEmbedder
+from traces.library import Library
+from traces.records import EmbedderMismatch, NewChunk, NewDocument, Scope
+from traces.store import Store
+
+
+def _unit(rows: int, seed: int) -> Vectors:
+    drawn = np.random.default_rng(seed).normal(size=(rows, 24)).astype(np.float32)
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+
+
+@given(
+    st.integers(0, 60),
+    st.integers(0, 9),
+    st.none() | st.sets(st.integers(0, 200)),
+    st.integers(1, 12),
+)
+def test_nearest_is_exact(rows: int, seed: int, within: set[int] | None, limit: int) -> None:
+    vectors = _unit(rows, seed)
+    vectors[rows // 2 :] = vectors[: rows - rows // 2]  # nearly every one stands twice
+    ids = np.arange(rows, dtype=np.int64) * 3 + 1
+    (query,) = _unit(1, seed + 100)
+    inside = None if within is None else np.array(sorted(within), dtype=np.int64)
+    found = VectorIndex(ids, vectors).nearest(query, inside, limit)
+    scores = (vectors.astype(np.float64) * query).sum(axis=1).tolist()
+    expected = sorted(
+        ((i, s) for i, s in zip(ids.tolist(), scores, strict=True) if within is None or i in within),
+        key=lambda pair: (-pair[1], pair[0]),
+    )
+    assert found == expected[:limit]
+
+
+def test_it_gives_what_the_store_computes(library: Library, store: Store, embedder: HashEmbedder) -> None:
+    query = embedder.embed_query("Who supplies ceramic bearings to Orlavane?")
+    found = VectorIndexes(library, embedder.name).nearest(query, Scope(), None, 9)
+    with store.connect() as db:
+        computed = db.execute(
+            f"""
+            SELECT chunk_id, array_inner_product(vector, ?::FLOAT[{len(query)}]) AS similarity
+            FROM vectors ORDER BY similarity DESC, chunk_id LIMIT 9
+            """,
+            [query.tolist()],
+        ).fetchall()
+    assert [i for i, _ in found] == [i for i, _ in computed]
+    assert [s for _, s in found] == pytest.approx([s for _, s in computed], abs=1e-6)
+
+
+def test_the_vectors_follow_the_library(library: Library, embedder: HashEmbedder) -> None:
+    indexes = VectorIndexes(library, embedder.name)
+    query = embedder.embed_query("A zeppelin lands")
+    before = indexes.nearest(query, Scope(("news",)), None, 99)
+    chunk = NewChunk(0, "text", (), None, "A zeppelin lands", ("zeppelin", "land"))
+    document = NewDocument("news", "/z", "z", "Z", "t", "h", 1, None, "", 1.0, (), 1, (chunk,))
+    document_id = library.put_document(document, embedder.embed_passages([chunk.text]), embedder.name)
+    (first, *others) = indexes.nearest(query, Scope(("news",)), None, 99)
+    assert first[1] == pytest.approx(1.0)
+    assert others == before
+    assert set(indexes.vectors([first[0], 999], ["news"])) == {first[0]}
+    assert indexes.vectors([first[0]], ["reports"]) == {}
+    library.remove_document(document_id)
+    assert indexes.nearest(query, Scope(("news",)), None, 99) == before
+
+
+def test_vectors_of_another_embedder_are_refused(library: Library) -> None:
+    with pytest.raises(EmbedderMismatch):
+        VectorIndexes(library, "another").nearest(np.zeros(3, dtype=np.float32), Scope(), None, 1)
+
+
+def test_an_empty_library_has_nothing_near(store: Store) -> None:
+    indexes = VectorIndexes(Library(store), "e")
+    assert indexes.nearest(np.zeros(3, dtype=np.float32), Scope(), None, 1) == []
+    assert indexes.vectors([1], []) == {}
