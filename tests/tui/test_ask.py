@@ -86,6 +86,16 @@ def test_an_unsupported_sentence_is_marked_in_words(library: Path, model: Answer
     assert "1 of 2 sentences is supported by its sources" in out
 
 
+def test_what_the_model_repeats_is_shown_once_and_once_again_later(
+    library: Path, model: Answer, deepthink: Run
+) -> None:
+    model(answer="Tolvang Ceramics supplies the bearings [1]. " * 3 + "A fire halted production [2].")
+    told = deepthink("ask", QUESTION).out
+    assert told.count("Tolvang Ceramics supplies the bearings") == 1
+    assert "2 of 2 sentences are supported by their sources" in told
+    assert deepthink("runs", "show").out == told
+
+
 def test_the_question_can_come_from_stdin(
     library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
