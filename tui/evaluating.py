@@ -19,7 +19,6 @@ from policy.systems.cache import CachedChat
 from policy.systems.evaluating import Evaluation, Progress, checked, evaluate
 from policy.systems.libraries import Asked, fill, recognised
 from policy.systems.reading import first
-from policy.systems.rows import Rows
 from policy.systems.summary import LEARNED
 from traces.store import Store
 from tui import failures
@@ -110,7 +109,7 @@ def run_evaluation(wanted: Wanted) -> int:
             return failures.EXIT_CODES["cancelled"]
     for why in failed:
         failures.warn(clean(why))
-    show_tables(Rows(place / "rows.jsonl").all(), wanted.command, wanted.out)
+    show_tables(place, wanted.command, wanted.out)
     return failures.EXIT_CODES["input"] if failed else failures.DONE
 
 
@@ -167,5 +166,5 @@ def show_report(work: Path | None, out: Path | None) -> int:
     Raises:
         NothingEvaluated: there is no row.
     """
-    show_tables(Rows(work_folder(work) / "rows.jsonl").all(), "deepthink evaluate report", out)
+    show_tables(work_folder(work), "deepthink evaluate report", out)
     return failures.DONE

@@ -12,11 +12,15 @@ from rich.text import Text
 
 from policy.evaluation.bootstrap import Interval
 from policy.evaluation.report import circumstances
+from policy.systems import ragas_scores
 from policy.systems.anatomy import STAGES
 from policy.systems.bars import bars
 from policy.systems.kept import Prefix, Trajectories, Trajectory
+from policy.systems.ragas_scores import Scores
+from policy.systems.ragas_summary import HEAD, JudgedSet, caution, heading, summarise_judged
+from policy.systems.ragas_summary import cells as judged_cells
 from policy.systems.report import as_json, markdown, page
-from policy.systems.rows import Row, Rows
+from policy.systems.rows import Rows
 from policy.systems.summary import Scope, Standing, Summary, summarise
 from traces import paths
 from traces.errors import DeepthinkError
@@ -47,12 +51,14 @@ def work_folder(named: Path | None) -> Path:
     return named or paths.data_dir() / "evaluation"
 
 
-def show_tables(rows: Sequence[Row], command: str, out: Path | None) -> None:
-    """Print the tables of ``rows``; with ``out`` write Markdown there, JSON and an HTML page beside it.
+def show_tables(place: Path, command: str, out: Path | None) -> None:
+    """Print a work folder's tables; with ``out`` write Markdown there, JSON and an HTML page beside it.
 
     Raises:
         NothingEvaluated: there is no row.
+        BadRows, BadScores: a file of the folder is damaged.
     """
+    rows = Rows(place / "rows.jsonl").all()
     if not rows:
         raise NothingEvaluated("There is no finished question yet.", "Begin: deepthink evaluate sample")
     summary = summarise(rows)
@@ -61,18 +67,34 @@ def show_tables(rows: Sequence[Row], command: str, out: Path | None) -> None:
         shown.print(Text(f"\n{clean(scope.name)}, {clean(scope.model)}", style="bold"))
         shown.print(_standings(scope))
         shown.print(_losses(scope))
+    judged = summarise_judged(Scores(place / ragas_scores.FILE).all())
+    show_judged(judged)
     _show_bars(summary)
     if out is not None:
         came = circumstances(command, _NOTES)
         written = {
-            out: markdown(summary, came),
-            out.with_suffix(".json"): as_json(summary, came),
-            out.with_suffix(".html"): page(summary, came),
+            out: markdown(summary, came, judged),
+            out.with_suffix(".json"): as_json(summary, came, judged),
+            out.with_suffix(".html"): page(summary, came, judged),
         }
         out.parent.mkdir(parents=True, exist_ok=True)
         for file, text in written.items():
             file.write_text(text, encoding="utf-8")
         shown.print(Text(f"Written: {', '.join(str(file) for file in written)}"), soft_wrap=True)
+
+
+def show_judged(judged: Sequence[JudgedSet]) -> None:
+    """Print what judges made of answers, and how far that goes; nothing where there is none."""
+    shown = console()
+    for one in judged:
+        shown.print(Text(f"\n{clean(heading(one.judge))}", style="bold"))
+        shown.print(Text(f"{clean(one.name)}, {clean(one.model)}"))
+        table = columns(*HEAD, right=HEAD[1:], whole=("system",))
+        for system in one.systems:
+            table.add_row(*cells(*(cell or "–" for cell in judged_cells(system))))
+        shown.print(table)
+    if judged:
+        shown.print(Text(caution(judged), style="dim"))
 
 
 def _standings(scope: Scope) -> Table:

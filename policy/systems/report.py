@@ -18,6 +18,7 @@ from policy.evaluation.report import Circumstances, json_text
 from policy.systems import metrics, plots
 from policy.systems.anatomy import NEAR, STAGES
 from policy.systems.bars import bars, points
+from policy.systems.ragas_summary import HEAD, JudgedSet, caution, cells, heading
 from policy.systems.summary import LEARNED, Against, Scope, Standing, Summary
 
 _TITLE: Final = "Whole systems on the same questions"
@@ -53,8 +54,8 @@ class _Section:
     plots: Sequence[tuple[str, str]]  # title, SVG
 
 
-def markdown(summary: Summary, came: Circumstances) -> str:
-    """The tables, the same lines for the same summary and circumstances."""
+def markdown(summary: Summary, came: Circumstances, judged: Sequence[JudgedSet] = ()) -> str:
+    """The tables, the same lines for the same summary, circumstances and judgements."""
     lines = [f"# {_TITLE}", "", *(["## Bars", ""] if summary.models else [])]
     for model in summary.models:
         lines += _marked(_bars(summary, model))
@@ -62,19 +63,25 @@ def markdown(summary: Summary, came: Circumstances) -> str:
         lines += [f"## {_named(scope)}", ""]
         for table in (*_tables(scope), *_pairs(scope)):
             lines += _marked(table)
-    lines += ["## How to read this", "", *(f"- {line}" for line in _reading(summary, came)), ""]
+    for section in _judged(judged):
+        lines += [f"## {section.title}", ""]
+        for table in section.tables:
+            lines += _marked(table)
+    lines += ["## How to read this", "", *(f"- {line}" for line in _reading(summary, came, judged)), ""]
     lines += ["## How it came about", "", *(f"- {name}: {told}" for name, told in _facts(came)), ""]
     return "\n".join(lines)
 
 
-def as_json(summary: Summary, came: Circumstances) -> str:
+def as_json(summary: Summary, came: Circumstances, judged: Sequence[JudgedSet] = ()) -> str:
     """Everything there is, and the bars; NaN is null."""
     checked = {model: [asdict(bar) for bar in bars(summary, model)] for model in summary.models}
     whole = {"circumstances": asdict(came), "bars": checked, **asdict(summary)}
+    if judged:
+        whole["ragas"] = [asdict(one) for one in judged]
     return json_text(whole)
 
 
-def page(summary: Summary, came: Circumstances) -> str:
+def page(summary: Summary, came: Circumstances, judged: Sequence[JudgedSet] = ()) -> str:
     """One HTML page with the tables and plots; it needs nothing else."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
@@ -86,9 +93,12 @@ def page(summary: Summary, came: Circumstances) -> str:
     return environment.from_string(source).render(
         title=_TITLE,
         bars=[_bars(summary, model) for model in summary.models],
-        sections=[_section(scope, f"s{i}") for i, scope in enumerate(summary.scopes)],
+        sections=[
+            *(_section(scope, f"s{i}") for i, scope in enumerate(summary.scopes)),
+            *_judged(judged),
+        ],
         svg=Markup,  # plots escape what they are given
-        reading=_reading(summary, came),
+        reading=_reading(summary, came, judged),
         facts=_facts(came),
     )
 
@@ -97,7 +107,26 @@ def _named(scope: Scope) -> str:
     return f"{scope.name}, {scope.model}"
 
 
-def _reading(summary: Summary, came: Circumstances) -> list[str]:
+def _judged(judged: Sequence[JudgedSet]) -> list[_Section]:
+    """A section for each judge, whose title says that it is one."""
+    judges = dict.fromkeys(one.judge for one in judged)
+    return [
+        _Section(
+            heading(judge),
+            f"ragas{i}",
+            [
+                Table(f"{one.name}, {one.model}", HEAD, [cells(system) for system in one.systems])
+                for one in judged
+                if one.judge == judge
+            ],
+            [],
+            [],
+        )
+        for i, judge in enumerate(judges)
+    ]
+
+
+def _reading(summary: Summary, came: Circumstances, judged: Sequence[JudgedSet]) -> list[str]:
     return [
         "F1, EM, recall and precision are in hundredths; so are shares of questions. EM and F1 are of the "
         "short answer, by the data sets' own normalisation; stated is whether the whole answer states a "
@@ -116,6 +145,7 @@ def _reading(summary: Summary, came: Circumstances) -> list[str]:
         "the first stage that lost it: at another stop of the same research if that would have been right, "
         "else where the gold evidence was first incomplete, else at reading.",
         "A bar's verdict is of the estimate; the interval tells how far that is settled.",
+        *([caution(judged)] if judged else []),
         *came.notes,
     ]
 

@@ -67,7 +67,7 @@ def shorten(chat: Chat, question: str, text: str) -> str:
     """
     if says_nothing(text):
         return ""
-    said = _FLAGS.sub("", _MARKS.sub("", text)).strip()
+    said = unmarked(text)
     if asks_yes_or_no(question):
         begins = _SAID.match(said)
         if begins:
@@ -82,6 +82,11 @@ def shorten(chat: Chat, question: str, text: str) -> str:
     ]
     messages = [Message("system", _SYSTEM), *shown, _put(question, said, "ANSWER:")]
     return _tidied(chat.generate(messages, ChatOptions(max_tokens=_TOKENS)).text)
+
+
+def unmarked(text: str) -> str:
+    """An answer without its citation marks and flags."""
+    return _FLAGS.sub("", _MARKS.sub("", text)).strip()
 
 
 def says_nothing(text: str) -> bool:

@@ -31,6 +31,16 @@ _Work = Annotated[
         "--work", metavar="DIR", help="Keeps rows, answers and libraries; the same one goes on with them."
     ),
 ]
+_Systems = Annotated[
+    str,
+    typer.Option(
+        "--systems", metavar="A,B", help="closed-book, shallow, search-and-answer, …; all if left out."
+    ),
+]
+
+
+def _named(systems: str) -> tuple[str, ...]:
+    return tuple(" ".join(name.split()) for name in systems.split(",") if name.strip())
 
 
 @app.callback()
@@ -53,12 +63,7 @@ def run(
             "answer and evidence about your own library; or sample, the sample library's questions.",
         ),
     ],
-    systems: Annotated[
-        str,
-        typer.Option(
-            "--systems", metavar="A,B", help="closed-book, shallow, search-and-answer, …; all if left out."
-        ),
-    ] = "",
+    systems: _Systems = "",
     models: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,7 +97,7 @@ def run(
         if not system or not number.isdecimal() or int(number) < 1:
             raise typer.BadParameter(f"--few {pair}: name a system and a number, as in seed=20.")
         fewer[system] = int(number)
-    named = tuple(" ".join(name.split()) for name in systems.split(",") if name.strip())
+    named = _named(systems)
     return run_evaluation(Wanted(tuple(sets), named, tuple(models or ()), limit, fewer, seed, work, out))
 
 
@@ -108,6 +113,29 @@ def report(
     from tui.evaluating import show_report
 
     return show_report(work, out)
+
+
+@app.command("ragas")
+def ragas(
+    work: _Work = None,
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", metavar="NAME", help="The model that judges; the settings' if left out."),
+    ] = None,
+    systems: _Systems = "",
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, metavar="N", help="The first N questions of each set."),
+    ] = None,
+) -> int:
+    """Have a local model judge finished answers by RAGAS's four metrics.
+
+    A small model is a weak judge, and the tables say so. A score is kept: the same command goes on. Needs
+    `pip install 'deepthink-tui[ragas]'`.
+    """
+    from tui.judging import run_judging
+
+    return run_judging(work, judge, _named(systems), limit)
 
 
 @app.command("show")

@@ -8,7 +8,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from policy.evaluation.bootstrap import Interval
 from policy.evaluation.report import Circumstances
+from policy.systems.ragas_summary import JudgedSet, JudgedSystem
 from policy.systems.report import as_json, markdown, page
 from policy.systems.rows import Row
 from policy.systems.summary import Summary, summarise
@@ -182,3 +184,18 @@ def test_no_rows_give_a_report_that_says_so() -> None:
     assert "There are no rows." in page(nothing, CAME)
     _Page(page(nothing, CAME))
     assert "## How to read this" in markdown(nothing, CAME)
+
+
+def test_a_judges_scores_stand_apart_and_say_whose_they_are(summary: Summary) -> None:
+    mean = Interval(0.5, 0.25, 0.75, 3)
+    system = JudgedSystem("shallow", 4, {"faithfulness": mean}, {"faithfulness": 4}, {"faithfulness": 1})
+    judged = [JudgedSet(HOTPOT, MODEL, "tiny", (system,))]
+    told = markdown(summary, CAME, judged)
+    assert "## RAGAS, judged by tiny: a weak judge" in told
+    assert "| shallow | 4 | 50 [25, 75] of 3 |  |  |  | 1 of 4 |" in told
+    assert "failed to give 1 of 4 scores (25.0 %)" in told
+    assert json.loads(as_json(summary, CAME, judged))["ragas"][0]["judge"] == "tiny"
+    shown = page(summary, CAME, judged)
+    assert "RAGAS, judged by tiny: a weak judge" in shown
+    assert len(_Page(shown).ids) == len(set(_Page(shown).ids))
+    assert "RAGAS" not in markdown(summary, CAME)
