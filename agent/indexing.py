@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from agent.chunking import chunk
+from agent.chunking import chunk, estimate
 from agent.coverage import coverage
 from agent.reading.document import Chunk, ParsedDocument
 from agent.retrieval.terms import terms
@@ -82,7 +82,7 @@ class Indexing:
         self._origin = origin
         self._parsed = parsed
         self._embedder = embedder
-        self._vectors: list[Vectors] = []
+        self._vectors: Vectors = np.zeros((0, 0), dtype=np.float32)
 
     @property
     def texts(self) -> list[str]:
@@ -96,13 +96,19 @@ class Indexing:
             GenerationCancelled: ``cancel`` was set.
         """
         texts = self.texts
-        for start in range(0, len(texts), _BATCH):
+        # A batch takes as long as its longest text: texts of like length share one, wherever they stand.
+        order = sorted(range(len(texts)), key=lambda index: -estimate(texts[index]))
+        for start in range(0, len(order), _BATCH):
             if cancel is not None and cancel.is_set():
                 raise GenerationCancelled(
                     "Reading was stopped.", "Run the same command again; what is read stays read."
                 )
-            self._vectors.append(self._embedder.embed_passages(texts[start : start + _BATCH]))
-            yield min(start + _BATCH, len(texts)), len(texts)
+            batch = order[start : start + _BATCH]
+            made = self._embedder.embed_passages([texts[index] for index in batch])
+            if not start:
+                self._vectors = np.empty((len(texts), made.shape[1]), dtype=np.float32)
+            self._vectors[batch] = made
+            yield start + len(batch), len(texts)
 
     def store(self, library: Library, collection: str) -> int:
         """Put the document with its vectors in place of what the library had of it; returns its id.
@@ -111,9 +117,7 @@ class Indexing:
             EmbedderMismatch: the library's vectors were made by another model.
             StoreError: the store cannot be written.
         """
-        return library.put_document(
-            self._document(collection), np.concatenate(self._vectors), self._embedder.name
-        )
+        return library.put_document(self._document(collection), self._vectors, self._embedder.name)
 
     def _document(self, collection: str) -> NewDocument:
         origin, parsed = self._origin, self._parsed

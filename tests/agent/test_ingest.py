@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agent import indexing
 from agent.ingest import FileDone, FileFailed, IngestEvent, IngestFinished, NothingToIngest, ingest
+from agent.reading import read_bytes
 from agent.web.errors import PageFailed
 from agent.web.fetch import Fetched
 from models.protocols import GenerationCancelled, Vectors
@@ -18,6 +20,7 @@ from models.scripted import HashEmbedder
 from tests.agent.web.pages import FILING
 from traces.errors import DeepthinkError
 from traces.library import Library
+from traces.records import NewDocument
 from traces.store import Store, now
 
 
@@ -165,6 +168,32 @@ def test_a_crash_while_reading_leaves_the_library_as_it_was(store: Store, folder
     library = Library(store)
     (before,) = [d for d in library.documents("c") if d.name == "a.md"]
     assert "Alpha is the first letter." in library.document_passages(before.id)[0].text
+
+
+def test_each_passage_keeps_its_own_vector_though_the_longest_are_embedded_first(store: Store) -> None:
+    batches: list[list[int]] = []
+    stored: list[tuple[NewDocument, Vectors]] = []
+
+    class Watched(HashEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            batches.append([len(text) for text in texts])
+            return super().embed_passages(texts)
+
+    class Watching(Library):
+        def put_document(self, document: NewDocument, vectors: Vectors, embedder: str) -> int:
+            stored.append((document, vectors))
+            return 1
+
+    paragraphs = [f"Section {number} says this. " + "word " * (100 - number) for number in range(70)]
+    text = "\n\n".join(f"# {number}\n\n{paragraph}" for number, paragraph in enumerate(paragraphs))
+    parsed = read_bytes("long.md", text.encode())
+    work = indexing.Indexing(indexing.Origin("long", "long", "", len(text)), parsed, Watched())
+    assert list(work.embed()) == [(32, 70), (64, 70), (70, 70)]
+    assert min(batches[0]) > max(batches[-1])
+    work.store(Watching(store), "c")
+    ((document, vectors),) = stored
+    assert len(document.chunks) == 70
+    np.testing.assert_array_equal(vectors, HashEmbedder().embed_passages(work.texts))
 
 
 def test_cancelling_keeps_what_is_read(store: Store, folder: Path) -> None:

@@ -62,6 +62,24 @@ def test_vectors_come_in_the_order_of_the_texts(tiny: Path) -> None:
         np.testing.assert_allclose(vectors[position], alone, atol=1e-5)
 
 
+def test_texts_of_like_length_in_tokens_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches: list[list[str]] = []
+
+    class Model:
+        def encode_document(self, texts: list[str], **_: object) -> Vectors:
+            batches.append(texts)
+            return np.ones((len(texts), 2), dtype=np.float32)
+
+    embedder = LocalEmbedder(Path("unused"), "fake")
+    monkeypatch.setattr(embedder, "_model", Model())
+    words, figures = (
+        "notwithstanding the foregoing",
+        "1,234 (5.6) 78.90 11,213",
+    )  # fewer letters, more tokens
+    embedder.embed_passages([words, figures] * 8)
+    assert batches == [[words] * 8, [figures] * 8]
+
+
 def test_nothing_is_loaded_before_it_is_needed(tiny: Path) -> None:
     embedder = LocalEmbedder(tiny, "tiny")
     assert embedder.dimensions == 8
@@ -126,7 +144,7 @@ def test_a_query_gets_its_turn_between_the_batches_of_a_long_list(
     embedder = LocalEmbedder(Path("unused"), "fake")
     monkeypatch.setattr(embedder, "_model", Model())
     batches = 200
-    ingest = threading.Thread(target=embedder.embed_passages, args=(["text"] * 32 * batches,))
+    ingest = threading.Thread(target=embedder.embed_passages, args=(["text"] * 8 * batches,))
     ingest.start()
     busy.wait()
     embedder.embed_query("question")
