@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -216,13 +216,26 @@ def _pairs(record: dict[str, Any], gold: dict[int, str]) -> Iterator[Hop]:
     """2Wiki's question pairs whose paragraph their words tell."""
     for pair in record.get("qa_pairs") or ():
         question, sentence = pair["question"].casefold(), pair["answer"].casefold()
-        # It names what it asks about; of two titles in it the longer is meant ("Devotion", "Devotion II").
-        named = [paragraph for paragraph, title in gold.items() if _plain(title) in question]
         # Its answer is a sentence; the facts beside it say which words of it are asked for.
         facts = [fact for _, _, fact in record["evidences"] if fact.casefold() in sentence]
         answer = next((fact for fact in facts if fact.casefold() not in question), "")
-        if named:
-            yield Hop(pair["question"], answer, max(named, key=lambda i: len(_plain(gold[i]))))
+        paragraph = named(question, gold)
+        if paragraph is not None:
+            yield Hop(pair["question"], answer, paragraph)
+
+
+def named(question: str, titles: Mapping[int, str]) -> int | None:
+    """The paragraph whose title stands in ``question``; of several that of the longest title.
+
+    A question names what it asks about, and of "Devotion" and "Devotion II" the longer is meant.
+
+    Args:
+        question: A smaller question.
+        titles: Of the paragraphs that may be meant, by their positions.
+    """
+    asked = question.casefold()
+    standing = [paragraph for paragraph, title in titles.items() if _plain(title) in asked]
+    return max(standing, key=lambda paragraph: len(_plain(titles[paragraph])), default=None)
 
 
 def _plain(title: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from policy.questions import BadQuestions, Hop, filled, read_questions, references
+from policy.questions import BadQuestions, Hop, filled, named, read_questions, references
 from tests.conftest import DATA
 
 HOTPOT: dict[str, Any] = {
@@ -62,6 +62,13 @@ def test_2wiki_facts_become_questions_that_lean_on_each_other(tmp_path: Path) ->
         Hop("What is the performer of Song?", "Ode"),
         Hop("What is the spouse of #1?", "Anna"),
     )
+
+
+def test_a_question_names_its_paragraph_by_the_longest_title_in_it() -> None:
+    titles = {3: "Devotion", 5: "Devotion II (film)", 8: "Other"}
+    assert named("What is the director of devotion II?", titles) == 5
+    assert named("What is the director of Devotion?", titles) == 3
+    assert named("Who was born first?", titles) is None
 
 
 def test_musique(tmp_path: Path) -> None:
