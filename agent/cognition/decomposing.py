@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 
+from agent.cognition.comparands import compared
+from agent.cognition.descriptions import chain
+from agent.cognition.masking import masked, unmasked
 from agent.cognition.proper_names import names
 from agent.retrieval.terms import terms
 
@@ -57,6 +60,19 @@ def decompose(question: str) -> list[str]:
     A later one may refer to an earlier one's finding as ``#n``.
     """
     text = " ".join(question.split()).rstrip("?？. ")
+    return _of_clauses(text) or _of_things(text)
+
+
+def _of_things(text: str) -> list[str]:
+    """What a question describes instead of naming it, and what it holds against each other."""
+    hidden, named = masked(text)
+    steps, rest = chain(hidden)
+    steps += compared(rest, len(steps)) or ([f"{_capital(rest)}?"] if steps else [])
+    return [unmasked(step, named) for step in steps] if len(steps) <= _MOST else []
+
+
+def _of_clauses(text: str) -> list[str]:
+    """The questions that a question is made of."""
     basis, rest = "", text
     based = _BASIS.match(text)
     if based:

@@ -12,8 +12,8 @@ from typing import Literal
 
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _OPENERS = frozenset(
-    "a about according actually after all also am an and any are as at based because before both but by "
-    "calculate can compare could describe did do does during each either estimate every explain find for "
+    "a about according actually after all also am an and any are as at based because before between both but "
+    "by calculate can compare could describe did do does during each either estimate every explain find for "
     "from give given had has have he help her his how i if in into is it its let list many may me might "
     "more most my name no not now of on once one only or other our out over please provide read report "
     "say search she should show since so some sum summarise summarize tell than that the their them then "
