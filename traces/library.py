@@ -243,7 +243,7 @@ class Library:
     def terms(self, collection: str) -> Iterator[tuple[int, str]]:
         """``(chunk id, space-joined keyword terms)`` of every chunk of a collection, by id."""
         # A cursor, for the connection may be asked other things before the last row is taken.
-        with self._store.connect() as db, db.cursor() as rows:
+        with self._store.connect() as db, _little_memory(db), db.cursor() as rows:
             rows.execute(
                 """
                 SELECT c.id, c.terms FROM chunks c JOIN documents d ON d.id = c.document_id
@@ -268,22 +268,23 @@ class Library:
             (dimensions,) = _one(db.execute("SELECT dimensions FROM library").fetchone())
             ids = self.chunk_ids(Scope(collections=(collection,)))
             vectors = np.zeros((len(ids), dimensions), dtype=np.float32)
-            stored = db.sql(
-                """
-                SELECT v.chunk_id, v.vector FROM vectors v
-                JOIN chunks c ON c.id = v.chunk_id JOIN documents d ON d.id = c.document_id
-                WHERE d.collection = ?
-                """,
-                params=[collection],
-            )
-            # In whatever order they come: to sort them DuckDB would hold them all.
-            for some in stored.to_arrow_reader(_SOME):
-                stored_ids = some.column("chunk_id").to_numpy()
-                rows = np.searchsorted(ids, stored_ids)
-                # Another thread may have stored a document in between: it is of the next generation.
-                known = np.isin(stored_ids, ids)
-                flat = some.column("vector").flatten().to_numpy()
-                vectors[rows[known]] = flat.reshape(-1, dimensions)[known]
+            with _little_memory(db):
+                stored = db.sql(
+                    """
+                    SELECT v.chunk_id, v.vector FROM vectors v
+                    JOIN chunks c ON c.id = v.chunk_id JOIN documents d ON d.id = c.document_id
+                    WHERE d.collection = ?
+                    """,
+                    params=[collection],
+                )
+                # In whatever order they come: to sort them DuckDB would hold them all.
+                for some in stored.to_arrow_reader(_SOME):
+                    stored_ids = some.column("chunk_id").to_numpy()
+                    rows = np.searchsorted(ids, stored_ids)
+                    # Another thread may have stored a document in between: it is of the next generation.
+                    known = np.isin(stored_ids, ids)
+                    flat = some.column("vector").flatten().to_numpy()
+                    vectors[rows[known]] = flat.reshape(-1, dimensions)[known]
         return ids, vectors
 
     def embedder(self) -> str | None:
@@ -305,6 +306,25 @@ class Library:
 
 
 _SOME = 10_000  # rows that are fetched at once
+
+
+@contextmanager
+def _little_memory(db: DuckDBPyConnection) -> Iterator[None]:
+    """Keeps DuckDB from holding all that is read once: by default it fills most of the memory with it."""
+    import duckdb
+
+    try:
+        db.execute("SET memory_limit = '256MB'")
+    except duckdb.OutOfMemoryException:
+        # Another thread uses more just now; the limit is for all of the process, so it is left as it is.
+        yield
+        return
+    try:
+        yield
+    finally:
+        db.execute("RESET memory_limit")
+
+
 _PASSAGE = """
     SELECT c.id, d.id, d.collection, d.name, d.title, d.date, c.section, c.page, c.position,
            c.kind, c.text
