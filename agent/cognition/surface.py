@@ -12,13 +12,13 @@ from typing import Literal
 
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _OPENERS = frozenset(
-    "a about according actually after all also am an and any are as at based because before between both but "
-    "by calculate can compare could describe did do does during each either estimate every explain find for "
-    "from give given had has have he help her his how i if in into is it its let list many may me might "
-    "more most my name no not now of on once one only or other our out over please provide read report "
-    "say search she should show since so some sum summarise summarize tell than that the their them then "
-    "there these they this those to under until up was we were what when where whether which while who "
-    "whom whose why will with would yes you your "
+    "a about according actually after all also am an and any are as at based because before between both "
+    "but by calculate can compare could describe did do does during each either estimate every explain "
+    "find for from give given had has have he help her his how i if in into is it its let list many may "
+    "me might more most my name no not now of on once one only or other our out over please provide read "
+    "report say search she should show since so some sum summarise summarize tell than that the their "
+    "them then there these they this those to under until up was we were what when where whether which "
+    "while who whom whose why will with would yes you your "
     "auf aus bei das dem den der des die ein eine er es für gibt hat hatte im ist mit nach sie sind und "
     "von wann warum war waren was welche welchen welcher welches wem wen wer wie wieso wo woher zu "
     "combien comment est et la le les où pourquoi quand que quel quelle quels qui "
