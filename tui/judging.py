@@ -9,7 +9,7 @@ from pathlib import Path
 from policy.systems import answers, ragas_scores
 from policy.systems.cache import CachedChat
 from policy.systems.evaluating import checked
-from policy.systems.ragas_judge import ragas_metrics, require_ragas
+from policy.systems.ragas_judge import ragas_metrics, ragas_version, require_ragas
 from policy.systems.ragas_scores import Scores, chosen, judge
 from policy.systems.ragas_summary import summarise_judged
 from tui import failures
@@ -52,7 +52,7 @@ def run_judging(work: Path | None, model: str | None, systems: Sequence[str], li
     with ctrl_c() as cancel, closing(CachedChat(open_chat(settings), replies)) as chat:
         metrics = ragas_metrics(chat, open_embedder(settings), cancel)
         watched(
-            judge(wanted, metrics, chat.name, scores, cancel),
+            judge(wanted, metrics, chat.name, ragas_version(), scores, cancel),
             lambda one: clean(f"{chat.name} judges {one.doing}").rstrip(),
         )
         if cancel.is_set():

@@ -14,6 +14,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
@@ -76,6 +77,11 @@ def require_ragas() -> None:
     """
     if find_spec("ragas") is None:
         raise RagasMissing("RAGAS's metrics need the optional package ragas.", _WAY_OUT)
+
+
+def ragas_version() -> str:
+    """Which one it is: its prompts change from one to the next."""
+    return version("ragas")
 
 
 def ragas_metrics(

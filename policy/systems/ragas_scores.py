@@ -47,6 +47,7 @@ class Score:
         value: At most 1, the more the better; None where the judge gave none.
         why: Why it gave none.
         answer: Digest of what was judged.
+        package: Version of ``ragas``.
     """
 
     questions: str
@@ -58,6 +59,7 @@ class Score:
     value: float | None
     why: str = ""
     answer: str = ""
+    package: str = ""
 
     @property
     def key(self) -> _Key:
@@ -134,6 +136,7 @@ def judge(
     answers: Sequence[Answer],
     metrics: Mapping[str, Metric],
     name: str,
+    package: str,
     scores: Scores,
     cancel: threading.Event | None = None,
 ) -> Iterator[Judged]:
@@ -146,6 +149,7 @@ def judge(
         answers: In any order.
         metrics: By name: `policy.systems.ragas_judge.ragas_metrics`.
         name: The judge's.
+        package: Version of ``ragas``.
         scores: Where they are kept.
         cancel: Set to stop; the score under way is given up.
 
@@ -171,7 +175,7 @@ def judge(
             why = str(failed)
         except GenerationCancelled:
             return
-        scores.add(Score(*one.key, name, metric, value, why, digest(one)))
+        scores.add(Score(*one.key, name, metric, value, why, digest(one), package))
     yield Judged("", len(pairs), len(pairs), 0.0)
 
 

@@ -41,12 +41,14 @@ class JudgedSet:
         name: Of the set.
         model: That answered.
         judge: The model that judged.
+        packages: Versions of ``ragas`` that the scores are from.
         systems: In the order of the tables.
     """
 
     name: str
     model: str
     judge: str
+    packages: tuple[str, ...]
     systems: tuple[JudgedSystem, ...]
 
 
@@ -69,6 +71,7 @@ def summarise_judged(
             name,
             model,
             judge,
+            tuple(sorted({one.package for several in systems.values() for one in several})),
             tuple(
                 _system(one, parts[judge, model, name][one], resamples, seed) for one in _ordered(systems)
             ),
@@ -86,13 +89,14 @@ def caution(judged: Sequence[JudgedSet]) -> str:
     """What has to be said of all scores: what they are, and how many the judges did not give."""
     asked = sum(count for one in judged for system in one.systems for count in system.asked.values())
     missing = sum(count for one in judged for system in one.systems for count in system.missing.values())
+    packages = ", ".join(sorted({f"ragas {package}" for one in judged for package in one.packages}))
     share = 100 * missing / asked if asked else 0.0
     return (
         "RAGAS's metrics are a small local model's opinion and no measurement: such a judge is weak, and "
         f"its scores tell less than all else here. It failed to give {missing:,} of {asked:,} scores "
         f"({share:.1f} %); they are left out of the means, which stand with the number of answers that "
         "they are from. The reference is the first gold answer; an answer from no passages is judged by "
-        "its relevancy alone."
+        f"its relevancy alone. The package is {packages}."
     )
 
 

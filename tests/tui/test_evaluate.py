@@ -141,6 +141,7 @@ def _scores(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return {name: metric(name) for name in METRICS}
 
     monkeypatch.setattr("tui.judging.require_ragas", lambda: None)
+    monkeypatch.setattr("tui.judging.ragas_version", lambda: "0.4")
     monkeypatch.setattr("tui.judging.ragas_metrics", metrics)
     monkeypatch.setattr("tui.judging.open_chat", lambda _settings: Answering())
     monkeypatch.setattr("tui.judging.open_embedder", lambda _settings: HashEmbedder())

@@ -50,7 +50,7 @@ class Recording:
 
 def judged(file: Path, answers: Sequence[Answer] = ANSWERS) -> tuple[list[Judged], Recording]:
     recording = Recording()
-    return list(judge(answers, recording.metrics, "j", Scores(file))), recording
+    return list(judge(answers, recording.metrics, "j", "0.4", Scores(file))), recording
 
 
 def test_answers_are_judged_question_by_question_and_metric_by_metric(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_another_judge_judges_anew(tmp_path: Path) -> None:
     file = tmp_path / "ragas.jsonl"
     judged(file)
     recording = Recording()
-    list(judge(ANSWERS, recording.metrics, "k", Scores(file)))
+    list(judge(ANSWERS, recording.metrics, "k", "0.4", Scores(file)))
     assert len(recording.asked) == 10
     assert len(Scores(file).all()) == 20
 
@@ -97,7 +97,7 @@ def test_it_stops_when_asked_to_and_goes_on(tmp_path: Path) -> None:
     file = tmp_path / "ragas.jsonl"
     cancel = threading.Event()
     recording = Recording()
-    for told in judge(ANSWERS, recording.metrics, "j", Scores(file), cancel):
+    for told in judge(ANSWERS, recording.metrics, "j", "0.4", Scores(file), cancel):
         if told.done == 3:
             cancel.set()
     assert len(recording.asked) == len(Scores(file).all()) == 3
@@ -109,7 +109,9 @@ def test_a_score_that_is_stopped_is_given_up(tmp_path: Path) -> None:
     def stopped(_one: Answer) -> float:
         raise GenerationCancelled("The call was cancelled.")
 
-    told = list(judge(ANSWERS, dict.fromkeys(METRICS, stopped), "j", Scores(tmp_path / "ragas.jsonl")))
+    told = list(
+        judge(ANSWERS, dict.fromkeys(METRICS, stopped), "j", "0.4", Scores(tmp_path / "ragas.jsonl"))
+    )
     assert told[-1].done == 0
     assert not (tmp_path / "ragas.jsonl").exists()
 
@@ -132,7 +134,7 @@ def test_a_damaged_line_is_told(tmp_path: Path) -> None:
 def test_the_table_counts_what_the_judge_did_not_give(tmp_path: Path) -> None:
     judged(tmp_path / "ragas.jsonl")
     (one,) = summarise_judged(Scores(tmp_path / "ragas.jsonl").all(), resamples=100)
-    assert (one.name, one.model, one.judge) == ("toy", "m", "j")
+    assert (one.name, one.model, one.judge, one.packages) == ("toy", "m", "j", ("0.4",))
     assert heading(one.judge) == "RAGAS, judged by j: a weak judge"
     book, shallow = one.systems
     mean = "75 [50, 100] of 2"
@@ -140,13 +142,14 @@ def test_the_table_counts_what_the_judge_did_not_give(tmp_path: Path) -> None:
     assert cells(shallow) == ["shallow", "2", "100 [100, 100] of 1", mean, mean, mean, "1 of 8"]
     assert len(cells(book)) == len(HEAD)
     assert "failed to give 1 of 10 scores (10.0 %)" in caution([one])
+    assert "The package is ragas 0.4." in caution([one])
 
 
 def test_a_judge_that_gives_nothing_is_shown_as_one(tmp_path: Path) -> None:
     def fails(_one: Answer) -> float:
         raise NotGiven("the judgement was not of the wanted shape")
 
-    list(judge(ANSWERS[1:2], dict.fromkeys(METRICS, fails), "j", Scores(tmp_path / "ragas.jsonl")))
+    list(judge(ANSWERS[1:2], dict.fromkeys(METRICS, fails), "j", "0.4", Scores(tmp_path / "ragas.jsonl")))
     (one,) = summarise_judged(Scores(tmp_path / "ragas.jsonl").all())
     assert cells(one.systems[0]) == ["shallow", "1", "", "", "", "", "4 of 4"]
     assert "failed to give 4 of 4 scores (100.0 %)" in caution([one])

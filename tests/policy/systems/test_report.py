@@ -189,7 +189,7 @@ def test_no_rows_give_a_report_that_says_so() -> None:
 def test_a_judges_scores_stand_apart_and_say_whose_they_are(summary: Summary) -> None:
     mean = Interval(0.5, 0.25, 0.75, 3)
     system = JudgedSystem("shallow", 4, {"faithfulness": mean}, {"faithfulness": 4}, {"faithfulness": 1})
-    judged = [JudgedSet(HOTPOT, MODEL, "tiny", (system,))]
+    judged = [JudgedSet(HOTPOT, MODEL, "tiny", ("0.4",), (system,))]
     told = markdown(summary, CAME, judged)
     assert "## RAGAS, judged by tiny: a weak judge" in told
     assert "| shallow | 4 | 50 [25, 75] of 3 |  |  |  | 1 of 4 |" in told
