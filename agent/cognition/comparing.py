@@ -24,6 +24,21 @@ _CLAIMS = re.compile(
     rf"^(?P<left>.+?)\b(?:(?P<more>{_MORE})|(?P<less>{_LESS}))\b(?:\s\w+){{0,2}}?\s?than\b(?P<right>.+)$",
     re.IGNORECASE,
 )
+_SAME = re.compile(r"\b(?:same|both|shares?|in common)\b", re.IGNORECASE)
+_DESCRIBES = re.compile(r"^(?:who|what|which) (?:is|was|are|were) (?P<what>.+?)\??$", re.IGNORECASE)
+_LONGEST_NAME = 4  # words; what is longer says more than can be told apart
+_COUNTRIES = {
+    "america": (
+        "us",
+        "usa",
+        "united states",
+        "the united states",
+        "united states of america",
+        "america",
+        "american",
+    ),
+    "britain": ("uk", "united kingdom", "the united kingdom", "great britain", "britain", "british"),
+}
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _DATE = re.compile(
     r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?: of)? (?P<month>[A-Z][a-z]{2,8})\.?,? (?P<year>\d{4})"
@@ -73,16 +88,43 @@ def value(text: str) -> Value | None:
 
 def conclusion(question: str, notes: Sequence[Note]) -> str:
     """One sentence that compares the findings, if the question asks for it and two can be; else ""."""
-    if not _COMPARES.search(question):
+    found = [note for note in notes if note["found"]]
+    if _COMPARES.search(question):
+        valued = [(note, told) for note in found if (told := _of_note(note)) is not None]
+        if len(valued) == 2:
+            (first, one), (second, other) = valued
+            relation = _relation(one, other)
+            if relation:
+                ours, theirs = _whose(first, second, found), _whose(second, first, found)
+                return f"{one.shown}{ours} is {relation} {other.shown}{theirs}."
+    return _sameness(found) if _SAME.search(question) else ""
+
+
+def _sameness(found: Sequence[Note]) -> str:
+    """Whether the last two findings, of which the same was asked, say the same; "" if it cannot be told."""
+    if len(found) < 2 or _frame(found[-2]) != _frame(found[-1]):
         return ""
-    valued = [(note, found) for note in notes if note["found"] and (found := _of_note(note)) is not None]
-    if len(valued) != 2:
+    first, second = found[-2:]
+    one, other = first["answer"].strip(" ."), second["answer"].strip(" .")
+    if max(len(one.split()), len(other.split())) > _LONGEST_NAME:
         return ""
-    (first, one), (second, other) = valued
-    relation = _relation(one, other)
-    if not relation:
-        return ""
-    return f"{one.shown}{_whose(first, second)} is {relation} {other.shown}{_whose(second, first)}."
+    mine, its = _alike(one), _alike(other)
+    ours, theirs = _whose(first, second, found), _whose(second, first, found)
+    if mine == its:
+        return f"{one}{ours} is the same as {other}{theirs}."
+    return "" if mine & its else f"{one}{ours} is not the same as {other}{theirs}."
+
+
+def _frame(note: Note) -> set[str]:
+    """The words of a question but for its names."""
+    named = {term for name in proper_names.names(note["question"]) for term in terms(name)}
+    return set(terms(note["question"])) - named
+
+
+def _alike(answer: str) -> set[str]:
+    """The terms of an answer; of a country that has many names, one of them."""
+    folded = answer.casefold().replace(".", "")
+    return set(terms(next((name for name, others in _COUNTRIES.items() if folded in others), folded)))
 
 
 def judge(text: str, others: Sequence[Claim]) -> tuple[bool, str, list[int]] | None:
@@ -152,11 +194,22 @@ def _relation(one: Value, other: Value) -> str:
     return words.get(one.unit or other.unit, ("more than", "less than"))[0 if more else 1]
 
 
-def _whose(note: Note, other: Note) -> str:
-    """Whose value it is: the names in the note's question that are not in the other's."""
+def _whose(note: Note, other: Note, found: Sequence[Note]) -> str:
+    """Whose value it is: the names in the note's question but not in the other's, and what they are."""
     theirs = set(proper_names.names(other["question"]))
     mine = [name for name in proper_names.names(note["question"]) if name not in theirs]
-    return f" ({' '.join(mine)})" if mine else ""
+    described = next(
+        (
+            match["what"]
+            for earlier in found
+            if earlier is not note and earlier["answer"] and earlier["answer"] in note["question"]
+            for match in [_DESCRIBES.match(earlier["question"])]
+            if match
+        ),
+        "",
+    )
+    shown = ", ".join(part for part in (" ".join(mine), described) if part)
+    return f" ({shown})" if shown else ""
 
 
 def _numbers(text: str) -> list[tuple[int, str]]:

@@ -75,6 +75,47 @@ def _note(question: str, answer: str, sentence: str = "") -> Note:
         ("Is A higher than B?", [_note("A?", "5%"), _note("B?", "4 tons")], ""),  # cannot be
         ("Is A higher than B?", [_note("A?", "5%")], ""),
         ("Is A higher than B?", [_note("A?", "5%"), _note("B?", "a fire")], ""),
+        (
+            "Which film has the director who was born first, Marrow or Kadis?",
+            [
+                _note("Who is the director of Marrow?", "Ann Lee"),
+                _note("Who is the director of Kadis?", "Bob Ray"),
+                _note("When was Ann Lee born?", "1950"),
+                _note("When was Bob Ray born?", "1949"),
+            ],
+            "1950 (Ann Lee, the director of Marrow) is later than 1949 (Bob Ray, the director of Kadis).",
+        ),
+        (
+            "Are Avelin and Varo in the same country?",
+            [_note("In which country is Avelin?", "Iran"), _note("In which country is Varo?", "Iran.")],
+            "Iran (Avelin) is the same as Iran (Varo).",
+        ),
+        (
+            "Do Ann Lee and Bob Ray share a nationality?",
+            [
+                _note("What is the nationality of Ann Lee?", "American"),
+                _note("What is the nationality of Bob Ray?", "the United States"),
+            ],
+            "American (Ann Lee) is the same as the United States (Bob Ray).",
+        ),
+        (
+            "Are Avelin and Varo in the same country?",
+            [_note("In which country is Avelin?", "Iran"), _note("In which country is Varo?", "India")],
+            "Iran (Avelin) is not the same as India (Varo).",
+        ),
+        (  # a part of it is the same: left to the reader
+            "Are Avelin and Varo in the same country?",
+            [
+                _note("In which country is Avelin?", "Kerman, Iran"),
+                _note("In which country is Varo?", "Iran"),
+            ],
+            "",
+        ),
+        (
+            "Are Avelin and Varo in the same country?",
+            [_note("In which country is Avelin?", "Iran"), _note("Who built Varo?", "Ann Lee")],
+            "",
+        ),
     ],
 )
 def test_conclusion(question: str, notes: list[Note], expected: str) -> None:
