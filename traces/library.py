@@ -241,50 +241,50 @@ class Library:
         return np.asarray(found["id"], dtype=np.int64)
 
     def terms(self, collection: str) -> Iterator[tuple[int, str]]:
-        """``(chunk id, space-joined keyword terms)`` of every chunk of a collection, by id."""
-        # A cursor, for the connection may be asked other things before the last row is taken.
-        with self._store.connect() as db, _little_memory(db), db.cursor() as rows:
-            rows.execute(
-                """
-                SELECT c.id, c.terms FROM chunks c JOIN documents d ON d.id = c.document_id
-                WHERE d.collection = ? ORDER BY c.id
-                """,
-                [collection],
-            )
-            while some := rows.fetchmany(_SOME):
-                yield from some
+        """``(chunk id, space-joined keyword terms)`` of every chunk of a collection, by id.
+
+        In parts, the store being closed between them, so that other processes need not wait for all.
+        """
+        for some in _parts(self.chunk_ids(Scope(collections=(collection,)))):
+            with self._store.connect() as db, _little_memory(db):
+                rows = db.execute(
+                    """
+                    SELECT c.id, c.terms FROM chunks c JOIN documents d ON d.id = c.document_id
+                    WHERE d.collection = ? AND c.id BETWEEN ? AND ? ORDER BY c.id
+                    """,
+                    [collection, int(some[0]), int(some[-1])],
+                ).fetchall()
+            yield from rows
 
     def collection_vectors(
         self, collection: str, embedder: str
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """The chunk ids of a collection, ascending, and their vectors, one row each.
 
+        In parts, as `terms`.
+
         Raises:
             EmbedderMismatch: the library's vectors were made by another model.
         """
-        with self._store.connect() as db:
+        with self.together():
             if not self.made_by(embedder):
                 return np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
-            (dimensions,) = _one(db.execute("SELECT dimensions FROM library").fetchone())
             ids = self.chunk_ids(Scope(collections=(collection,)))
-            vectors = np.zeros((len(ids), dimensions), dtype=np.float32)
-            with _little_memory(db):
-                stored = db.sql(
-                    """
-                    SELECT v.chunk_id, v.vector FROM vectors v
-                    JOIN chunks c ON c.id = v.chunk_id JOIN documents d ON d.id = c.document_id
-                    WHERE d.collection = ?
-                    """,
-                    params=[collection],
+            with self._store.connect() as db:
+                (dimensions,) = _one(db.execute("SELECT dimensions FROM library").fetchone())
+        vectors = np.zeros((len(ids), dimensions), dtype=np.float32)
+        for some in _parts(ids):
+            # A cursor, for another query of this connection may not have been fetched to its end.
+            with self._store.connect() as db, _little_memory(db), db.cursor() as own:
+                stored = own.sql(
+                    "SELECT chunk_id, vector FROM vectors WHERE chunk_id BETWEEN ? AND ?",
+                    params=[int(some[0]), int(some[-1])],
                 )
-                # In whatever order they come: to sort them DuckDB would hold them all.
-                for some in stored.to_arrow_reader(_SOME):
-                    stored_ids = some.column("chunk_id").to_numpy()
-                    rows = np.searchsorted(ids, stored_ids)
-                    # Another thread may have stored a document in between: it is of the next generation.
-                    known = np.isin(stored_ids, ids)
-                    flat = some.column("vector").flatten().to_numpy()
-                    vectors[rows[known]] = flat.reshape(-1, dimensions)[known]
+                for batch in stored.to_arrow_reader(_BATCH):
+                    found = batch.column("chunk_id").to_numpy()
+                    mine = np.isin(found, some)
+                    flat = batch.column("vector").flatten().to_numpy()
+                    vectors[np.searchsorted(ids, found[mine])] = flat.reshape(-1, dimensions)[mine]
         return ids, vectors
 
     def embedder(self) -> str | None:
@@ -305,7 +305,8 @@ class Library:
         return made is not None
 
 
-_SOME = 10_000  # rows that are fetched at once
+_PART = 50_000  # chunks that are read while the store is open once
+_BATCH = 4_096  # vectors that are handed over at once
 
 
 @contextmanager
@@ -314,7 +315,7 @@ def _little_memory(db: DuckDBPyConnection) -> Iterator[None]:
     import duckdb
 
     try:
-        db.execute("SET memory_limit = '256MB'")
+        db.execute("SET memory_limit = '128MB'")
     except duckdb.OutOfMemoryException:
         # Another thread uses more just now; the limit is for all of the process, so it is left as it is.
         yield
@@ -323,6 +324,11 @@ def _little_memory(db: DuckDBPyConnection) -> Iterator[None]:
         yield
     finally:
         db.execute("RESET memory_limit")
+
+
+def _parts(ids: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.int64]]:
+    for first in range(0, len(ids), _PART):
+        yield ids[first : first + _PART]
 
 
 _PASSAGE = """

@@ -34,6 +34,9 @@ _FULL = ("no space left", "not enough space", "disk quota", "could not write")
 
 
 _writers: dict[Path, threading.RLock] = {}
+# A connection that is made while another thread makes the first one of a file may lack DuckDB's functions
+# for Python, Arrow tables among them.
+_connecting = threading.Lock()
 _migrating = threading.Lock()  # other processes are kept out by DuckDB's own lock on the file
 
 
@@ -136,7 +139,8 @@ class Store:
         pause = 0.01
         while True:
             try:
-                connection = duckdb.connect(str(self.path))
+                with _connecting:
+                    connection = duckdb.connect(str(self.path))
                 break
             except duckdb.Error as error:
                 if not any(sign in str(error).lower() for sign in _HELD):

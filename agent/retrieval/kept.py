@@ -23,6 +23,11 @@ class Kept(Generic[T]):
         self._lock = threading.Lock()
         self._made: dict[str, tuple[Generation, T]] = {}
 
+    def has(self, collection: str, generation: Generation) -> bool:
+        """Whether something was made of this generation of the collection."""
+        have = self._made.get(collection)
+        return have is not None and have[0] == generation
+
     def get(self, collection: str, generation: Generation, make: Callable[[], T]) -> T:
         """What was made of this generation of the collection.
 

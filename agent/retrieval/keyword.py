@@ -137,5 +137,13 @@ class KeywordIndexes:
                 covered.update(self._index(collection, generation).coverage(query_terms, ids))
         return covered
 
+    def ready(self, collection: str, generation: Generation) -> bool:
+        """Whether a search of the collection need not build its index first."""
+        return self._kept.has(collection, generation)
+
+    def load(self, collection: str, generation: Generation) -> None:
+        """Build the index of a collection, if it is not ready."""
+        self._index(collection, generation)
+
     def _index(self, collection: str, generation: Generation) -> KeywordIndex:
         return self._kept.get(collection, generation, lambda: KeywordIndex(self._library.terms(collection)))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from agent.retrieval.kept import Kept, kept
 from models.protocols import Vectors
 from traces.library import Library
-from traces.records import Scope
+from traces.records import Generation, Scope
 
 _ROUNDING: Final = 1e-4
 """More than single precision loses in an inner product of unit vectors of a few thousand dimensions."""
@@ -122,17 +122,30 @@ class VectorIndexes:
             found.update(index.vectors(ids))
         return found
 
+    def ready(self, collection: str, generation: Generation) -> bool:
+        """Whether a search of the collection need not load its vectors first."""
+        return self._kept.has(collection, generation)
+
+    def load(self, collection: str, generation: Generation) -> None:
+        """Load the vectors of a collection, if it is not ready.
+
+        Raises:
+            EmbedderMismatch: the library's vectors were made by another model.
+        """
+        self._index(collection, generation)
+
     def _indexes(self, collections: Sequence[str]) -> list[VectorIndex]:
         with self._library.together():
             if not self._library.made_by(self._embedder):
                 return []
-            return [
-                self._kept.get(name, generation, lambda name=name: self._load(name))  # type: ignore[misc]
-                for name, generation in self._library.generations(collections).items()
-            ]
+            generations = self._library.generations(collections)
+            return [self._index(name, generation) for name, generation in generations.items()]
 
-    def _load(self, collection: str) -> VectorIndex:
-        return VectorIndex(*self._library.collection_vectors(collection, self._embedder))
+    def _index(self, collection: str, generation: Generation) -> VectorIndex:
+        def load() -> VectorIndex:
+            return VectorIndex(*self._library.collection_vectors(collection, self._embedder))
+
+        return self._kept.get(collection, generation, load)
 
 
 def places(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -91,7 +92,7 @@ class Recall:
         """
         # Embedded before the store is opened: other processes need not wait for that.
         vector = self._embedder.embed_query(query)
-        with self._library.together():
+        with self._loaded(scopes):
             rankings = self._rankings(vector, f"{query} {keywords}", strategy, scopes)
             if len(rankings) == 1:
                 score = dict(rankings[0].found)
@@ -129,6 +130,27 @@ class Recall:
         vector = self._embedder.embed_query(query)
         with self._library.together():
             return self._relevance(query, vector, self._library.passages(ids))
+
+    @contextmanager
+    def _loaded(self, scopes: Sequence[Scope]) -> Iterator[None]:
+        """The store, opened once, with the indexes of the scopes; these are not made while it is open."""
+        names = sorted({name for scope in scopes for name in scope.collections})
+        everywhere = not all(scope.collections for scope in scopes)
+        with self._library.together():
+            generations = self._library.generations([] if everywhere else names)
+            stale = {
+                name: generation
+                for name, generation in generations.items()
+                if not (self._vectors.ready(name, generation) and self._keyword.ready(name, generation))
+            }
+            if not stale:
+                yield
+                return
+        for name, generation in stale.items():
+            self._vectors.load(name, generation)
+            self._keyword.load(name, generation)
+        with self._library.together():
+            yield
 
     def _rankings(
         self, vector: Vectors, words: str, strategy: Strategy, scopes: Sequence[Scope]

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from traces.store import Store, StoreBusy, StoreError, StoreFull, StoreTooNew, _translated
@@ -98,6 +99,27 @@ def test_threads_write_side_by_side(store: Store) -> None:
         thread.join()
     with store.connect() as db:
         assert db.execute("SELECT count(DISTINCT seq) FROM events").fetchone() == (40,)
+
+
+def test_threads_that_open_at_once_can_all_take_arrow_tables(store: Store) -> None:
+    some = pa.table({"n": [1, 2]})
+    failed: list[StoreError] = []
+
+    def read() -> None:
+        for _ in range(25):
+            try:
+                with store.connect() as db:
+                    db.register("numbers", some)
+                    db.execute("SELECT * FROM numbers").fetchall()
+            except StoreError as error:
+                failed.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
 
 
 def test_a_newer_schema_is_refused(store: Store) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
+from duckdb import DuckDBPyConnection
 
 from agent.retrieval.recall import STRATEGIES, Recall, Strategy, aim
 from agent.retrieval.terms import terms
@@ -166,3 +169,26 @@ def test_a_hard_aim_keeps_only_what_the_planner_names(library: Library) -> None:
 def test_a_collection_that_does_not_exist_holds_nothing(recall: Recall) -> None:
     for strategy in STRATEGIES:
         assert recall.search("ceramic bearings", strategy, [Scope(collections=("nope",))], 3) == []
+
+
+def test_what_is_searched_is_loaded_while_the_store_is_closed(
+    library: Library, embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("traces.library._PART", 2)
+    opened: list[bool] = []
+    connect = Store.connect
+
+    @contextmanager
+    def watched(store: Store) -> Iterator[DuckDBPyConnection]:
+        opened.append(store._here.__dict__.get("connection") is None)
+        with connect(store) as db:
+            yield db
+
+    monkeypatch.setattr(Store, "connect", watched)
+    recall = Recall(library, embedder)
+    first = recall.search("ceramic bearings", "hybrid", [Scope(("news",)), Scope()], 9)
+    loading = sum(opened)
+    opened.clear()
+    assert recall.search("ceramic bearings", "hybrid", [Scope(("news",)), Scope()], 9) == first
+    assert Recall(library, embedder).search("ceramic bearings", "hybrid", [Scope()], 9)
+    assert sum(opened) == 2 < loading - 4
