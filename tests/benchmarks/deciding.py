@@ -27,6 +27,7 @@ from policy.questions import read_questions
 from policy.registry import Registry
 from tests.benchmarks import library as made
 from tests.benchmarks.few import few
+from tests.benchmarks.process import beside_others
 from tests.benchmarks.table import Row, Table
 from traces import paths
 from traces.store import Store
@@ -60,6 +61,7 @@ class _State:
 
 def measure() -> Table:
     """Medians over the same states, after one warm-up."""
+    load = beside_others()
     states = _states()
     rows: list[Row] = []
     quick = {"rules": _median(Rules(), states)}
@@ -74,7 +76,7 @@ def measure() -> Table:
             rows.append(Row(f"judge {name}", "not on this machine"))
             continue
         rows.extend(_judged(name, states, quick))
-    return Table("deciding", "What one decision takes", rows, _NOTES)
+    return Table("deciding", "What one decision takes", rows, [*_NOTES, *load])
 
 
 def _states() -> list[_State]:

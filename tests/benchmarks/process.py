@@ -16,11 +16,13 @@ class Ran:
     Attributes:
         lines: What it wrote to either stream, without line ends, each with the seconds since it began.
         seconds: From its start to its end.
+        processor: Seconds of all processors together, in the program and in the system.
         peak: Its largest resident memory in gigabytes.
     """
 
     lines: list[tuple[float, str]]
     seconds: float
+    processor: float
     peak: float
 
     @property
@@ -51,7 +53,18 @@ def run(command: Sequence[str], **environment: str) -> Ran:
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
-    ran = Ran(lines, seconds, usage.ru_maxrss / 1024**2)
+    ran = Ran(lines, seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024**2)
     if process.returncode != 0:
         raise RuntimeError(ran.output)
     return ran
+
+
+def beside_others() -> list[str]:
+    """A note for a benchmark that begins while other jobs keep the machine busy; none where it is quiet."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load < cores / 2:
+        return []
+    return [
+        f"**Beside other jobs**: the load average was {load:.1f} on {cores} cores when it began, so its "
+        "seconds are more than a quiet machine's; ratios within the run are what counts."
+    ]

@@ -19,7 +19,7 @@ from policy.reading import load_trees
 from policy.trees import Node
 from tests.benchmarks import library as made
 from tests.benchmarks.few import few
-from tests.benchmarks.process import Ran, run
+from tests.benchmarks.process import Ran, beside_others, run
 from tests.benchmarks.table import Row, Table
 from traces import paths
 from traces.store import Store
@@ -35,6 +35,7 @@ _STEP: Final = re.compile(r"step (\d+) of (\d+): loss")
 
 def measure() -> Table:
     """Each training as a process of its own, on the same collected questions."""
+    load = beside_others()
     store = Store(paths.store_file())
     with tempfile.TemporaryDirectory() as folder:
         for _ in collect(
@@ -43,12 +44,13 @@ def measure() -> Table:
             pass
     nodes = [node for tree in load_trees(store).trees for node in tree.nodes.values()]
     rows = [Row("collected", f"{QUESTIONS} questions, {len(nodes)} states")]
+    sys.stderr.write("collected\n")
     rows += _forest(_trained("forest"), len(nodes))
     encoder = _trained("reward", "--steps", str(STEPS))
     rows += _encoder(encoder, len(nodes))
     with tempfile.TemporaryDirectory() as folder:
         rows += _alternative(nodes, Path(folder), _step_seconds(encoder), encoder.peak)
-    return Table("training", "What training a policy takes", rows, _NOTES)
+    return Table("training", "What training a policy takes", rows, [*_NOTES, *load])
 
 
 def _trained(method: str, *options: str) -> Ran:
