@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -16,6 +17,12 @@ from agent.state import PlanStep
 from models.structured import Origin
 
 MOST_STEPS = 4
+_LABEL = re.compile(r"^(?:look-?up|step) \d+[:.] ", re.IGNORECASE)
+_STATES = re.compile(
+    r"[.。]$|^(?!(?:in|on|at|by|for|from|of|to|with|who|what|which|when|where|why|how)\b)"
+    r"\S+(?: \S+)*? (?:is|was|are|were|has|had) ",
+    re.IGNORECASE,
+)
 _STEP_TOKENS = 60  # JSON of one lookup, generously; the seed's form is about twice as long
 
 
@@ -164,7 +171,7 @@ def _tidy(steps: Sequence[PlanStep], tools: Sequence[str]) -> list[PlanStep]:
     seen: set[str] = set()
     tidy: list[PlanStep] = []
     for step in steps:
-        question = " ".join(step["question"].split())
+        question = _LABEL.sub("", " ".join(step["question"].split()))
         if not question or _folded(question) in seen:
             continue
         seen.add(_folded(question))
@@ -183,7 +190,7 @@ def _bearing_on(text: str, steps: Sequence[PlanStep]) -> list[PlanStep]:
         return []  # the step it refers to was not made
     known = set(terms(text))
     asks = [step for step in steps if step["question"].endswith(("?", "？"))]
-    asks = asks or [step for step in steps if not step["question"].endswith((".", "。"))]
+    asks = asks or [step for step in steps if not _STATES.search(step["question"])]
     return [
         step
         for step in asks

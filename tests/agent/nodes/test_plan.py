@@ -42,3 +42,12 @@ def test_searching_more_also_asks_for_what_the_answer_said_without_support(make:
     deps = make([("- Bearings are blue.", {"steps": ["What colour are the bearings?"]})])
     update = plan(_revised(approval="search", claims=[claim], notebook=["bearings"]), deps)  # type: ignore[arg-type]
     assert update["plan"][-1]["question"] == "What colour are the bearings?"
+
+
+def test_what_states_an_answer_is_no_new_step(make: Make) -> None:
+    steps = ["Lookup 1: The supplier was founded later than the buyer", "Lookup 2: the supplier's bearings"]
+    update = plan(
+        _revised(notebook=["the bearings of the supplier, who is known"]),
+        make([("Still missing", {"steps": steps})]),
+    )  # type: ignore[arg-type]
+    assert [s["question"] for s in update["plan"][1:]] == ["the supplier's bearings"]
