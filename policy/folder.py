@@ -249,15 +249,27 @@ def _refuse_foreign(folder: Path) -> None:
         place = folder / path
         if place.is_symlink():
             raise BadPolicy(f"{path} in {folder} is a link: a policy is made of files.", _AGAIN)
-        with place.open("rb") as stream:
-            start = stream.read(8)
-        if place.suffix.lower() in _PICKLED or start.startswith(_PICKLE_STARTS):
+        if place.suffix.lower() in _PICKLED or _is_pickled(place):
             raise BadPolicy(
                 f"{path} in {folder} is pickled or packed: loading it could run a stranger's code.",
                 "It is not opened. Policies written by deepthink hold nothing of that kind.",
             )
         if place.suffix.lower() not in _ALLOWED:
             raise BadPolicy(f"{path} in {folder} is nothing that belongs to a policy.", "Remove it.")
+
+
+def _is_pickled(place: Path) -> bool:
+    """Whether a file begins as pickles and archives do.
+
+    So does a safetensors file whose header happens to be 640 bytes long: it begins with this number, in
+    eight bytes, and then a brace. Of a pickle the same eight bytes are a number far beyond its size.
+    """
+    with place.open("rb") as stream:
+        start = stream.read(9)
+    header = int.from_bytes(start[:8], "little")
+    if start[8:] == b"{" and header <= place.stat().st_size - 8:
+        return False
+    return start.startswith(_PICKLE_STARTS)
 
 
 def _compare(folder: Path, manifest: Manifest) -> None:

@@ -253,6 +253,22 @@ def test_a_killed_or_failing_writer_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("length", [640, 896, 1152, 1408])
+def test_weights_whose_header_is_as_long_as_a_pickle_begins_are_read(tmp_path: Path, length: int) -> None:
+    """The first bytes of a safetensors file are the length of its header: 640 is written as 80 02."""
+
+    def save(place: Path) -> None:
+        for letters in range(length):
+            save_file({"w": np.zeros(2)}, place / "w.safetensors", {"note": "x" * letters})
+            if int.from_bytes((place / "w.safetensors").read_bytes()[:8], "little") == length:
+                return
+        raise AssertionError("no such header")
+
+    place = write(tmp_path, manifest(), save)
+    assert (place / "w.safetensors").read_bytes()[0] == 0x80
+    assert read(place).name == NAME
+
+
 def test_a_writer_that_saves_something_pickled_is_refused(tmp_path: Path) -> None:
     def save(folder: Path) -> None:
         Preferring().save(folder)
