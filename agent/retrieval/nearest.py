@@ -1,7 +1,7 @@
 """Exact nearest neighbours: a collection's vectors as one matrix, read once and kept per generation.
 
 The store is opened anew for every search, and DuckDB then reads and unpacks all vectors again: at 100,000
-chunks some hundred milliseconds, where the product of a matrix in memory takes ten. An approximate index
+chunks some hundred milliseconds, where going through a matrix in memory takes ten. An approximate index
 (HNSW, IVF) would stand in `VectorIndex`, as another way to the candidates that are then scored exactly.
 """
 
@@ -22,7 +22,7 @@ _ROUNDING: Final = 1e-4
 """More than single precision loses in an inner product of unit vectors of a few thousand dimensions."""
 
 _FEW: Final = 0.2
-"""Below this share of rows it is quicker to copy them out than to multiply them all."""
+"""Below this share of rows it is quicker to copy them out than to go through them all."""
 
 
 class VectorIndex:
@@ -42,8 +42,8 @@ class VectorIndex:
     ) -> list[tuple[int, float]]:
         """``(chunk id, inner product)`` of the ``limit`` nearest; of equals the smaller ids.
 
-        A matrix product adds up in an order that depends on where a row stands, so that two equal vectors
-        may differ in the last digit. Those that may be among the nearest are scored again one by one.
+        Single precision may order two that are nearly alike wrongly, or two equal ones by where they stand.
+        So those that may be among the nearest are scored again in double precision.
 
         Args:
             query: Shape ``(dimensions,)``, unit length.
@@ -51,12 +51,14 @@ class VectorIndex:
             limit: How many to return.
         """
         rows = None if within is None else places(self._ids, within)
+        # Row by row: it waits for memory in any case, and a product spread over threads waits for each of
+        # them besides, where a language model has the cores.
         if rows is None:
-            near = self._vectors @ query
+            near = np.vecdot(self._vectors, query)
         elif len(rows) < _FEW * len(self._ids):
-            near = self._vectors[rows] @ query
+            near = np.vecdot(self._vectors[rows], query)
         else:
-            near = (self._vectors @ query)[rows]
+            near = np.vecdot(self._vectors, query)[rows]
         if len(near) > limit:
             last = np.partition(near, len(near) - limit)[len(near) - limit]
             candidates = np.flatnonzero(near >= last - _ROUNDING)

@@ -53,6 +53,7 @@ SECTIONS = tuple(
         "Item 15. Exhibits",
     )
 )
+_HANDED_OVER = "vectors.npy"  # the last thing that is made
 _BATCH = 10_000
 _A_DOCUMENT = 20  # chunks
 _EMBEDDED = 4_096
@@ -72,6 +73,8 @@ def questions() -> list[str]:
 
 def fill(folder: Path, rows: int) -> None:
     """Bring the library in ``folder`` to ``rows`` chunks, and its vectors into ``vectors.npy``."""
+    if (folder / _HANDED_OVER).exists():
+        return
     folder.mkdir(parents=True, exist_ok=True)
     store = Store(folder / "deepthink.duckdb")
     seeds = _embedded(folder.parent)
@@ -87,7 +90,7 @@ def fill(folder: Path, rows: int) -> None:
         vectors = _vectors(seeds, first, count)
         _insert(store, first, texts, vectors)
         sys.stderr.write(f"\r{first + count:,} of {rows:,}")
-    _hand_over(store, folder / "vectors.npy", rows, seeds.shape[1])
+    _hand_over(store, folder / _HANDED_OVER, rows, seeds.shape[1])
 
 
 def _prepare(store: Store, some: Vectors) -> None:
@@ -191,8 +194,6 @@ def _insert(store: Store, first: int, texts: list[str], vectors: Vectors) -> Non
 
 def _hand_over(store: Store, path: Path, rows: int, dimensions: int) -> None:
     """The stored vectors as an array file, by chunk id: what the alternatives are given."""
-    if path.exists():
-        return
     unfinished = path.with_suffix(".part")
     vectors = np.lib.format.open_memmap(unfinished, mode="w+", dtype=np.float32, shape=(rows, dimensions))
     for ids, some in _stored(store):

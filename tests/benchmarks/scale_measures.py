@@ -109,7 +109,7 @@ class DuckDb:
                 ).fetchall()
             found.append([row[0] for row in rows])
 
-        vectors = _queries(folder)
+        vectors = _queries(folder)[:10]  # each takes seconds
         return {"times": {"nearest": _median(nearest, vectors)}, "found": found[-len(vectors) :]}
 
 
