@@ -25,10 +25,11 @@ _PERSON = "|".join(
     ).split()
 )
 _OTHER = (
-    "alma mater|band|birth city|birth place|birthplace|broadcaster|capital|capital city|"
-    "distributor|employer|headquarters|hometown|label|manufacturer|network|parent company|"
-    "place of birth|place of burial|place of death|predecessor|production company|publisher|"
-    "publishing house|record company|record label|studio|subsidiary|successor|team"
+    "alma mater|band|birth city|birth country|birth place|birthplace|broadcaster|capital|"
+    "capital city|city of birth|country of birth|country of citizenship|distributor|employer|"
+    "headquarters|hometown|label|manufacturer|network|parent company|place of birth|place of burial|"
+    "place of death|predecessor|production company|publisher|publishing house|record company|"
+    "record label|studio|subsidiary|successor|team"
 )
 _NO_WORD = (
     r"(?!(?:a|an|and|at|both|but|by|did|do|does|during|for|from|had|has|have|in|is|of|on|or|same|that|the|to|was|"
@@ -49,7 +50,7 @@ _OF = re.compile(
     rf"(?P<of>{_TITLE}|{_KIND}{NAME}(?:, {NAME}(?=$|['’]))?){_NOT_YET}"
 )
 _PLACE_OF = re.compile(r"\bthe (?P<role>country|city|town|state|county) of (?P<of>#\d)(?!['’]s?\b)")
-_OWN = re.compile(rf"(?P<of>{NAME}(?:, {NAME})?)\s?['’]s? (?P<role>{_ROLE})\b(?! of)")
+_OWN = re.compile(rf"(?P<of>{NAME}(?:, {NAME})?)\s?['’]s? (?P<role>{_ROLE}|country)\b(?! of)")
 
 _NOUN = rf"(?:(?:\d{{4}}|{NAME}|{_NO_WORD}[a-z-]+) ){{0,4}}?{_NO_WORD}(?![a-z-]+ed\b)[a-z-]+"
 _BE = r"(?:is|was|are|were|has been|had been)"
@@ -59,14 +60,15 @@ _DOES = (
     r"(?: (?:in|from|to broadcast|to|by|at))?"
     rf"|{_BE}(?: (?:in|from|(?:a )?part of|a part|a member of|a citizen(?: of)?|set in|based on))?"
     r"|(?:plays|played|works|worked|lives|lived|sings|competes) (?:in|for|at|with|on)"
-    r"|(?:took|takes) place|grew up|comes from|came from|lives|died)"
+    r"|(?:took|takes) place|grew up|comes from|came from|lives|died|occurs?|occurred)"
 )
 _WHERE = r"(?:where|in which|from which|on which|of which|that|which|whom)"
 _SEEN = re.compile(
-    rf"\bthe (?P<noun>{_NOUN})(?: {_WHERE})? (?:the )?(?P<of>{NAME}) (?P<does>{_DOES})(?=[ ,?]|$)"
+    rf"\b[Tt]he (?P<noun>{_NOUN})(?: {_WHERE})? (?:the )?(?P<of>{NAME}(?:, {NAME})?) "
+    rf"(?P<does>{_DOES})(?=[ ,?]|$)"
 )
 _DOING = re.compile(
-    rf"\bthe (?P<noun>{_NOUN}) (?P<who>who|that|which)"
+    rf"\b[Tt]he (?P<noun>{_NOUN}) (?P<who>who|that|which)"
     rf"(?P<does>(?: {_NO_WORD}[a-z-]+| (?:is|was|has|had|by|in|to|with)){{1,4}}?)"
     rf" (?P<of>{_TITLE}|{_KIND}{NAME}){_NOT_YET}"
 )
@@ -139,7 +141,7 @@ def _by_clause(text: str) -> Iterator[tuple[int, int, str]]:
     """The city where N died; the person who ruled N."""
     for match in _SEEN.finditer(text):
         if match["noun"].rsplit(maxsplit=1)[-1] not in _NOT_DESCRIBED:
-            yield match.start(), match.end(), f"What is {match.group()}?"
+            yield match.start(), match.end(), f"What is t{match.group()[1:]}?"
     for match in _DOING.finditer(text):
         near = _NEAR.match(text, match.end())
         # With "did", the verb of the question stands behind what it asks about.
@@ -148,7 +150,7 @@ def _by_clause(text: str) -> Iterator[tuple[int, int, str]]:
         end = len(text) if to_the_end else near.end() if near else match.end()
         if match["noun"].rsplit(maxsplit=1)[-1] not in _NOT_DESCRIBED:
             asks = "Who" if match["who"] == "who" else "What"
-            yield match.start(), end, f"{asks} is {text[match.start() : end]}?"
+            yield match.start(), end, f"{asks} is t{text[match.start() + 1 : end]}?"
 
 
 def _by_parents(match: re.Match[str]) -> str:
