@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent.cognition.masking import NAME, WORK
+from agent.cognition.masking import NAME, WORK, masked, unmasked
 
 _JOINED = r"(?:of|the|in|on|at|to|a|an|for|with|from|by|is|as|de|la)"
 _ONE = rf"(?:the )?{NAME}(?:,? (?:{_JOINED} ){{0,3}}{NAME}|['’][sS] {NAME})*"
@@ -96,13 +96,25 @@ def compared(text: str, before: int = 0) -> list[str]:
     return found if before + len(found) <= _MOST else []
 
 
+def things(question: str) -> tuple[str, str] | None:
+    """The two things of which ``question`` asks which is more so; None where it does not."""
+    hidden, named = masked(" ".join(question.split()).rstrip("?？. "))
+    found = _choice(hidden)
+    return (unmasked(found[1], named), unmasked(found[2], named)) if found else None
+
+
 def _chosen(text: str, before: int) -> list[str]:
     """Which of two things is more so."""
+    found = _choice(text)
+    return _for_each(found[0], found[1:], before) if found else []
+
+
+def _choice(text: str) -> tuple[str, str, str] | None:
     match = next((found for form in _CHOICES if (found := form.match(text))), None)
     if match is None or not all(re.search(NAME, match[one]) for one in "ab"):
-        return []
+        return None
     what = f"{match.groupdict().get('who') or ''} {match['what']}".strip()
-    return _for_each(what, [match["a"], match["b"]], before) if _WHICH.match(what) else []
+    return (what, match["a"], match["b"]) if _WHICH.match(what) else None
 
 
 def _both(text: str, before: int) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from agent.cognition import proper_names
+from agent.cognition.comparands import things
 from agent.cognition.quantities import quantities, years
 from agent.retrieval.terms import terms
 from agent.state import Claim, Note
@@ -24,6 +25,18 @@ _CLAIMS = re.compile(
     rf"^(?P<left>.+?)\b(?:(?P<more>{_MORE})|(?P<less>{_LESS}))\b(?:\s\w+){{0,2}}?\s?than\b(?P<right>.+)$",
     re.IGNORECASE,
 )
+# Of dates the older is the lesser.
+_LEAST = re.compile(
+    r"\b(?:first|earlier|earliest|older|oldest|elder|eldest|fewer|fewest|least|shorter|shortest|smaller|smallest|"
+    r"lower|lowest)\b",
+    re.IGNORECASE,
+)
+_MOST = re.compile(
+    r"\b(?:last|later|latest|younger|youngest|newer|newest|more|most|longer|longest|larger|largest|bigger|biggest|"
+    r"taller|tallest|higher|highest|greater|greatest)\b",
+    re.IGNORECASE,
+)
+_AGE = re.compile(r"\b(?:older|oldest|elder|eldest|younger|youngest)\b", re.IGNORECASE)
 _SAME = re.compile(r"\b(?:same|both|shares?|in common)\b", re.IGNORECASE)
 _DESCRIBES = re.compile(r"^(?:who|what|which) (?:is|was|are|were) (?P<what>.+?)\??$", re.IGNORECASE)
 _LONGEST_NAME = 4  # words; what is longer says more than can be told apart
@@ -96,8 +109,31 @@ def conclusion(question: str, notes: Sequence[Note]) -> str:
             relation = _relation(one, other)
             if relation:
                 ours, theirs = _whose(first, second, found), _whose(second, first, found)
-                return f"{one.shown}{ours} is {relation} {other.shown}{theirs}."
+                chosen = _chosen(
+                    question, (one, first["question"] + ours), (other, second["question"] + theirs)
+                )
+                follows = f", so it is {chosen}" if chosen else ""
+                return f"{one.shown}{ours} is {relation} {other.shown}{theirs}{follows}."
     return _sameness(found) if _SAME.search(question) else ""
+
+
+def _chosen(question: str, *valued: tuple[Value, str]) -> str:
+    """Which of the two things that ``question`` names has the value it asks for; "" if that is not plain.
+
+    Args:
+        question: As it was asked.
+        valued: Each value, and what it was found for.
+    """
+    named = things(question)
+    least, most = _LEAST.search(question) is not None, _MOST.search(question) is not None
+    if named is None or least == most or valued[0][0].size == valued[1][0].size:
+        return ""
+    if _AGE.search(question) and valued[0][0].unit != "date":
+        least = not least  # an age, not a date of birth
+    (_, whose) = (min if least else max)(valued, key=lambda one: one[0].size)
+    held = set(terms(whose))
+    mine = [name for name in named if held.issuperset(terms(name))]
+    return mine[0] if len(mine) == 1 else ""
 
 
 def _sameness(found: Sequence[Note]) -> str:

@@ -63,7 +63,7 @@ def _note(question: str, answer: str, sentence: str = "") -> Note:
         (
             "Who was born first, Ann Lee or Bob Ray?",
             [_note("When was Ann Lee born?", "12 May 1950"), _note("When was Bob Ray born?", "1949")],
-            "12 May 1950 (Ann Lee) is later than 1949 (Bob Ray).",
+            "12 May 1950 (Ann Lee) is later than 1949 (Bob Ray), so it is Bob Ray.",
         ),
         (
             "Is the margin of Services higher than that of Heat?",
@@ -83,7 +83,13 @@ def _note(question: str, answer: str, sentence: str = "") -> Note:
                 _note("When was Ann Lee born?", "1950"),
                 _note("When was Bob Ray born?", "1949"),
             ],
-            "1950 (Ann Lee, the director of Marrow) is later than 1949 (Bob Ray, the director of Kadis).",
+            "1950 (Ann Lee, the director of Marrow) is later than 1949 (Bob Ray, the director of Kadis), "
+            "so it is Kadis.",
+        ),
+        (
+            "Who is older, Ann Lee or Bob Ray?",
+            [_note("How old is Ann Lee?", "42 years"), _note("How old is Bob Ray?", "41 years")],
+            "42 years (Ann Lee) is longer than 41 years (Bob Ray), so it is Ann Lee.",
         ),
         (
             "Are Avelin and Varo in the same country?",

@@ -21,7 +21,8 @@ ALL = {"reached": 1.0, "recalled": 1.0, "recall": 1.0, "noted": 1.0}
         (1, 0, 0, True),  # "The The" in HotpotQA's script
         (0, 0.5, 0, True),
         (0, 0.49, 0, False),
-        (0, 0, 1, True),
+        (0, 0.2, 1, True),
+        (0, 0, 1, False),
         (0, 0, 0, False),
     ],
 )
