@@ -42,16 +42,17 @@ def measure() -> Table:
         for name in (*_VECTORS, *_KEYWORDS):
             if not (size >= _LARGE and name in _NOT_AT_LARGE):
                 _built(name, size)
+    before = os.getloadavg()[0]
     rows: list[Row] = []
     for size in _SIZES:
         rows.extend(_of_size(size))
-    return Table("scale", "Retrieval at 10,000 to 1,000,000 chunks", rows, _NOTES)
+    return Table("scale", "Retrieval at 10,000 to 1,000,000 chunks", rows, [*_NOTES, _load(before)])
 
 
 _NOTES = [
     "Texts are the paragraphs of the question files, repeated with changed names, numbers and words; the "
     "terms are the product's. Vectors are mixtures of two MiniLM vectors with noise, unit length: an exact "
-    "search takes as long whatever the values are; an approximate index finds more where real ones lie.",
+    "search takes as long whatever the values are; an approximate index would find more among real ones.",
     "Four collections of equal size, ten sections, 30 questions of the dev files; medians of the wall "
     "clock, each process warm. The section filter keeps a tenth of the chunks, the collection filter a "
     "quarter.",
@@ -61,6 +62,13 @@ _NOTES = [
     "process, those of the alternatives were kept as files. Peak memory is of the process that searches; "
     "deepthink's holds the embedder as well.",
 ]
+
+
+def _load(before: float) -> str:
+    return (
+        f"Load average of the machine before and after: {before:.1f} and {os.getloadavg()[0]:.1f} (of a quiet "
+        "one the first is near 0): times are upper bounds where other work went on."
+    )
 
 
 def _of_size(size: int) -> list[Row]:
