@@ -66,8 +66,8 @@ _NOTES = [
 
 def _load(before: float) -> str:
     return (
-        f"Load average of the machine before and after: {before:.1f} and {os.getloadavg()[0]:.1f} (of a quiet "
-        "one the first is near 0): times are upper bounds where other work went on."
+        f"Load average of the machine before and after: {before:.1f} and {os.getloadavg()[0]:.1f} (near 0 "
+        "where it is quiet): times are upper bounds where other work went on."
     )
 
 
