@@ -18,9 +18,9 @@ _PERSON = "|".join(
         "actor actress architect artist aunt author brother captain ceo chairman child children co-author "
         "co-founder co-producer coach composer creator daughter designer developer director editor "
         "explorer father father-in-law founder governor grandfather grandmother grandson granddaughter "
-        "head host husband illustrator inventor king leader lyricist manager mayor mother mother-in-law "
-        "narrator nephew niece novelist owner painter parent performer player poet president producer "
-        "queen ruler screenwriter sculptor sibling singer sister son songwriter spouse star stepmother "
+        "head host husband illustrator inventor invader king leader lyricist manager mayor mother "
+        "mother-in-law narrator nephew niece novelist owner painter parent performer player poet president "
+        "producer queen ruler screenwriter sculptor sibling singer sister son songwriter spouse star stepmother "
         "stepfather uncle wife winner writer"
     ).split()
 )
@@ -64,8 +64,12 @@ _DOES = (
 )
 _WHERE = r"(?:where|in which|from which|on which|of which|that|which|whom)"
 _SEEN = re.compile(
-    rf"\b[Tt]he (?P<noun>{_NOUN})(?: {_WHERE})? (?:the )?(?P<of>{NAME}(?:, {NAME})?) "
+    rf"\b[Tt]he (?P<noun>{_NOUN})(?P<where> {_WHERE})? (?:the )?(?:[a-z]+ of )?(?P<of>{NAME}(?:, {NAME})?) "
     rf"(?P<does>{_DOES})(?=[ ,?]|$)"
+)
+_BEING = re.compile(
+    rf"\b[Tt]he {_NOUN} (?:bordering|containing|featuring|hosting|housing|including|premiering|producing|"
+    rf"publishing|showing|starring) (?:the )?{NAME}{_NOT_YET}"
 )
 _DOING = re.compile(
     rf"\b[Tt]he (?P<noun>{_NOUN}) (?P<who>who|that|which)"
@@ -76,8 +80,8 @@ _NEAR = re.compile(rf"(?: (?:for|in|at|on|from|by|with|of) (?:the )?(?:{NAME}|\d
 _TAIL = re.compile(rf"^(?: (?:for|in|at|on|during|as|from|with|by|to) (?:(?!{_BE}\b)[^,?])+)?$")
 _UNSOUND = re.compile(rf"#\d {NAME}|#\d[.:;!?] |{_BE} #\d {_BE}\b|{NAME} #\d|#\d #\d")
 _NOT_DESCRIBED = frozenset(
-    "amount beginning date day end fact height kind length month name number part population reason size "
-    "start time type way year years".split()
+    "amount beginning date day end fact height kind length month name number one part population reason "
+    "size start time type way year years".split()
 )
 _BARE = re.compile(rf"^(?:who|what|which|where)?(?: {_BE})?(?: the)?(?: name of)? ?#\d$", re.IGNORECASE)
 _KINDRED = {
@@ -107,23 +111,29 @@ def chain(text: str) -> tuple[list[str], str]:
         ``[]`` and ``text`` itself where nothing is described, or where that is all it asks for.
     """
     steps: list[str] = []
-    whole, text = text, _KIN.sub(_by_parents, text)
-    while len(steps) < _MOST - 1 and (found := _innermost(text)) is not None:
-        start, end, look_up = found
-        rest = f"{text[:start]}#{len(steps) + 1}{text[end:]}"
-        if _BARE.match(rest.strip()) or not terms(re.sub(NAME, " ", rest)):
-            break  # what is left asks for nothing else
-        if _UNSOUND.search(f"{look_up[:-1]} {rest}"):
-            return [], whole  # a name or a clause was cut in two
+    text = _KIN.sub(_by_parents, text)
+    while len(steps) < _MOST - 1:
+        taken = next(filter(None, (_taken(text, *one, len(steps) + 1) for one in _found(text))), None)
+        if taken is None:
+            break
+        look_up, text = taken
         steps.append(look_up)
-        text = rest
     return steps, text
 
 
-def _innermost(text: str) -> tuple[int, int, str] | None:
-    """Where a description that holds no other one stands, and its look-up; the first of the text."""
-    found = [*_by_role(text), *_by_clause(text)]
-    return min(found, default=None)
+def _found(text: str) -> list[tuple[int, int, str]]:
+    """Where descriptions stand that hold no other one, and their look-ups, in order."""
+    return sorted([*_by_role(text), *_by_clause(text)])
+
+
+def _taken(text: str, start: int, end: int, look_up: str, number: int) -> tuple[str, str] | None:
+    """A look-up and the text with its reference; None where a name or a clause would be cut in two.
+
+    Nor is it taken if what is left asks for nothing else.
+    """
+    rest = f"{text[:start]}#{number}{text[end:]}"
+    empty = _BARE.match(rest.strip()) or not terms(re.sub(NAME, " ", rest))
+    return None if empty or _UNSOUND.search(f"{look_up[:-1]} {rest}") else (look_up, rest)
 
 
 def _by_role(text: str) -> Iterator[tuple[int, int, str]]:
@@ -140,8 +150,12 @@ def _by_role(text: str) -> Iterator[tuple[int, int, str]]:
 def _by_clause(text: str) -> Iterator[tuple[int, int, str]]:
     """The city where N died; the person who ruled N."""
     for match in _SEEN.finditer(text):
-        if match["noun"].rsplit(maxsplit=1)[-1] not in _NOT_DESCRIBED:
+        noun = match["noun"].rsplit(maxsplit=1)[-1]
+        apposition = match["where"] is None and re.fullmatch(WORK, noun)  # "the film Kadis filmed in"
+        if noun not in _NOT_DESCRIBED and not apposition:
             yield match.start(), match.end(), f"What is t{match.group()[1:]}?"
+    for match in _BEING.finditer(text):
+        yield match.start(), match.end(), f"What is t{match.group()[1:]}?"
     for match in _DOING.finditer(text):
         near = _NEAR.match(text, match.end())
         # With "did", the verb of the question stands behind what it asks about.

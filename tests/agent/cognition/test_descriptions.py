@@ -61,6 +61,14 @@ from agent.cognition.decomposing import decompose
             ["Who is Marrow's performer?", "What is the country of #1?", "When did #2 leave the union?"],
         ),
         (
+            "Where was the film Lunar Tide filmed in the country where Ansel was born?",
+            ["What is the country where Ansel was born?", "Where was the film Lunar Tide filmed in #1?"],
+        ),
+        (
+            "When did the country containing Avelin join Varo?",
+            ["What is the country containing Avelin?", "When did #1 join Varo?"],
+        ),
+        (
             "Who is the paternal grandmother of Ansel, Duke Of Avelin?",
             ["Who is the father of Ansel, Duke Of Avelin?", "Who is the mother of #1?"],
         ),
