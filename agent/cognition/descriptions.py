@@ -20,8 +20,8 @@ _PERSON = "|".join(
         "explorer father father-in-law founder governor grandfather grandmother grandson granddaughter "
         "head host husband illustrator inventor invader king leader lyricist manager mayor mother "
         "mother-in-law narrator nephew niece novelist owner painter parent performer player poet president "
-        "producer queen ruler screenwriter sculptor sibling singer sister son songwriter spouse star stepmother "
-        "stepfather uncle wife winner writer"
+        "producer queen ruler screenwriter sculptor sibling singer sister son songwriter spouse star "
+        "stepmother stepfather uncle wife winner writer"
     ).split()
 )
 _OTHER = (
