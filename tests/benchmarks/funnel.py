@@ -216,7 +216,8 @@ def _row(what: str, found: Sequence[float] | Sequence[bool], bar: float | None =
 
 
 _NOTES: Final = [
-    "Pooled: all paragraphs of a dev file are one library, each a document of its own. A figure is "
+    "Pooled: all paragraphs of a dev file are one library, each a document of its own, which ingestion "
+    "cuts into several passages where it is long: ten passages may be fewer paragraphs. A figure is "
     "the mean share of the question's supporting passages, all of them, whichever sub-question they "
     "belong to; where it says “sub-questions whose own gold passage is told”, it is the share of "
     "these. In brackets the 95 % bootstrap interval of the mean (2,000 draws).",
