@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from agent.cognition.writing import abstains
+from agent.retrieval.terms import terms
 from agent.sentences import sentences
 from models.protocols import Chat, ChatOptions, Message
 
@@ -81,7 +82,9 @@ def shorten(chat: Chat, question: str, text: str) -> str:
         for message in (_put(asked, told, "ANSWER:"), Message("assistant", short))
     ]
     messages = [Message("system", _SYSTEM), *shown, _put(question, said, "ANSWER:")]
-    return _tidied(chat.generate(messages, ChatOptions(max_tokens=_TOKENS)).text)
+    short = _tidied(chat.generate(messages, ChatOptions(max_tokens=_TOKENS)).text)
+    # Where the text holds no answer, a small model copies one out of an example.
+    return short if short in _YES_NO or set(terms(short)) & set(terms(said)) else ""
 
 
 def unmarked(text: str) -> str:

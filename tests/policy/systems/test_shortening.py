@@ -35,7 +35,12 @@ TEXT = "The bearings are supplied by Tolvang Ceramics (only partly supported) [1
 )
 def test_what_is_no_part_of_the_answer_is_taken_off(reply: str, short: str) -> None:
     with ScriptedChat([("ANSWER:", reply)]) as chat:
-        assert shorten(chat, WHO, TEXT) == short
+        assert shorten(chat, WHO, f"{TEXT} {short}") == short
+
+
+def test_words_that_do_not_stand_in_the_answer_are_not_it() -> None:
+    with ScriptedChat(["the Oder"]) as chat:  # an example's
+        assert shorten(chat, WHO, TEXT) == ""
 
 
 def test_the_model_reads_the_answer_without_marks_and_flags() -> None:
