@@ -30,6 +30,7 @@ _CHOICES = tuple(
         rf"^(?P<who>is|was|did|does|has) {_EITHER},? (?P<what>.+)$",
         rf"^(?P<who>is|was|do|does|did|has) (?P<a>{_ONE}) (?P<what>.*\bsame [a-z]+) as (?P<b>{_ONE})$",
         rf"^(?P<who>(?:which|what|who)[a-z ]*), {_EITHER}, (?P<what>.+)$",
+        rf"^(?P<what>(?:which|what|who|whose) [a-z ]+?) {_EITHER}$",
         rf"^(?P<what>.+?)[,:;] (?:between )?(?P<a>[^,]+(?:, {NAME})?),? or (?P<b>[^,]+(?:, {NAME})?)$",
     )
 )
@@ -40,9 +41,15 @@ _BOTH = re.compile(
 )
 _WHAT_BOTH = re.compile(
     r"^(?P<wh>(?:(?:in|from|of|for|at|on|to|by|with) )?(?:what|which)(?: [a-z-]+){1,4}?) "
-    rf"(?P<aux>are|were|do|did|have) {_THINGS}{_TWO},? ?(?:both )?(?P<what>.*)$",
+    rf"(?P<aux>are|were|do|does|did|have) {_THINGS}{_TWO},? ?(?:both )?(?P<what>.*)$",
     re.IGNORECASE,
 )
+
+# "Ansel and Varo are both what?", "What do Ansel and Varo have in common?"
+_TWO_ARE = re.compile(
+    rf"^(?!wh)(?:both )?{_THINGS}{_TWO},? (?:both )?(?:are|were|have|had|share|shared) .+$", re.IGNORECASE
+)
+_IN_COMMON = re.compile(rf"^what (?:do|does|did) {_THINGS}{_TWO} have in common$", re.IGNORECASE)
 
 _HAS_ROLE = re.compile(
     r"\b(?:has|have|with|whose) (?:the |a |an )?(?P<role>director|author|writer|composer|performer|singer|"
@@ -81,7 +88,7 @@ _SAME = re.compile(
     re.IGNORECASE,
 )
 _COMMON = re.compile(r"^(?:have in common|share|in common|common)$", re.IGNORECASE)
-_SINGULAR = {"are": "is", "were": "was", "do": "does", "did": "did", "have": "has"}
+_SINGULAR = {"are": "is", "were": "was", "do": "does", "does": "does", "did": "did", "have": "has"}
 _MOST = 4
 
 
@@ -137,6 +144,9 @@ def _both(text: str, before: int) -> list[str]:
 
 def _what_both(text: str) -> list[str]:
     """What two things have in common."""
+    bare = _IN_COMMON.match(text) or _TWO_ARE.match(text)
+    if bare is not None:
+        return [f"What is {bare[one]}?" for one in "ab"]
     match = _WHAT_BOTH.match(text)
     if match is None:
         return []

@@ -66,6 +66,9 @@ from agent.cognition.decomposing import decompose
             "Which occupation did Ansel and Varo have in common?",
             ["What is the occupation of Ansel?", "What is the occupation of Varo?"],
         ),
+        ("What do Ansel and Varo have in common?", ["What is Ansel?", "What is Varo?"]),
+        ("Ansel and Varo, are bands of which genre?", ["What is Ansel?", "What is Varo?"]),
+        ("Who was born first Ansel or Varo?", ["When was Ansel born?", "When was Varo born?"]),
         (
             "What music genre do the bands Ansel and Varo produce?",
             ["What music genre does Ansel produce?", "What music genre does Varo produce?"],
