@@ -80,7 +80,8 @@ _HOW = {"taller": "tall", "longer": "long", "larger": "large", "bigger": "big", 
 _HOW |= {"deeper": "deep", "heavier": "heavy", "wider": "wide", "faster": "fast", "smaller": "large"}
 _HOW |= {"shorter": "long", "lower": "high"}
 _HOW |= {f"{more[:-1]}st": how for more, how in _HOW.items()}
-_MEASURED = re.compile(rf"\b(?P<more>{'|'.join(_HOW)})\b", re.IGNORECASE)
+_IS_MORE = re.compile(rf"\b(?:is|was|are|were) (?:the )?(?P<more>{'|'.join(_HOW)})$", re.IGNORECASE)
+_MEASURED = re.compile(rf"\b(?:{'|'.join(_HOW)})\b", re.IGNORECASE)
 _SAME = re.compile(
     r"\b(?:(?:the |a )?(?:same|common|similar)|shared?(?: the| a)?(?: same)?) "
     r"(?P<attribute>[a-z][a-z ]*?)s?(?: (?:in|of|at) .+)?$"
@@ -100,7 +101,7 @@ def compared(text: str, before: int = 0) -> list[str]:
         before: Look-ups that come before these, for the numbers of references.
     """
     found = _chosen(text, before) or _both(text, before) or _what_both(text)
-    return found if before + len(found) <= _MOST else []
+    return found if all(found) and before + len(found) <= _MOST else []
 
 
 def things(question: str) -> tuple[str, str] | None:
@@ -169,10 +170,10 @@ def _for_each(what: str, things: Sequence[str], before: int) -> list[str]:
 
 
 def _asked_of(what: str, thing: str) -> str:
-    """The look-up for one of the things."""
+    """The look-up for one of the things; "" if what is measured of them is not plain."""
     who = "Who" if _PEOPLE.match(what) else "What"
     asked = _attribute(what, thing) or _date(what, thing) or _number(what, thing)
-    return asked or f"{who} is {thing}?"
+    return asked or ("" if _MEASURED.search(what) else f"{who} is {thing}?")
 
 
 def _attribute(what: str, thing: str) -> str:
@@ -204,7 +205,7 @@ def _date(what: str, thing: str) -> str:
 
 
 def _number(what: str, thing: str) -> str:
-    more, measured = _MORE.search(what), _MEASURED.search(what)
+    more, measured = _MORE.search(what), _IS_MORE.search(what)
     if more:
         if more["verb"] in {"has", "have", "had"}:
             return f"How many {more['noun']} does {thing} have?"
