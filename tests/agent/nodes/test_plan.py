@@ -46,8 +46,6 @@ def test_searching_more_also_asks_for_what_the_answer_said_without_support(make:
 
 def test_what_states_an_answer_is_no_new_step(make: Make) -> None:
     steps = ["Lookup 1: The supplier was founded later than the buyer", "Lookup 2: the supplier's bearings"]
-    update = plan(
-        _revised(notebook=["the bearings of the supplier, who is known"]),
-        make([("Still missing", {"steps": steps})]),
-    )  # type: ignore[arg-type]
+    deps = make([("Still missing", {"steps": steps})])
+    update = plan(_revised(notebook=["the bearings of the supplier, who is known"]), deps)  # type: ignore[arg-type]
     assert [s["question"] for s in update["plan"][1:]] == ["the supplier's bearings"]
