@@ -17,6 +17,12 @@ _SOURCE = re.compile(
     r"\[?(\d+)\]?,\s+(\S)",
     re.IGNORECASE,
 )
+# "According to the evidence," and "According to my_collection," name no source.
+_NO_SOURCE = re.compile(
+    r"According to (?:the )?(?:\w+_\w+|\d+ documents|(?:collections?|documents?|evidence|findings?|"
+    r"information|look-?ups?|notebook|passages?|sources?|steps?)\b[^,.:]{0,30}),\s+(\S)",
+    re.IGNORECASE,
+)
 _NUMBERING = re.compile(r"(?:^|[\s,(])\d{1,2}\.$")  # "Review 2024, 2. Reliability of machines"
 _LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
 _ENOUGH = 0.5  # share of a sentence's content its passages must hold
@@ -201,7 +207,8 @@ def _marked_sentences(line: str, cited_first: bool) -> list[str]:
     pieces: list[str] = []
     mark = ""
     for piece in _unbroken(sentences(line)):
-        rest = piece
+        nothing = None if _SOURCE.match(piece) else _NO_SOURCE.match(piece)
+        rest = nothing.group(1).upper() + piece[nothing.end() :] if nothing else piece
         leading = _LEADING_MARKS.match(rest)
         if named := _SOURCE.match(rest):
             # "According to passage 4, it burned" is "[4] It burned".

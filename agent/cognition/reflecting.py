@@ -13,6 +13,7 @@ from agent import prompts
 from agent.cognition import cells
 from agent.cognition.answering import AnswerCheck, asked
 from agent.cognition.support import missing_numbers, support
+from agent.cognition.surface import names
 from agent.cognition.tables import named_rows
 from agent.retrieval.terms import terms
 from agent.sentences import sentences
@@ -43,6 +44,11 @@ class Finding:
     origin: Origin | Literal["rule"]
 
 
+_ASKS_A_NAME = re.compile(
+    r"(?:who|whom|(?:in |at |from )?(?:which|what) [a-z ]+|where|what (?:is|was) the [a-z ]+? of)\b",
+    re.IGNORECASE,
+)
+_NAME_WORDS = 5  # an answer of more is a sentence
 _PERSON_OR_PLACE = re.compile(r"(?:\w+ )?(?:who|whom|whose|where|when|why)\b", re.IGNORECASE)
 NOTHING = Finding(found=False, sentence="", answer="", cites=[], origin="default")
 
@@ -122,7 +128,7 @@ class QuotingReflector:
         for source in _sources(answer, result.value.source, evidence):
             if not self._check.refusal(question, answer, source, evidence):
                 sentence = quote(answer, source)
-                return Finding(True, sentence, answer, [source["number"]], result.origin)
+                return Finding(True, sentence, _named(question, answer), [source["number"]], result.origin)
         return Finding(False, "", "", [], result.origin)
 
     def _tabulated(self, question: str, query: str, evidence: Sequence[Evidence]) -> Finding | None:
@@ -195,6 +201,19 @@ def _plain(answer: str) -> str:
     """One line; "" for the words small models use for an empty answer."""
     text = " ".join(answer.split()).strip(" \"'")
     return "" if text.casefold().rstrip(".") in _NO_ANSWER else text
+
+
+def _named(question: str, answer: str) -> str:
+    """The one name that a whole sentence gives a question that asks for one; else the answer as it is.
+
+    Asked who painted a picture, a small model copies "… is a painting by Ann Lee", and the next step would
+    be asked about all of that.
+    """
+    if not _ASKS_A_NAME.match(question) or len(answer.split()) <= _NAME_WORDS:
+        return answer
+    told = set(terms(question))
+    new = [name for name in names(answer) if told.isdisjoint(terms(name))]
+    return new[0] if len(new) == 1 else answer
 
 
 def _source(answer: str, named: int, evidence: Sequence[Evidence]) -> Evidence | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agent.citations import check, quotes, render
 from agent.state import Claim
 from tests.agent.evidence import evidence
@@ -176,3 +178,17 @@ def test_a_source_named_in_words_stays() -> None:
     held = evidence(1, "It burned.", title="Plant report 2024, 2. Reliability of plants")
     (claim,) = check("According to Plant report 2024, 2. Reliability of plants, it burned.", [held])
     assert (claim["cites"], claim["verdict"]) == ([1], "supported")
+
+
+@pytest.mark.parametrize(
+    "lead", ["According to the evidence, ", "According to Collection 1, ", "According to my_reports, "]
+)
+def test_a_lead_that_names_no_source_is_taken_off(lead: str) -> None:
+    (claim,) = check(f"{lead}a fire halted production [1].", [evidence(1, "A fire halted production.")])
+    assert claim["text"] == "A fire halted production."
+    assert claim["cites"] == [1]
+
+
+def test_a_lead_that_names_who_says_so_stays() -> None:
+    (claim,) = check("According to Tolvang, it burned [1].", [evidence(1, "It burned, Tolvang says.")])
+    assert claim["text"] == "According to Tolvang, it burned."

@@ -107,3 +107,26 @@ def test_a_passage_that_says_it_takes_the_place_of_one_that_only_holds_the_answe
         session = Session(chat, Budget(), lambda _event: None)
         finding = QuotingReflector().reflect(session, [], question, question, held)
     assert (finding.found, finding.cites) == (True, [2])
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "short"),
+    [
+        ("Who is the painter of Marrow?", "Marrow is a 1914 oil-on-canvas painting by Ann Lee.", "Ann Lee"),
+        ("What is the city where Ode died?", "Ode died after a long illness in Avelin.", "Avelin"),
+        ("Who is the painter of Marrow?", "Marrow by Ann Lee", "Marrow by Ann Lee"),  # short as it is
+        ("Who painted Marrow?", "Marrow was painted by Ann Lee or by Bob Ray.", None),  # which is not plain
+        (
+            "Why did Ode leave?",
+            "Ode left because the plant in Avelin had burned.",
+            None,
+        ),  # asks for no name
+    ],
+)
+def test_a_sentence_that_gives_one_name_is_shortened_to_it(
+    question: str, answer: str, short: str | None
+) -> None:
+    with ScriptedChat([{"source": 1, "answer": answer}]) as chat:
+        session = Session(chat, Budget(), lambda _event: None)
+        finding = QuotingReflector().reflect(session, [], question, question, [evidence(1, answer)])
+    assert finding.answer == (short or answer)
