@@ -48,6 +48,8 @@ _ASKS_A_NAME = re.compile(
     r"(?:who|whom|(?:in |at |from )?(?:which|what) [a-z ]+|where|what (?:is|was) the [a-z ]+? of)\b",
     re.IGNORECASE,
 )
+_WHAT_IS = re.compile(r"(?:what|who) (?:is|was|are|were) (?:the )?(?P<thing>[^?]+?)\?$", re.IGNORECASE)
+_IS = re.compile(r"\b(?:is|was|are|were) (?=an?\b|the\b|one\b)")
 _NAME_WORDS = 5  # an answer of more is a sentence
 _PERSON_OR_PLACE = re.compile(r"(?:\w+ )?(?:who|whom|whose|where|when|why)\b", re.IGNORECASE)
 NOTHING = Finding(found=False, sentence="", answer="", cites=[], origin="default")
@@ -111,9 +113,10 @@ class QuotingReflector:
 
         Cells of a table that the question names by row and column are read without the model, and so are
         two or more rows that it names by their labels: a small one gives one value, a neighbour's, or the
-        total.
+        total. What a named thing is, the passage about it says at its beginning; asked for that, a small
+        model gives back the name.
         """
-        finding = self._tabulated(question, query, evidence)
+        finding = self._tabulated(question, query, evidence) or _defined(question, evidence)
         if finding is not None:
             return finding
         result = session.ask(
@@ -201,6 +204,20 @@ def _plain(answer: str) -> str:
     """One line; "" for the words small models use for an empty answer."""
     text = " ".join(answer.split()).strip(" \"'")
     return "" if text.casefold().rstrip(".") in _NO_ANSWER else text
+
+
+def _defined(question: str, evidence: Sequence[Evidence]) -> Finding | None:
+    """What the passage about a named thing says it is, where nothing else is asked; None otherwise."""
+    match = _WHAT_IS.match(question)
+    if match is None or names(match["thing"]) != [match["thing"]]:
+        return None
+    thing = set(terms(match["thing"]))
+    for item in evidence:
+        first = next(iter(sentences(item["text"])), "")
+        told = _IS.search(first)
+        if told and thing.issuperset(terms(item["title"])) and thing.issubset(terms(first[: told.start()])):
+            return Finding(True, first, first[told.end() :].rstrip(" ."), [item["number"]], "rule")
+    return None
 
 
 def _named(question: str, answer: str) -> str:

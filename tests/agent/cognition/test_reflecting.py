@@ -130,3 +130,25 @@ def test_a_sentence_that_gives_one_name_is_shortened_to_it(
         session = Session(chat, Budget(), lambda _event: None)
         finding = QuotingReflector().reflect(session, [], question, question, [evidence(1, answer)])
     assert finding.answer == (short or answer)
+
+
+def test_what_a_named_thing_is_stands_at_the_beginning_of_its_passage(idle_session: Session) -> None:
+    held = [
+        evidence(1, "Odes was a village near Mount Varo.", title="Odes"),
+        evidence(
+            2,
+            "Mount Varo (7,206 m) is the highest peak of Avelin. It was climbed in 1986.",
+            title="Mount Varo",
+        ),
+    ]
+    question = "What is Mount Varo?"
+    finding = QuotingReflector().reflect(idle_session, [], question, question, held)
+    assert finding.sentence == "Mount Varo (7,206 m) is the highest peak of Avelin."
+    assert (finding.answer, finding.cites, finding.origin) == ("the highest peak of Avelin", [2], "rule")
+
+
+def test_a_thing_with_no_passage_of_its_own_is_asked_of_the_model() -> None:
+    held = [evidence(1, "Odes was a village near Mount Varo.", title="Odes")]
+    with ScriptedChat([{"source": 0, "answer": ""}]) as chat:
+        session = Session(chat, Budget(), lambda _event: None)
+        assert not QuotingReflector().reflect(session, [], "What is Mount Varo?", "", held).found
