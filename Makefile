@@ -9,13 +9,14 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contracts pytest test-slow bench box clean
+.PHONY: help demo test lint types contracts pytest test-slow bench evaluation box clean
 
 help:
 	@echo "make demo       set everything up, read the sample library, answer a question about it"
 	@echo "make test       set everything up; lint, types, layer contracts, all tests"
 	@echo "make test-slow  the tests that take minutes with the 1.5B model"
 	@echo "make bench      measure speed and size on this machine, and print the tables"
+	@echo "make evaluation hold whole systems against each other on the dev files in DATA, for hours; goes on where it was"
 	@echo "make box        make the policies that come with the package, from question sets in DATA"
 	@echo "make clean      remove the virtual environment and everything built"
 
@@ -62,9 +63,18 @@ test-slow: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull
 	$(BIN)/python -m pytest -m slow
 
-bench: $(VENV)/.installed-test
+$(VENV)/.installed-bench: $(VENV)/.installed-test
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[test,bench]'
+	@touch $@
+
+bench: $(VENV)/.installed-bench
 	$(BIN)/deepthink models pull
 	$(BIN)/python -m tests.benchmarks
+
+# MODELS names some of the models; rows that are there are not asked for again.
+evaluation: $(VENV)/.installed-test
+	$(BIN)/deepthink models pull
+	$(BIN)/python -m tests.benchmarks.evaluation $(MODELS) --data $(DATA)
 
 # What is collected and trained stays in WORK, so that a killed run goes on.
 DATA   ?= ../shared/data/multihop
