@@ -46,8 +46,8 @@ ASKED = {
 
 _BEGIN, _END = "<!-- evaluation: made by tests.benchmarks.evaluation -->", "<!-- /evaluation -->"
 _WHERE = (
-    "On the dev files, all paragraphs of a file in one library. Everything else, where answers were lost, what\n"
-    "was cited, every difference with its interval and the bars that were missed, is in\n"
+    "On the dev files, all paragraphs of a file in one library. Everything else, where answers were lost,\n"
+    "what was cited, every difference with its interval and the bars that were missed, is in\n"
     "[`tests/benchmarks/results/evaluation.md`](tests/benchmarks/results/evaluation.md)."
 )
 _TOLD = (CLOSED_BOOK, SHALLOW, SEARCH, CRAG, SEED_SYSTEM, LEARNED, ORACLE)

@@ -22,4 +22,5 @@ def test_a_table_is_made_from_rows() -> None:
     )
     assert "| lean learned | 50.0 (2) | 2.0 | – | – |" in made
     assert "+50.0 [+50.0, +50.0] over shallow" in made
-    assert made.startswith("a\n") and made.endswith("\nb")
+    assert made.startswith("a\n")
+    assert made.endswith("\nb")
