@@ -202,6 +202,10 @@ def _handover(before: str, now: str) -> str:
 def _watch(stream: Stream, session: Session) -> Iterator[ev.Event]:
     began = time.monotonic()
     node, step = "start", 0
+    first = stream.get()  # a run is told of before it is said to be alive
+    if first is None:
+        return
+    yield first
     while True:
         try:
             event = stream.get(timeout=_HEARTBEAT_SECONDS)
