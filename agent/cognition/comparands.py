@@ -47,7 +47,10 @@ _WHAT_BOTH = re.compile(
 
 # "Ansel and Varo are both what?", "What do Ansel and Varo have in common?"
 _TWO_ARE = re.compile(
-    rf"^(?!wh)(?:both )?{_THINGS}{_TWO},? (?:both )?(?:are|were|have|had|share|shared) .+$", re.IGNORECASE
+    rf"^(?!wh)(?:both )?{_THINGS}{_TWO},? (?:"
+    r"(?:both )?(?:are|were|have|had|shared?) (?:[a-z]+ ){0,4}(?:which|what)\b"
+    r"|(?:are|were) both\b|both (?:are|were)\b).*$",
+    re.IGNORECASE,
 )
 _IN_COMMON = re.compile(rf"^what (?:do|does|did) {_THINGS}{_TWO} have in common$", re.IGNORECASE)
 
@@ -130,17 +133,17 @@ def _both(text: str, before: int) -> list[str]:
     match = _BOTH.match(text)
     if match is None:
         return []
-    things = [match["a"], match["b"]]
+    two = [match["a"], match["b"]]
     what = match["what"]
     role = match["role"]
     if role:
         what = f"have {role}s {what}"
     if _HAS_ROLE.search(what) or _SAME.search(what):
-        return _for_each(f"{match['aux']} {what}", things, before)
+        return _for_each(f"{match['aux']} {what}", two, before)
     aux = _SINGULAR.get(match["aux"].casefold(), match["aux"])
     if aux in {"is", "was"} and not re.match(r"(?:located|from|in|on|at|part|used|found|\w+ed)\b", what):
-        return [f"What {aux} {thing}?" for thing in things]
-    return [f"{aux.capitalize()} {thing} {what}?" for thing in things]
+        return [f"What {aux} {thing}?" for thing in two]
+    return [f"{aux.capitalize()} {thing} {what}?" for thing in two]
 
 
 def _what_both(text: str) -> list[str]:
@@ -151,21 +154,21 @@ def _what_both(text: str) -> list[str]:
     match = _WHAT_BOTH.match(text)
     if match is None:
         return []
-    things = [match["a"], match["b"]]
+    two = [match["a"], match["b"]]
     if _COMMON.match(match["what"]) or not match["what"]:
         noun = re.sub(r"^.*?\b(?:what|which) ", "", match["wh"], flags=re.IGNORECASE)
-        return [f"What is the {noun} of {thing}?" for thing in things]
+        return [f"What is the {noun} of {thing}?" for thing in two]
     aux = _SINGULAR[match["aux"].casefold()]
-    return [f"{match['wh']} {aux} {thing} {match['what']}?" for thing in things]
+    return [f"{match['wh']} {aux} {thing} {match['what']}?" for thing in two]
 
 
-def _for_each(what: str, things: Sequence[str], before: int) -> list[str]:
+def _for_each(what: str, two: Sequence[str], before: int) -> list[str]:
     by_role = _HAS_ROLE.search(what)
     if by_role is None:
-        return [_asked_of(what, thing) for thing in things]
+        return [_asked_of(what, thing) for thing in two]
     role = by_role["role"].casefold()
-    steps = [f"Who is the {role} of {thing}?" for thing in things]
-    people = [f"#{before + number}" for number in range(1, len(things) + 1)]
+    steps = [f"Who is the {role} of {thing}?" for thing in two]
+    people = [f"#{before + number}" for number in range(1, len(two) + 1)]
     return steps + [_asked_of(f"who {by_role['pred']}", person) for person in people]
 
 

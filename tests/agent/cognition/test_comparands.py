@@ -84,6 +84,7 @@ def test_both_are_looked_up(question: str, steps: list[str]) -> None:
     [
         "What did Ansel and Varo build in 1911?",
         "Is the bridge open or closed?",
+        "Ansel and Varo have a contract that ends when?",
         "Which segment grew faster, Ansel or Varo?",
         "Was revenue higher or lower than in 2022?",
         "Who founded the firm of Ansel and Varo?",
