@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent.cognition.masking import NAME, WORK, masked, unmasked
+from agent.cognition.masking import NAME, WORK, bare, masked, unmasked
 
 _JOINED = r"(?:of|the|in|on|at|to|a|an|for|with|from|by|is|as|de|la)"
 _ONE = rf"(?:the )?{NAME}(?:,? (?:{_JOINED} ){{0,3}}{NAME}|['’][sS] {NAME})*"
@@ -66,7 +66,9 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 _VERBS = {"came out": "released", "come out": "released", "aired": "released", "made": "released"}
-_AGE = re.compile(r"\b(?:older|oldest|younger|youngest|elder|eldest)\b", re.IGNORECASE)
+AGE = re.compile(r"\b(?:older|oldest|younger|youngest|elder|eldest)\b", re.IGNORECASE)
+"""Pattern of words that compare ages, of people or of what was founded or released."""
+
 _LIVED = re.compile(r"\blived? (?:longer|longest|more)\b", re.IGNORECASE)
 _PEOPLE = re.compile(
     r"^(?:who|which (?:person|man|woman|actor|actress|author|writer|director|filmmaker|film director|"
@@ -109,7 +111,7 @@ def compared(text: str, before: int = 0) -> list[str]:
 
 def things(question: str) -> tuple[str, str] | None:
     """The two things of which ``question`` asks which is more so; None where it does not."""
-    hidden, named = masked(" ".join(question.split()).rstrip("?？. "))
+    hidden, named = masked(bare(question))
     found = _choice(hidden)
     return (unmasked(found[1], named), unmasked(found[2], named)) if found else None
 
@@ -148,9 +150,9 @@ def _both(text: str, before: int) -> list[str]:
 
 def _what_both(text: str) -> list[str]:
     """What two things have in common."""
-    bare = _IN_COMMON.match(text) or _TWO_ARE.match(text)
-    if bare is not None:
-        return [f"What is {bare[one]}?" for one in "ab"]
+    plain = _IN_COMMON.match(text) or _TWO_ARE.match(text)
+    if plain is not None:
+        return [f"What is {plain[one]}?" for one in "ab"]
     match = _WHAT_BOTH.match(text)
     if match is None:
         return []
@@ -199,7 +201,7 @@ def _date(what: str, thing: str) -> str:
         return f"When was {thing} born and when did {thing} die?"
     when = _WHEN.search(what)
     if when is None:
-        if not _AGE.search(what):
+        if not AGE.search(what):
             return ""
         verb = "born" if _PEOPLE.match(what) else "released" if _WORKS.search(what) else "founded"
         return f"When was {thing} {verb}?"

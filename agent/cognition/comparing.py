@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from agent.cognition import proper_names
-from agent.cognition.comparands import things
+from agent.cognition.comparands import AGE, things
 from agent.cognition.quantities import quantities, years
 from agent.retrieval.terms import terms
 from agent.state import Claim, Note
@@ -36,7 +36,6 @@ _MOST = re.compile(
     r"taller|tallest|higher|highest|greater|greatest)\b",
     re.IGNORECASE,
 )
-_AGE = re.compile(r"\b(?:older|oldest|elder|eldest|younger|youngest)\b", re.IGNORECASE)
 _SAME = re.compile(r"\b(?:same|both|shares?|in common)\b", re.IGNORECASE)
 _DESCRIBES = re.compile(r"^(?:who|what|which) (?:is|was|are|were) (?P<what>.+?)\??$", re.IGNORECASE)
 _LONGEST_NAME = 4  # words; what is longer says more than can be told apart
@@ -128,7 +127,7 @@ def _chosen(question: str, *valued: tuple[Value, str]) -> str:
     least, most = _LEAST.search(question) is not None, _MOST.search(question) is not None
     if named is None or least == most or valued[0][0].size == valued[1][0].size:
         return ""
-    if _AGE.search(question) and valued[0][0].unit != "date":
+    if AGE.search(question) and valued[0][0].unit != "date":
         least = not least  # an age, not a date of birth
     (_, whose) = (min if least else max)(valued, key=lambda one: one[0].size)
     held = set(terms(whose))

@@ -10,7 +10,7 @@ import re
 
 from agent.cognition.comparands import compared
 from agent.cognition.descriptions import chain
-from agent.cognition.masking import masked, unmasked
+from agent.cognition.masking import bare, masked, unmasked
 from agent.cognition.proper_names import names
 from agent.retrieval.terms import terms
 
@@ -59,7 +59,7 @@ def decompose(question: str) -> list[str]:
 
     A later one may refer to an earlier one's finding as ``#n``.
     """
-    text = " ".join(question.split()).rstrip("?？. ")
+    text = bare(question)
     return _of_clauses(text) or _of_things(text)
 
 

@@ -21,6 +21,11 @@ _MARK = re.compile(r"⟦(\d+)⟧")
 _BRACKET = re.compile(r"\s?\([^()]*\)")
 
 
+def bare(question: str) -> str:
+    """The question on one line, without its question mark: as `masked` and all forms want it."""
+    return " ".join(question.split()).rstrip("?？. ")
+
+
 def masked(text: str) -> tuple[str, list[str]]:
     """``text`` with its names as ⟦0⟧, ⟦1⟧ …, and the names; brackets behind a name belong to it."""
     parts: list[str] = []
