@@ -247,6 +247,16 @@ def synthesise(
     )
 
 
+def reread(question: str) -> str:
+    """Asks for the answer from the evidence itself, where no step read one out of it (``lean``)."""
+    return (
+        f"Read the evidence above once more and answer the QUESTION: {question}\n"
+        "Use only the evidence. Write one or two short sentences. Cite before you claim: begin every "
+        "sentence with “According to [number],” with the number of its passage. If the evidence does not "
+        f"say it, write only: {NOT_FOUND}"
+    )
+
+
 def section(question: str, cites: Sequence[int]) -> str:
     """Asks for one section of a report: what one step found."""
     marks = ", ".join(f"[{number}]" for number in cites)

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from pydantic import BaseModel
 
 from agent import prompts
-from agent.cognition import cells
+from agent.cognition import cells, lifetimes
 from agent.cognition.answering import AnswerCheck, asked
 from agent.cognition.support import missing_numbers, support
 from agent.cognition.surface import names
@@ -113,10 +113,14 @@ class QuotingReflector:
 
         Cells of a table that the question names by row and column are read without the model, and so are
         two or more rows that it names by their labels: a small one gives one value, a neighbour's, or the
-        total. What a named thing is, the passage about it says at its beginning; asked for that, a small
-        model gives back the name.
+        total. What a named thing is, and when someone was born or died, the passage about it says at its
+        beginning; asked for that, a small model gives back the name, or another date.
         """
-        finding = self._tabulated(question, query, evidence) or _defined(question, evidence)
+        finding = (
+            self._tabulated(question, query, evidence)
+            or _defined(question, evidence)
+            or _lived(question, evidence)
+        )
         if finding is not None:
             return finding
         result = session.ask(
@@ -218,6 +222,11 @@ def _defined(question: str, evidence: Sequence[Evidence]) -> Finding | None:
         if told and thing.issuperset(terms(item["title"])) and thing.issubset(terms(first[: told.start()])):
             return Finding(True, first, first[told.end() :].rstrip(" ."), [item["number"]], "rule")
     return None
+
+
+def _lived(question: str, evidence: Sequence[Evidence]) -> Finding | None:
+    told = lifetimes.read(question, evidence)
+    return Finding(True, told.sentence, told.date, [told.number], "rule") if told else None
 
 
 def _named(question: str, answer: str) -> str:

@@ -64,6 +64,10 @@ class Writer(Protocol):
         """
         ...
 
+    def reread(self, session: Session, notebook: Sequence[str], question: str) -> str:
+        """A short answer from the evidence alone, where no step found anything; raises as `write`."""
+        ...
+
 
 class ModelWriter:
     """Asks the model, which has the whole notebook before it.
@@ -99,6 +103,11 @@ class ModelWriter:
             return from_findings(notes)
         left_out = [] if length == "brief" else _left_out(written, notes)
         return " ".join([written, *([from_findings(left_out)] if left_out else [])])
+
+    def reread(self, session: Session, notebook: Sequence[str], question: str) -> str:
+        """The model's answer, or its word that there is none."""
+        reply = session.write("synthesise", notebook, prompts.reread(question), _BRIEF_TOKENS)
+        return _whole_sentences(reply)
 
     def _report(
         self,

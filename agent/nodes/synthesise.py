@@ -16,15 +16,19 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads question, notes, evidence, notebook, approval. Writes draft, status, and stopped_because
     where the budget ran out here.
 
-    Without a finding nothing is written. When the budget is used up, the findings themselves are the
-    draft; if not even one step got as far as a finding, the best passage. A person who has the answer
-    rewritten gets the findings in their passages' own words, without the model.
+    Without a finding the evidence is read once more as a whole: a question whose parts no step could read
+    may still be answered by it, and `verify` lets such an answer stand only if its passages say all of it.
+    When the budget is used up, the findings themselves are the draft; if not even one step came to an end,
+    the best passage. A person who has the answer rewritten gets the findings in their passages' own words,
+    without the model.
     """
     notes = state["notes"]
     evidence = state["evidence"]
     if not any(note["found"] for note in notes):
-        if notes or not evidence:
+        if not evidence:
             return {"draft": "", "status": "not_found"}
+        if notes:
+            return _reread(state, deps)
         notes = [_best(state, deps)]
     if state["approval"] == "rewrite":
         return {"draft": from_findings(notes, deps.length), "status": ""}
@@ -45,6 +49,15 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
             "stopped_because": str(used_up),
         }
     return {"draft": draft, "status": ""}
+
+
+def _reread(state: RunState, deps: Deps) -> dict[str, Any]:
+    # Not shown as it comes: most of the time it will not stand.
+    try:
+        draft = deps.cognition.writer.reread(deps.session, state["notebook"], state["question"])
+    except BudgetExhausted:
+        return {"draft": "", "status": "not_found"}
+    return {"draft": draft, "status": "" if draft else "not_found"}
 
 
 def _best(state: RunState, deps: Deps) -> Note:

@@ -45,6 +45,9 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     )
     supported = round(share(claims), 3)
     relied = grounded(claims, evidence)
+    reread = bool(state["notes"]) and not any(note["found"] for note in state["notes"])
+    if reread and not (relied and all(claim["verdict"] == "supported" for claim in claims)):
+        return _not_found(deps)  # no step found anything, and the evidence as a whole does not say it
     left = iter(claims)
     # What says nothing keeps its place in the answer, without marks.
     shown = [
@@ -56,7 +59,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     quotes = citations.quotes(claims, evidence) | {
         str(conflict.superseded_number): conflict.superseded_sentence for conflict in conflicting
     }
-    missing = gaps(unanswered(state["notes"]), excuses)
+    missing = gaps([] if reread else unanswered(state["notes"]), excuses)
     answer = citations.render(shown, draft)
     if earlier:
         answer = f"{answer} {citations.render(earlier)}"

@@ -2,13 +2,17 @@
 
 The data sets' measures compare a few words with a few words, and no system here writes so. Its model is
 asked once for the words of its own answer that the question asks for; code takes off what is no part of
-them. The call is not charged to the system.
+them. Where it gives words of the question instead, or of an example, it picks one of the names and dates
+that its answer has and the question has not. No call of these is charged to the system.
 """
 
 from __future__ import annotations
 
 import re
 
+from agent.cognition import comparands
+from agent.cognition.proper_names import is_function_word
+from agent.cognition.surface import names
 from agent.cognition.writing import abstains
 from agent.retrieval.terms import terms
 from agent.sentences import sentences
@@ -33,6 +37,7 @@ _EXAMPLES = (
         "the Oder",
     ),
 )
+_NAME_WORDS = 6  # a text of no more is its own short answer
 _TOKENS = 24
 _YES_NO = ("yes", "no")
 
@@ -44,6 +49,9 @@ _OPEN_AT_LAST = re.compile(rf"{_OPEN.pattern}(?:\s[^\s?]+)?\s*\?", re.IGNORECASE
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
 _TOGETHER = re.compile(r"\b(?:both|same)\b", re.IGNORECASE)
 
+_VERB = re.compile(r"\b(?:is|are|was|were|has|have|had)\b|\w{3,}ed\b", re.IGNORECASE)
+_UNSPEAKABLE = re.compile(r"[\"\\\n]")  # would have to be escaped in JSON
+_DATE = re.compile(r"(?:\d{1,2} )?(?:[A-Z][a-z]+ )?(?:\d{1,2}, )?\b\d{4}\b")
 _UNSURE = re.compile(r"\bI (?:do not|don['’]t) know\b", re.IGNORECASE)
 _MARKS = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
 _FLAGS = re.compile(r"\s*\((?:not supported by the sources|only partly supported)\)")  # of agent.citations
@@ -57,7 +65,7 @@ _WRAPPING = " \t\"'“”‘’«»`*_"
 def shorten(chat: Chat, question: str, text: str) -> str:
     """The answer in as few words as the question asks for; "" for one that answers nothing.
 
-    A question that can be answered with yes or no gets one of them.
+    A question that can be answered with yes or no gets one of them. A text of a few words stays as it is.
 
     Args:
         chat: The model that wrote the answer.
@@ -70,21 +78,56 @@ def shorten(chat: Chat, question: str, text: str) -> str:
         return ""
     said = unmarked(text)
     if asks_yes_or_no(question):
-        begins = _SAID.match(said)
-        if begins:
-            return begins.group(1).lower()
-        wanted = _put(question, said, "Answer with one word, yes or no.")
-        picked = chat.choose([Message("system", _SYSTEM), wanted], _YES_NO)
-        return _YES_NO[picked.index]
+        return _yes_or_no(chat, question, said)
+    if len(said.split()) <= _NAME_WORDS and not _VERB.search(said):
+        return _tidied(said)
+    short = _copied(chat, question, said)
+    if not short or short in _YES_NO:
+        return short
+    kept = "" if _invented(short, said) else short
+    if (kept and kept.casefold() not in question.casefold()) or _offers_a_choice(question):
+        return kept
+    return _picked(chat, question, said) or kept
+
+
+def _yes_or_no(chat: Chat, question: str, said: str) -> str:
+    begins = _SAID.match(said)
+    if begins:
+        return begins.group(1).lower()
+    wanted = _put(question, said, "Answer with one word, yes or no.")
+    picked = chat.choose([Message("system", _SYSTEM), wanted], _YES_NO)
+    return _YES_NO[picked.index]
+
+
+def _copied(chat: Chat, question: str, said: str) -> str:
     shown = [
         message
         for asked, told, short in _EXAMPLES
         for message in (_put(asked, told, "ANSWER:"), Message("assistant", short))
     ]
     messages = [Message("system", _SYSTEM), *shown, _put(question, said, "ANSWER:")]
-    short = _tidied(chat.generate(messages, ChatOptions(max_tokens=_TOKENS)).text)
-    # Where the text holds no answer, a small model copies one out of an example.
-    return short if short in _YES_NO or set(terms(short)) & set(terms(said)) else ""
+    return _tidied(chat.generate(messages, ChatOptions(max_tokens=_TOKENS)).text)
+
+
+def _picked(chat: Chat, question: str, said: str) -> str:
+    """One of the names and dates that the text has and the question has not; "" where there are none."""
+    asked = set(terms(question))
+    options = [
+        one
+        for one in dict.fromkeys([*names(said), *_DATE.findall(said)])
+        if not (set(terms(one)) <= asked or is_function_word(one) or _UNSPEAKABLE.search(one))
+    ]
+    if not options:
+        return ""
+    schema = {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "enum": options}},
+        "required": ["answer"],
+    }
+    wanted = _put(question, said, "Which of its names or dates answers the question?")
+    messages = [Message("system", _SYSTEM), wanted]
+    reply = chat.generate(messages, ChatOptions(max_tokens=2 * _TOKENS, schema=schema))
+    return next((one for one in options if f'"{one}"' in reply.text), "")
 
 
 def unmarked(text: str) -> str:
@@ -112,6 +155,17 @@ def asks_yes_or_no(question: str) -> bool:
     if _BEGINS.match(asked) and not _OPEN_AT_LAST.search(asked):
         return not choice or _TOGETHER.search(asked) is not None  # "or" in the title of a film
     return not choice and not _OPEN.search(asked) and _TURNS.search(asked) is not None
+
+
+def _invented(short: str, said: str) -> bool:
+    # Where the text holds no answer, a small model copies one out of an example.
+    own, examples = set(terms(said)), set(terms(" ".join(short for *_, short in _EXAMPLES)))
+    told = set(terms(short))
+    return not told & own or bool((told - own) & examples)
+
+
+def _offers_a_choice(question: str) -> bool:
+    return comparands.things(question) is not None or _OR.search(question) is not None
 
 
 def _put(question: str, text: str, wanted: str) -> Message:

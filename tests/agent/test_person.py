@@ -219,7 +219,7 @@ def test_a_follow_up_leans_on_its_own_session_and_on_no_other(person: Person) ->
     session = _only(first, ev.RunStarted)[0].session
     assert [s.runs for s in Sessions(person.store).recent()] == [1]
     follow_up = Request("and in 2023?", route="single", approve="always", session=session)
-    events = person.watch([{"source": 0, "answer": ""}], follow_up)
+    events = person.watch([{"source": 0, "answer": ""}, NOT_FOUND], follow_up)
     assert _only(events, ev.Routed)[0].question == "How many people did Orlavane employ in 2023?"
     elsewhere = person.watch([], replace(follow_up, session=""))
     assert _only(elsewhere, ev.Routed)[0].question == "and in 2023?"
@@ -426,5 +426,6 @@ def test_a_failed_run_goes_on_with_a_model_that_works(person: Person) -> None:
     (failed,) = resumable(person.store)
     assert failed.why == "failed"
     none: dict[str, Any] = {"source": 0, "answer": ""}
-    events = person.watch([none, {"steps": []}], replace(DEEP, approve="always"), run_id=failed.run.id)
+    script: list[Scripted] = [none, {"steps": []}, NOT_FOUND]
+    events = person.watch(script, replace(DEEP, approve="always"), run_id=failed.run.id)
     assert _only(events, ev.Answered)[-1].answer == NOT_FOUND

@@ -113,9 +113,29 @@ def test_prompts_are_append_only(library: Library, store: Store, embedder: HashE
 
 def test_nothing_found_is_said_and_nothing_is_written(ask: Ask, store: Store) -> None:
     none = {"source": 0, "answer": ""}
-    events = ask([{"steps": ["What is the list price?"]}, none, {"steps": []}])
+    events = ask([{"steps": ["What is the list price?"]}, none, {"steps": []}, NOT_FOUND])
     assert _only(events, ev.Answered)[0].answer == NOT_FOUND
     assert (_end(events).status, Runs(store).find("last").status) == ("not_found", "not_found")
+
+
+@pytest.mark.parametrize(
+    ("reread", "status"),
+    [
+        ("According to [1], Orlavane buys all of its ceramic bearings from Tolvang Ceramics.", "answered"),
+        ("According to [1], Zanzibar Copper supplies the engines of all its ships.", "not_found"),
+        ("Orlavane buys bearings from Tolvang Ceramics [1]. Its owner is Zanzibar Copper.", "not_found"),
+    ],
+)
+def test_what_no_step_could_read_is_an_answer_only_if_the_evidence_says_all_of_it(
+    ask: Ask, reread: str, status: str
+) -> None:
+    none = {"source": 0, "answer": ""}
+    steps = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}
+    events = ask([steps, none, {"steps": []}, reread])
+    assert _end(events).status == status
+    (answered,) = _only(events, ev.Answered)
+    assert answered.answer.startswith("Orlavane" if status == "answered" else NOT_FOUND)
+    assert NOT_FOUND.rstrip(".") not in answered.answer or status == "not_found"
 
 
 def test_revise_keeps_what_is_known_and_asks_anew_for_the_rest(ask: Ask) -> None:
@@ -131,7 +151,7 @@ def test_revise_keeps_what_is_known_and_asks_anew_for_the_rest(ask: Ask) -> None
 
 def test_an_answer_that_stands_in_no_passage_is_not_a_finding(ask: Ask) -> None:
     invented = {"source": 1, "answer": "Zanzibar Copper Holdings"}
-    events = ask([{"steps": ["Who supplies Orlavane?"]}, invented, {"steps": []}])
+    events = ask([{"steps": ["Who supplies Orlavane?"]}, invented, {"steps": []}, NOT_FOUND])
     assert _end(events).status == "not_found"
 
 

@@ -91,9 +91,18 @@ def test_a_report_goes_on_with_the_findings_when_the_budget_is_used_up(
 
 
 @pytest.mark.parametrize("notes", [[], [_note(1, "", found=False)]])
-def test_without_a_finding_nothing_is_asked(make: Make, notes: list[Note]) -> None:
-    held = _HELD if notes else []
-    assert synthesise(state(evidence=held, notes=notes), make()) == {"draft": "", "status": "not_found"}
+def test_without_evidence_nothing_is_asked(make: Make, notes: list[Note]) -> None:
+    assert synthesise(state(evidence=[], notes=notes), make()) == {"draft": "", "status": "not_found"}
+
+
+def test_without_a_finding_the_evidence_is_read_once_more(make: Make, events: list[ev.Event]) -> None:
+    missed = state(evidence=_HELD, notes=[_note(1, "", found=False)])
+    deps = make([("Read the evidence above once more", "Tolvang supplies them [1].")])
+    assert synthesise(missed, deps) == {"draft": "Tolvang supplies them [1].", "status": ""}
+    assert not any(isinstance(e, ev.AnswerText) for e in events)  # it may not stand
+    assert synthesise(missed, make([""])) == {"draft": "", "status": "not_found"}
+    over = make([BudgetExhausted("time budget")])
+    assert synthesise(missed, over) == {"draft": "", "status": "not_found"}
 
 
 def test_with_no_budget_left_the_findings_are_the_draft(make: Make, events: list[ev.Event]) -> None:

@@ -38,9 +38,36 @@ def test_what_is_no_part_of_the_answer_is_taken_off(reply: str, short: str) -> N
         assert shorten(chat, WHO, f"{TEXT} {short}") == short
 
 
+OF_EXAMPLES = "the Oder"
+
+
 def test_words_that_do_not_stand_in_the_answer_are_not_it() -> None:
-    with ScriptedChat(["the Oder"]) as chat:  # an example's
-        assert shorten(chat, WHO, TEXT) == ""
+    with ScriptedChat([OF_EXAMPLES]) as chat:
+        assert shorten(chat, "Where is it?", "It is made in a small town by two people.") == ""
+
+
+@pytest.mark.parametrize("first", [OF_EXAMPLES, "the bearings", "The bearings come from the Oder"])
+def test_words_of_the_question_or_of_an_example_give_way_to_a_name_of_the_answer(first: str) -> None:
+    text = "Since 4 May 1964 the bearings are supplied by Tolvang Ceramics and Brevnes [1]."
+    with ScriptedChat([first, {"answer": "Brevnes"}]) as chat:
+        assert shorten(chat, WHO, text) == "Brevnes"
+    schema = chat.calls[-1].options.schema
+    assert schema is not None
+    assert schema["properties"]["answer"]["enum"] == ["Tolvang Ceramics", "Brevnes", "4 May 1964"]
+
+
+def test_a_thing_that_the_question_offers_is_an_answer() -> None:
+    asked = "Who is older, Ann Lee or Bo Ek?"
+    with ScriptedChat(["Ann Lee"]) as chat:
+        assert shorten(chat, asked, "Ann Lee was born in 1911, before Bo Ek (1920).") == "Ann Lee"
+    with ScriptedChat(["Bo Ek"]) as chat:
+        assert shorten(chat, asked, "Ann Lee was born in 1911.") == ""
+
+
+def test_a_text_of_a_few_words_is_its_own_short_answer() -> None:
+    with ScriptedChat([]) as chat:
+        assert shorten(chat, WHO, "Tolvang Ceramics [1].") == "Tolvang Ceramics"
+        assert shorten(chat, WHO, "Answer: Tolvang Ceramics") == "Tolvang Ceramics"
 
 
 def test_the_model_reads_the_answer_without_marks_and_flags() -> None:
