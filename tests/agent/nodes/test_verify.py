@@ -129,6 +129,27 @@ def test_not_found(make: Make, events: list[ev.Event], draft: str, status: str) 
     assert events == [ev.Answered("Not found in your documents.", [], [])]
 
 
+_SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
+
+
+@pytest.mark.parametrize(
+    ("question", "draft", "status"),
+    [
+        ("Who supplies Orlavane's bearings?", _SAID, "answered"),
+        ("Who supplies Orlavane's bearings?", f"{_SAID} Zanzibar owns the mill.", "not_found"),
+        ("奥拉万的轴承由谁供应？", _SAID, "not_found"),
+    ],
+)
+def test_where_no_step_found_anything_only_what_passages_say_stands(
+    make: Make, question: str, draft: str, status: str
+) -> None:
+    held = [evidence(1, "Orlavane buys all of its ceramic bearings from Tolvang Ceramics.")]
+    missed = [{**_FOUND, "found": False}]
+    update = verify(state(question=question, draft=draft, status="", notes=missed, evidence=held), make())
+    assert update["status"] == status
+    assert "not found" not in update["answer"].casefold() or status == "not_found"
+
+
 def test_a_passage_that_denies_something_is_an_answer(make: Make, events: list[ev.Event]) -> None:
     held = [evidence(1, "The company does not give any guidance on prices.")]
     note = _note("What guidance is there?", "The company does not give any guidance on prices.", 1)
