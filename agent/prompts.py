@@ -103,15 +103,16 @@ def seed_plan(tools: Sequence[str], most: int) -> str:
 def revise(missing: Sequence[str], most: int, *, full: bool) -> str:
     """Asks for new steps for what is still missing, in the form of the plan."""
     lines = "\n".join(f"- {question}" for question in missing)
+    # Shown a form with dots in it, a small model gives the dots back: its grammar holds it to the form.
     form = (
-        '{"steps":[{"question":"…","reason":"…","tool":"…","keywords":"…","section":""}]}'
+        'the JSON only: {"steps":[{"question":"…","reason":"…","tool":"…","keywords":"…","section":""}]}'
         if full
-        else '{"steps":["…"]}'
+        else "the JSON only, each lookup one question that ends with a question mark."
     )
     return (
         f"Still missing:\n{lines}\n"
         f"Write at most {most} new lookups that find it, in other words, or by way of the names in "
-        f"the findings.\n{form}\nAnswer with the JSON only."
+        f"the findings.\nAnswer with {form}"
     )
 
 

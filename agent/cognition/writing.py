@@ -10,6 +10,7 @@ from agent import prompts
 from agent.budget import BudgetExhausted
 from agent.cognition import comparing
 from agent.cognition.answering import asked
+from agent.cognition.leading import answer_first
 from agent.cognition.quantities import quantities, years
 from agent.events import Warned
 from agent.retrieval.terms import terms
@@ -102,7 +103,8 @@ class ModelWriter:
         if not written:
             return from_findings(notes)
         left_out = [] if length == "brief" else _left_out(written, notes)
-        return " ".join([written, *([from_findings(left_out)] if left_out else [])])
+        told = " ".join([written, *([from_findings(left_out)] if left_out else [])])
+        return answer_first(question, notes, told)
 
     def reread(self, session: Session, notebook: Sequence[str], question: str) -> str:
         """The model's answer, or its word that there is none."""

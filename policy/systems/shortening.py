@@ -37,7 +37,7 @@ _EXAMPLES = (
         "the Oder",
     ),
 )
-_NAME_WORDS = 6  # a text of no more is its own short answer
+_NAME_WORDS = 8  # a first sentence of no more, without a verb, is the short answer itself
 _TOKENS = 24
 _YES_NO = ("yes", "no")
 
@@ -65,7 +65,8 @@ _WRAPPING = " \t\"'“”‘’«»`*_"
 def shorten(chat: Chat, question: str, text: str) -> str:
     """The answer in as few words as the question asks for; "" for one that answers nothing.
 
-    A question that can be answered with yes or no gets one of them. A text of a few words stays as it is.
+    A question that can be answered with yes or no gets one of them. A text that begins with a few
+    words for a sentence has given it.
 
     Args:
         chat: The model that wrote the answer.
@@ -79,8 +80,9 @@ def shorten(chat: Chat, question: str, text: str) -> str:
     said = unmarked(text)
     if asks_yes_or_no(question):
         return _yes_or_no(chat, question, said)
-    if len(said.split()) <= _NAME_WORDS and not _VERB.search(said):
-        return _tidied(said)
+    first = sentences(said)[0]
+    if len(first.split()) <= _NAME_WORDS and not _VERB.search(first):
+        return _tidied(first)
     short = _copied(chat, question, said)
     if not short or short in _YES_NO:
         return short

@@ -64,8 +64,10 @@ def test_a_thing_that_the_question_offers_is_an_answer() -> None:
         assert shorten(chat, asked, "Ann Lee was born in 1911.") == ""
 
 
-def test_a_text_of_a_few_words_is_its_own_short_answer() -> None:
+def test_a_text_that_begins_with_a_few_words_has_given_its_short_answer() -> None:
     with ScriptedChat([]) as chat:
+        told = "Tolvang Ceramics [4]. Orlavane buys all of its bearings from it [1]."
+        assert shorten(chat, WHO, told) == "Tolvang Ceramics"
         assert shorten(chat, WHO, "Tolvang Ceramics [1].") == "Tolvang Ceramics"
         assert shorten(chat, WHO, "Answer: Tolvang Ceramics") == "Tolvang Ceramics"
 
