@@ -19,6 +19,7 @@ from policy.systems.rows import Row, Rows
 from policy.systems.summary import (
     CLOSED_BOOK,
     CRAG,
+    JUDGE,
     LEARNED,
     ORACLE,
     SEARCH,
@@ -38,10 +39,8 @@ README = Path(__file__).parents[2] / "README.md"
 ROWS = RESULTS / "evaluation.rows.jsonl"
 TABLES = RESULTS / "evaluation.md"
 SETS = ("hotpotqa_dev", "2wikimultihopqa_dev", "musique_dev")
-ASKED = {
-    "qwen2.5-coder-1.5b": (40, {SEED_SYSTEM: 20}),
-    "qwen2.5-coder-0.5b": (100, {SEED_SYSTEM: 20}),
-}
+_SLOW = {SEED_SYSTEM: 10, JUDGE: 20}
+ASKED = {"qwen2.5-coder-1.5b": (40, _SLOW), "qwen2.5-coder-0.5b": (100, _SLOW)}
 """Questions of each set by the model, and of the systems that take too long for all of them."""
 
 _BEGIN, _END = "<!-- evaluation: made by tests.benchmarks.evaluation -->", "<!-- /evaluation -->"
