@@ -12,18 +12,14 @@ from dataclasses import dataclass
 
 from agent.budget import Budget
 from agent.decisions import PolicyState, policy_state, valid_actions
-from agent.deps import Deps
 from agent.encoding import state_text
 from agent.features import features
-from agent.profiles import profile
-from agent.session import Session
 from agent.state import Action, RunState, new_state
-from agent.steering import Steering
 from agent.stepping import research_step
 from models.protocols import Reranker
 from policy.collecting.pooling import RememberingEmbedder
 from policy.collecting.remembering import RememberingRecall, RememberingReranker
-from policy.collecting.unread import SilentChat, first_plan, graded, resolved, revised, unread
+from policy.collecting.unread import first_plan, graded, resolved, revised, unread
 from policy.questions import Question
 from traces.library import Library
 from traces.store import Store
@@ -77,17 +73,7 @@ class Grower:
         self._budget = budget or Budget()
         self._recall = RememberingRecall(library, embedder)
         self._reranker = RememberingReranker(reranker) if reranker else None
-        session = Session(SilentChat(), self._budget, lambda _event: None, Steering())
-        cognition = unread(profile("lean", embedder))
-        self._deps = Deps(
-            session=session,
-            cognition=cognition,
-            decider=cognition.decider(session),
-            library=library,
-            recall=self._recall,
-            reranker=self._reranker,
-            collections=tuple(library.require_collections((collection,))),
-        )
+        self._deps = unread(library, collection, embedder, self._recall, self._reranker, self._budget)
 
     def grow(self, question: Question) -> list[Grown]:
         """The states of a question, the shorter paths first."""

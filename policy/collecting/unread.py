@@ -11,16 +11,21 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from agent.budget import Budget
 from agent.cognition.decomposing import decompose
 from agent.cognition.reflecting import NOTHING, Finding
 from agent.cognition.surface import names
-from agent.profiles import Cognition
+from agent.deps import Deps
+from agent.profiles import profile
+from agent.retrieval.recall import Recall
 from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import RELEVANCE, Evidence, Note, PlanStep, RunState
-from models.protocols import ChatOptions, Choice, Message, ModelError, Reply
+from agent.steering import Steering
+from models.protocols import ChatOptions, Choice, Embedder, Message, ModelError, Reply, Reranker
 from models.token_estimate import at_most
 from policy.questions import Hop, Question, references
+from traces.library import Library
 
 FOUND = 0.5
 """Relevance of a step's best passage from which the step counts as having found something."""
@@ -75,9 +80,30 @@ def graded(state: RunState) -> RunState:
     return RunState({**state, "notes": [*state["notes"][:-1], note]})
 
 
-def unread(cognition: Cognition) -> Cognition:
-    """``cognition`` with nothing left in it that a language model would have to answer."""
-    return replace(cognition, reflector=SilentReflector())
+def unread(
+    library: Library,
+    collection: str,
+    embedder: Embedder,
+    recall: Recall,
+    reranker: Reranker | None,
+    budget: Budget,
+) -> Deps:
+    """What a ``lean`` run over one collection works with, where no language model is there to be asked.
+
+    Raises:
+        UnknownCollection: if the library has none of that name.
+    """
+    session = Session(SilentChat(), budget, lambda _event: None, Steering())
+    cognition = replace(profile("lean", embedder), reflector=SilentReflector())
+    return Deps(
+        session=session,
+        cognition=cognition,
+        decider=cognition.decider(session),
+        library=library,
+        recall=recall,
+        reranker=reranker,
+        collections=tuple(library.require_collections((collection,))),
+    )
 
 
 def first_plan(question: Question) -> list[PlanStep]:

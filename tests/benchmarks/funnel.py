@@ -15,18 +15,14 @@ from typing import Final
 import numpy as np
 
 from agent.budget import Budget
-from agent.deps import Deps
-from agent.profiles import profile
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
-from agent.session import Session
 from agent.state import PlanStep, RunState, new_state
-from agent.steering import Steering
 from agent.stepping import research_step
 from models import boxed_reranker
 from models.protocols import Embedder
 from policy.collecting.pooling import RememberingEmbedder, pool
 from policy.collecting.remembering import RememberingRecall, RememberingReranker
-from policy.collecting.unread import SilentChat, first_plan, graded, resolved, unread
+from policy.collecting.unread import first_plan, graded, resolved, unread
 from policy.questions import Question, QuestionSet, filled, named, read_questions
 from policy.reranking.measuring import interval
 from tests.benchmarks import library as made
@@ -102,18 +98,7 @@ class _Funnel:
         self._scope = [Scope(collections=(questions.name,))]
         self._recall = RememberingRecall(library, remembering)
         self._reranker = reranker
-        session = Session(SilentChat(), Budget(), lambda _event: None, Steering())
-        cognition = unread(profile("lean", remembering))
-        self._deps = Deps(
-            session=session,
-            cognition=cognition,
-            decider=cognition.decider(session),
-            library=library,
-            recall=self._recall,
-            reranker=reranker,
-            collections=tuple(library.require_collections((questions.name,))),
-            kept=KEPT,
-        )
+        self._deps = unread(library, questions.name, remembering, self._recall, reranker, Budget())
 
     def work(self, question: Question) -> _Worked:
         """The question's plan worked off; then what its searches brought by themselves."""
