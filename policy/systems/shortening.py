@@ -37,7 +37,7 @@ _EXAMPLES = (
         "the Oder",
     ),
 )
-_NAME_WORDS = 8  # a first sentence of no more, without a verb, is the short answer itself
+_NAME_WORDS = 8  # a text that begins with more begins with a sentence
 _TOKENS = 24
 _YES_NO = ("yes", "no")
 
@@ -49,7 +49,6 @@ _OPEN_AT_LAST = re.compile(rf"{_OPEN.pattern}(?:\s[^\s?]+)?\s*\?", re.IGNORECASE
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
 _TOGETHER = re.compile(r"\b(?:both|same)\b", re.IGNORECASE)
 
-_VERB = re.compile(r"\b(?:is|are|was|were|has|have|had)\b|\w{3,}ed\b", re.IGNORECASE)
 _UNSPEAKABLE = re.compile(r"[\"\\\n]")  # would have to be escaped in JSON
 _DATE = re.compile(r"(?:\d{1,2} )?(?:[A-Z][a-z]+ )?(?:\d{1,2}, )?\b\d{4}\b")
 _UNSURE = re.compile(r"\bI (?:do not|don['’]t) know\b", re.IGNORECASE)
@@ -65,8 +64,8 @@ _WRAPPING = " \t\"'“”‘’«»`*_"
 def shorten(chat: Chat, question: str, text: str) -> str:
     """The answer in as few words as the question asks for; "" for one that answers nothing.
 
-    A question that can be answered with yes or no gets one of them. A text that begins with a few
-    words for a sentence has given it.
+    A question that can be answered with yes or no gets one of them. A text that is a name, or begins with
+    a few words that it then explains, has given it.
 
     Args:
         chat: The model that wrote the answer.
@@ -80,9 +79,9 @@ def shorten(chat: Chat, question: str, text: str) -> str:
     said = unmarked(text)
     if asks_yes_or_no(question):
         return _yes_or_no(chat, question, said)
-    first = sentences(said)[0]
-    if len(first.split()) <= _NAME_WORDS and not _VERB.search(first):
-        return _tidied(first)
+    stated = _stated(said)
+    if stated:
+        return _tidied(stated)
     short = _copied(chat, question, said)
     if not short or short in _YES_NO:
         return short
@@ -90,6 +89,18 @@ def shorten(chat: Chat, question: str, text: str) -> str:
     if (kept and kept.casefold() not in question.casefold()) or _offers_a_choice(question):
         return kept
     return _picked(chat, question, said) or kept
+
+
+def _stated(said: str) -> str:
+    """What a text begins with if that is no sentence: a name, a number, or words that come again in it.
+
+    "" for a text that begins with a sentence.
+    """
+    first, *rest = sentences(said)
+    words = first.strip(" .").split()
+    named = not rest and all(not word[0].islower() for word in words)
+    again = " ".join(words).casefold() in " ".join(rest).casefold()
+    return first if len(words) <= _NAME_WORDS and (named or again) else ""
 
 
 def _yes_or_no(chat: Chat, question: str, said: str) -> str:

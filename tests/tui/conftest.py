@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.prompts import NOT_FOUND
 from models.protocols import ChatOptions, Choice, Message, Reply, Usage
 from models.scripted import HashEmbedder
 from tui import cli
@@ -51,6 +52,8 @@ class Answering:
             )
         elif "source" in wanted:
             text = self._find(prompt)
+        elif "Read the evidence above once more" in prompt:
+            text = NOT_FOUND
         else:
             text = self.answer
             if options.on_text is not None:

@@ -65,7 +65,7 @@ def test_only_the_given_collections_are_searched(store: Store) -> None:
 
 def test_nothing_found_is_an_abstention(store: Store) -> None:
     nothing: Scripted = {"source": 0, "answer": ""}
-    answered = _answered(LEAN, [{"steps": STEPS[:1]}, nothing], store, NO_REVISION)
+    answered = _answered(LEAN, [{"steps": STEPS[:1]}, nothing, NOT_FOUND], store, NO_REVISION)
     assert (answered.text, answered.short, answered.abstained) == (NOT_FOUND, "", True)
     assert answered.cited == ()
     assert answered.held != ()

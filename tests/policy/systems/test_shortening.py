@@ -64,10 +64,16 @@ def test_a_thing_that_the_question_offers_is_an_answer() -> None:
         assert shorten(chat, asked, "Ann Lee was born in 1911.") == ""
 
 
+@pytest.mark.parametrize("text", ["Tolvang does.", "They supply it. Tolvang Ceramics is their name."])
+def test_a_short_sentence_is_not_taken_for_its_answer(text: str) -> None:
+    with ScriptedChat(["Tolvang"]) as chat:
+        assert shorten(chat, WHO, f"{text} Tolvang.") == "Tolvang"
+
+
 def test_a_text_that_begins_with_a_few_words_has_given_its_short_answer() -> None:
     with ScriptedChat([]) as chat:
-        told = "Tolvang Ceramics [4]. Orlavane buys all of its bearings from it [1]."
-        assert shorten(chat, WHO, told) == "Tolvang Ceramics"
+        told = "A single supplier [4]. Orlavane buys all of its bearings from a single supplier [1]."
+        assert shorten(chat, WHO, told) == "A single supplier"
         assert shorten(chat, WHO, "Tolvang Ceramics [1].") == "Tolvang Ceramics"
         assert shorten(chat, WHO, "Answer: Tolvang Ceramics") == "Tolvang Ceramics"
 

@@ -11,6 +11,7 @@ import pytest
 
 from agent.budget import Budget
 from agent.decisions import Decision, PolicyState, certain
+from agent.prompts import NOT_FOUND
 from agent.state import Action
 from models.protocols import ContextOverflow
 from models.scripted import HashEmbedder, Scripted, ScriptedChat
@@ -29,6 +30,9 @@ from traces.store import Store
 
 NO_REVISION = Budget(revisions=0)
 WORDS: dict[str, Action] = {"C": "CONTINUE", "R": "REVISE"}
+
+
+REREAD = "Read the evidence above once more"
 
 
 @pytest.fixture
@@ -160,6 +164,7 @@ def test_rules_that_leave_the_chain_are_worked_on(store: Store) -> None:
         ("What halted production", {"source": 0, "answer": ""}),
         ("Still missing", {"steps": [AGAIN]}),
         (AGAIN, {"source": 0, "answer": ""}),
+        *[(REREAD, NOT_FOUND)] * 3,
     ]
     with ScriptedChat(script) as chat:
         budget = Budget(revisions=1, steps=2)
