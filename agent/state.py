@@ -196,6 +196,11 @@ def still_missing(notes: Sequence[Note]) -> list[Note]:
     return [note for note in notes if not note["found"] and note["revision"] >= latest]
 
 
+def nothing_found(notes: Sequence[Note]) -> bool:
+    """True if steps were taken and none found anything: the evidence is then read once more as a whole."""
+    return bool(notes) and not any(note["found"] for note in notes)
+
+
 def new_state(question: str, turns: Sequence[Turn] = ()) -> RunState:
     """The state of a run that has not begun."""
     return RunState(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent.cognition import comparing
 from agent.cognition.comparands import things
 from agent.cognition.proper_names import is_function_word
 from agent.cognition.surface import names
@@ -39,7 +38,7 @@ def answer_first(question: str, notes: Sequence[Note], written: str) -> str:
     """
     if not notes or not notes[-1]["found"] or not _asks_as(question, notes[-1]["question"]):
         return written
-    if things(question) or comparing.conclusion(question, notes):
+    if things(question):
         return written
     last = notes[-1]
     answer = last["answer"].strip(" .")

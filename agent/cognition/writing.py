@@ -104,7 +104,7 @@ class ModelWriter:
             return from_findings(notes)
         left_out = [] if length == "brief" else _left_out(written, notes)
         told = " ".join([written, *([from_findings(left_out)] if left_out else [])])
-        return answer_first(question, notes, told)
+        return told if compared else answer_first(question, notes, told)
 
     def reread(self, session: Session, notebook: Sequence[str], question: str) -> str:
         """The model's answer, or its word that there is none."""

@@ -9,7 +9,7 @@ from agent.cognition.reflecting import ExtractiveReflector
 from agent.cognition.writing import from_findings
 from agent.deps import Deps
 from agent.events import AnswerText, Warned
-from agent.state import Note, RunState
+from agent.state import Note, RunState, nothing_found
 
 
 def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
@@ -24,11 +24,12 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     """
     notes = state["notes"]
     evidence = state["evidence"]
-    if not any(note["found"] for note in notes):
-        if not evidence:
-            return {"draft": "", "status": "not_found"}
-        if notes:
-            return _reread(state, deps)
+    unread = nothing_found(notes)
+    if (unread or not notes) and not evidence:
+        return {"draft": "", "status": "not_found"}
+    if unread:
+        return _reread(state, deps)
+    if not notes:
         notes = [_best(state, deps)]
     if state["approval"] == "rewrite":
         return {"draft": from_findings(notes, deps.length), "status": ""}

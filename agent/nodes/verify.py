@@ -12,7 +12,7 @@ from agent.cognition.writing import abstains, from_findings, gaps, unanswered, w
 from agent.deps import Deps
 from agent.events import Answered
 from agent.prompts import NOT_FOUND
-from agent.state import Claim, RunState
+from agent.state import Claim, RunState, nothing_found
 
 _SAID = 0.8  # share of a sentence in its passages from which it is theirs, and not the model's excuse
 
@@ -45,7 +45,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     )
     supported = round(share(claims), 3)
     relied = grounded(claims, evidence)
-    reread = bool(state["notes"]) and not any(note["found"] for note in state["notes"])
+    reread = nothing_found(state["notes"])
     if reread and not (relied and _comparable(state) and share(claims) == 1.0):
         return _not_found(deps)  # no step found anything, and the evidence as a whole does not say it
     left = iter(claims)
