@@ -55,9 +55,11 @@ types: $(VENV)/.installed-test
 contracts: $(VENV)/.installed-test
 	$(BIN)/lint-imports
 
+# Files go by their names, not by their number of tests: one that has few and is slow would come last,
+# and every other process would wait for it.
 pytest: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull qwen2.5-coder-0.5b all-minilm-l6-v2 smollm2-135m
-	$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-slow: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull

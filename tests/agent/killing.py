@@ -1,11 +1,12 @@
 """Kills a run with SIGKILL at one moment after another, resumes each, and reports what came of it.
 
 Run as ``python -m tests.agent.killing FOLDER``: one JSON line per moment. Each run is a fork, so that
-LangGraph is imported once and the kill is a real one.
+what a run imports is imported once and the kill is a real one.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -30,6 +31,9 @@ from traces.store import Store
 
 QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
 VOLATILE = {"seconds", "latency_ms", "waited", "run_id", "session"}
+
+_LATE = ("duckdb", "langgraph.graph", "langgraph.checkpoint.sqlite", "pandas", "pyarrow")
+"""What a run imports when it first needs it: a second in each fork, half of all that a run takes."""
 
 _REPLIES: tuple[tuple[str, Any], ...] = (
     ("Split the QUESTION", {"steps": ["Who supplies Orlavane's ceramic bearings?", "What halted #1?"]}),
@@ -92,6 +96,8 @@ def _texts() -> list[tuple[str, str]]:
 
 def main(folder: Path) -> None:
     """Report the undisturbed run, then each killed and resumed one."""
+    for name in _LATE:
+        importlib.import_module(name)
     template = folder / "template"
     _forked(lambda: fill(Store(template / "deepthink.duckdb"), HashEmbedder()))
     whole = folder / "whole"
