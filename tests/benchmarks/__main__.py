@@ -27,6 +27,7 @@ NAMES = (
     "training",
     "samples",
     "app",
+    "again",
 )
 
 
