@@ -39,7 +39,7 @@ README = Path(__file__).parents[2] / "README.md"
 ROWS = RESULTS / "evaluation.rows.jsonl"
 TABLES = RESULTS / "evaluation.md"
 SETS = ("hotpotqa_dev", "2wikimultihopqa_dev", "musique_dev")
-_SLOW = {SEED_SYSTEM: 10, JUDGE: 20}
+_SLOW = {SEED_SYSTEM: 10, JUDGE: 10}
 ASKED = {"qwen2.5-coder-1.5b": (40, _SLOW), "qwen2.5-coder-0.5b": (100, _SLOW)}
 """Questions of each set by the model, and of the systems that take too long for all of them."""
 
