@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from models.library_loading import import_torch
 from traces import paths
 from traces.store import Store
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    import_torch()  # before a test module does: its threads would spin on the other processes' cores
 
 _MODELS = paths.models_dir()  # before any test moves the home: model files are shared
 DATA = Path(os.environ.get("DEEPTHINK_DATA", Path(__file__).parents[2] / "shared" / "data"))
