@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import agent.events as ev
-from agent.ingest import FileDone, ingest
+from agent.ingest import FileDone
 from agent.retrieval.recall import Recall, aim
 from agent.retrieval.sections import match_sections
 from agent.run import Request, run
@@ -26,6 +26,8 @@ from tests.benchmarks.filings import pages_found
 from traces.library import Library
 from traces.records import Scope
 from traces.store import Store
+
+pytestmark = pytest.mark.model
 
 NEWS = Path(__file__).with_name("news")
 _QUESTION = (
@@ -44,42 +46,30 @@ def minilm() -> LocalEmbedder:
 
 
 @pytest.fixture(scope="module")
-def nvidia(data: Path, minilm: LocalEmbedder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def nvidia(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store's file that holds one filing: to be copied, since reading it takes most of a minute."""
     file = tmp_path_factory.mktemp("nvidia") / "store.duckdb"
-    _read(Store(file), data / "filings" / "nvda-10k-fy2023.html", minilm)
+    made.read_into(Store(file), "filings", [data / "filings" / "nvda-10k-fy2023.html"])
     return file
 
 
 @pytest.fixture(scope="module")
 def filings(
-    data: Path,
-    minilm: LocalEmbedder,
-    nvidia: Path,
-    tmp_path_factory: pytest.TempPathFactory,
+    data: Path, nvidia: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Store, dict[str, FileDone]]:
     """All of them in one collection, and what their reading told."""
     store = Store(Path(shutil.copy(nvidia, tmp_path_factory.mktemp("filings"))))
-    return store, {done.name: done for done in _read(store, data / "filings", minilm)}
+    return store, {done.name: done for done in made.read_into(store, "filings", [data / "filings"])}
 
 
 @pytest.fixture
-def bearing(nvidia: Path, minilm: LocalEmbedder, tmp_path: Path) -> Store:
+def bearing(nvidia: Path, tmp_path: Path) -> Store:
     """NVIDIA's filing, and news in a collection of their own."""
     store = Store(Path(shutil.copy(nvidia, tmp_path)))
-    described = {
-        "filings": "NVIDIA's annual report (Form 10-K) for fiscal 2023.",
-        "news": "News about AMD's AI accelerators, December 2023 to September 2024.",
-    }
-    for name, description in described.items():
-        Library(store).describe_collection(name, description)
-    _read(store, NEWS, minilm, "news")
+    Library(store).describe_collection("filings", "NVIDIA's annual report (Form 10-K) for fiscal 2023.")
+    news = "News about AMD's AI accelerators, December 2023 to September 2024."
+    made.read_into(store, "news", [NEWS], news)
     return store
-
-
-def _read(store: Store, place: Path, model: LocalEmbedder, collection: str = "filings") -> list[FileDone]:
-    events = ingest([place], collection=collection, store=store, embedder=model)
-    return [event for event in events if isinstance(event, FileDone)]
 
 
 def test_nearly_all_text_of_every_filing_is_in_chunks(filings: tuple[Store, dict[str, FileDone]]) -> None:

@@ -27,7 +27,7 @@ def chat(name: str = "qwen2.5-coder-1.5b") -> LlamaCppChat:
 
 
 def read_into(store: Store, collection: str, files: list[Path], description: str = "") -> list[FileDone]:
-    """Ingest files; a failure ends the benchmark."""
+    """Ingest files and folders; raises the first failure."""
     done: list[FileDone] = []
     for event in ingest(
         files, collection=collection, description=description, store=store, embedder=embedder()
