@@ -20,7 +20,7 @@ from models.protocols import Chat, ChatOptions, Message
 from policy.systems.answered import Parts, System
 from policy.systems.cases import Case
 from policy.systems.looped import Looped
-from policy.systems.plain import ClosedBook, Crag, SearchAndAnswer, Shallow
+from policy.systems.plain import ClosedBook, Crag, SearchAndAnswer, SearchAndGuess, Shallow
 from traces.library import Library
 from traces.records import Scope
 from tui import failures
@@ -43,6 +43,7 @@ _SYSTEMS: Final[dict[str, Callable[[Settings], System]]] = {
     "closed-book": lambda _settings: ClosedBook(_unshortened),
     "shallow": lambda _settings: Shallow(_unshortened),
     "search-and-answer": lambda _settings: SearchAndAnswer(_unshortened),
+    "search-and-guess": lambda _settings: SearchAndGuess(_unshortened),
     "crag": lambda _settings: Crag(_unshortened),
     "seed": lambda _settings: Looped("seed", "seed", shorten=_unshortened),
     "lean": lambda settings: Looped("lean", "lean", settings.decider, open_learned(), _unshortened),

@@ -27,15 +27,18 @@ from traces.errors import DeepthinkError
 from tui import failures
 from tui.terminal import cells, clean, columns, console, duration
 
-_VERDICTS: Final = {None: "not measured", True: "✓ met", False: "✗ missed"}
+_MARKS: Final = {None: "", True: "✓ ", False: "✗ "}
 _ACTIONS: Final = {"C": "CONTINUE", "R": "REVISE"}
 _NOTES: Final = (
     "lean's stopping rules and oracle are replayed from one full-length trajectory of each question: every "
-    "prefix has an answer of its own, and costs the research up to it and that answer.",
+    "prefix has an answer of its own, and costs the research up to it and that answer. The longest prefix "
+    "is answered first, so that another may reuse tokens of the notebook which a run that stops there "
+    "would evaluate; in the same way a system of one prompt may reuse tokens of the prompt before it.",
     "The learned policy's own time is left out of its seconds (milliseconds a decision); the judge's calls "
-    "and seconds are in its row, its tokens are not known.",
-    "The short answer is taken out of every system's answer by the same prompt and model, which "
-    "is charged to none.",
+    "and seconds are in its row, its tokens are not known. The judge is shown the state that the learned "
+    "policy sees, which is shorter than the notebook that it reads in a run.",
+    "The short answer is taken out of every system's answer in the same way, by what the answer states "
+    "itself or else by the model, and is charged to none.",
 )
 
 
@@ -130,7 +133,7 @@ def _show_bars(summary: Summary) -> None:
     for model in summary.models:
         table = columns(f"bars, {clean(model)}", "measured", "", whole=("",))
         for bar in bars(summary, model):
-            table.add_row(*cells(bar.what, bar.result, _VERDICTS[bar.met]))
+            table.add_row(*cells(bar.what, bar.result, _MARKS[bar.met] + bar.verdict))
         console().print()
         console().print(table)
 

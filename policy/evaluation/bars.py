@@ -23,12 +23,21 @@ class Bar:
     Attributes:
         what: Is asked for.
         result: Was measured.
-        met: None where it was not measured.
+        met: None where it was not measured, or is not settled.
+        settled: False where what was measured leaves it open.
     """
 
     what: str
     result: str
     met: bool | None
+    settled: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        if not self.settled:
+            return "not settled"
+        return {None: "not measured", True: "met", False: "missed"}[self.met]
 
 
 def bars(results: Results, policy: str) -> list[Bar]:

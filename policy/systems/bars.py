@@ -11,6 +11,7 @@ from policy.evaluation.bootstrap import Interval
 from policy.systems.summary import (
     FAMILIES,
     FIXED,
+    GUESS,
     LEARNED,
     ORACLE,
     SEARCH,
@@ -55,6 +56,12 @@ def points(found: Interval) -> str:
     return f"{100 * found.estimate:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
 
 
+def of_answered(pair: Against) -> str:
+    """The difference in F1 on the questions that both answer, in words."""
+    count = pair.answered.questions
+    return f"{points(pair.answered)} on the {count} that both answer" if count else "none that both answer"
+
+
 def _leads(scopes: Sequence[Scope]) -> Bar:
     asked = " and ".join(f"at least {100 * lead:.0f} over {name}" for name, lead in LEADS.items())
     verdicts: list[bool | None] = []
@@ -65,14 +72,20 @@ def _leads(scopes: Sequence[Scope]) -> Bar:
         met = [gain.estimate >= LEADS[name] - _ROUNDING for name, gain in gains.items()]
         # One lead that is too small settles a set, whatever the other would be.
         verdicts.append(False if not all(met) else (True if len(met) == len(LEADS) else None))
-        leads = ", ".join(f"{points(gain)} over {name}" for name, gain in gains.items())
-        told.append(f"{scope.name}: {leads or 'not measured'}")
+        leads = ", ".join(
+            f"{points(gain)} over {name} ({of_answered(pair)})"
+            for name, gain in gains.items()
+            if (pair := pairs[name])
+        )
+        guessed = _enough(scope, GUESS, QUESTIONS)
+        beside = f"; {points(guessed.differences['f1'])} over {GUESS}" if guessed else ""
+        told.append(f"{scope.name}: {leads or 'not measured'}{beside}")
     absent = [name for name in FAMILIES if not any(scope.name.startswith(name) for scope in scopes)]
     told += [f"{name}: not measured" for name in absent]
     verdicts += [None] * len(absent)
     sure, open_ = verdicts.count(True), verdicts.count(None)
     met_all = True if sure >= SETS else (None if sure + open_ >= SETS else False)
-    return Bar(f"F1 points: {asked}, on at least {SETS} multi-hop sets", "; ".join(told), met_all)
+    return Bar(f"F1 points: {asked}, on at least {SETS} multi-hop sets", ". ".join(told), met_all)
 
 
 def _oracle(scope: Scope | None) -> Bar:
@@ -85,26 +98,32 @@ def _oracle(scope: Scope | None) -> Bar:
 
 
 def _schedules(scope: Scope | None) -> Bar:
-    """At no more steps than the cheapest fixed number of steps that is as good.
+    """At no more steps than the cheapest fixed number of steps that is as good, as far as can be told.
 
-    Where none is as good there is none of equal quality; the best of them stands in, so that the bar cannot
-    be met by going on for ever.
+    One that is surely worse is not of equal quality. Where one that takes fewer steps is worse in the
+    estimate, but not surely so, the bar is not settled. Where all are surely worse the best of them stands
+    in, so that the bar cannot be met by going on for ever.
     """
     what = "at no more steps than the best fixed number of steps of equal F1"
     pairs = [pair for name in FIXED if (pair := _enough(scope, name, QUESTIONS))]
     if not pairs or scope is None:
         return _not_measured(what, scope, "fixed numbers of steps", QUESTIONS)
-    equal = [pair for pair in pairs if pair.differences["f1"].estimate <= _ROUNDING]
+    equal = [pair for pair in pairs if pair.differences["f1"].low <= _ROUNDING]
     if equal:
         rival = max(equal, key=lambda pair: pair.differences["steps"].estimate)
-        why = ""
+        why = ", the cheapest that is not surely worse"
     else:
         rival = min(pairs, key=lambda pair: pair.differences["f1"].estimate)
-        why = ", the best of them; none is as good"
+        why = ", the best of them; all are surely worse"
     steps = rival.differences["steps"]
+    met = steps.estimate <= _ROUNDING
+    as_good = [pair for pair in equal if pair.differences["f1"].estimate <= _ROUNDING]
+    beaten = not equal or any(pair.differences["steps"].estimate > _ROUNDING for pair in as_good)
     told = f"{steps.estimate:+.2f} [{steps.low:+.2f}, {steps.high:+.2f}] steps and "
     told += f"{points(rival.differences['f1'])} F1 points to {rival.baseline}{why}, on {scope.name}"
-    return Bar(what, told, steps.estimate <= _ROUNDING)
+    if not met and not beaten:
+        return Bar(what, told, None, settled=False)
+    return Bar(what, told, met)
 
 
 def _seed(scope: Scope | None) -> list[Bar]:

@@ -1,8 +1,9 @@
 """The systems without a loop: what a deep run has to beat, on the same model and passages.
 
-The bare model; the nearest passages in one prompt; the whole funnel in one prompt; and a search that is
-graded and corrected (CRAG, Yan et al., 2024), in the same prompt again. What they cite is checked as the
-answer of a run is, so that a sentence that is flagged means the same for all.
+The bare model; the nearest passages in one prompt; the whole funnel in one prompt, once with leave to find
+nothing and once without; and a search that is graded and corrected (CRAG, Yan et al., 2024), in the same
+prompt again. What they cite is checked as the answer of a run is, so that a sentence that is flagged means
+the same for all.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ _NEAREST = 3  # passages of the seed's baseline
 _TOKENS = 128  # of an answer
 _TEMPLATE_TOKENS = 48  # what a chat template adds to the text, generously
 _UNKNOWN = "I do not know."
+_MAY_REFUSE = f"If the passages do not hold the answer, write only: {NOT_FOUND}"
+_MUST_ANSWER = "If the passages do not say it in full, give the answer that they make the most likely."
 
 
 class ClosedBook:
@@ -83,6 +86,7 @@ class OnePrompt(ABC):
 
     name: ClassVar[str]
     depth: ClassVar[int] = 50  # of each ranking; see `agent.retrieval.recall.Recall`
+    otherwise: ClassVar[str] = _MAY_REFUSE  # what to write where the passages do not hold the answer
 
     def __init__(self, shorten: Shorten = shorten_by_model) -> None:
         self._shorten = shorten
@@ -113,11 +117,11 @@ class OnePrompt(ABC):
         )
         began = clock(parts.chat)
         parts.on_event(NodeStarted("retrieve", 0))
-        evidence = _fitting(case.question, self.found(case.question, deps), parts.chat)
+        evidence = self._fitting(case.question, self.found(case.question, deps), parts.chat)
         draft = ""
         if evidence:
             parts.on_event(NodeStarted("synthesise", 0))
-            draft = _written(_from_passages(case.question, evidence), parts, session.ledger)
+            draft = _written(self._prompt(case.question, evidence), parts, session.ledger)
         parts.on_event(NodeStarted("verify", 0))
         state = updated(new_state(case.question), {"evidence": evidence, "draft": draft})
         state = updated(state, verify(state, deps))
@@ -130,6 +134,27 @@ class OnePrompt(ABC):
     @abstractmethod
     def found(self, question: str, deps: Deps) -> list[Evidence]:
         """The passages to answer from, best first, numbered from 1."""
+
+    def _prompt(self, question: str, evidence: Sequence[Evidence]) -> list[Message]:
+        shown = "\n\n".join(map(_shown, evidence))
+        wanted = (
+            "Answer in one or two short sentences, and put the number of the passage it comes from at the "
+            f"end of each, like [1]. {self.otherwise}"
+        )
+        return [
+            Message("system", "You answer a question from numbered passages and from nothing else."),
+            Message("user", f"PASSAGES:\n{shown}\n\nQUESTION: {question}\n{wanted}"),
+        ]
+
+    def _fitting(self, question: str, evidence: list[Evidence], chat: Chat) -> list[Evidence]:
+        """As many passages as the context has room for; the first stays, and is refused by the model."""
+        room = chat.context_tokens - _TOKENS - _TEMPLATE_TOKENS
+        while len(evidence) > 1:
+            prompt = "\n".join(message.content for message in self._prompt(question, evidence))
+            if chat.count_tokens(prompt) <= room:
+                break
+            evidence = evidence[:-1]
+        return evidence
 
 
 class Shallow(OnePrompt):
@@ -161,6 +186,17 @@ class SearchAndAnswer(OnePrompt):
         return _numbered(found[: deps.kept])
 
 
+class SearchAndGuess(SearchAndAnswer):
+    """``search-and-guess``: ``search-and-answer`` without leave to find nothing.
+
+    A small model that may refuse does so on most questions of several steps, and so scores nothing on them.
+    What of a lead over it comes from that alone, the lead over this one tells.
+    """
+
+    name = "search-and-guess"
+    otherwise = _MUST_ANSWER
+
+
 class Crag(OnePrompt):
     """``crag``: one step of a run, with its grading and its ladder of corrections."""
 
@@ -172,7 +208,13 @@ class Crag(OnePrompt):
         return research_step(updated(state, single_shot(state, deps)), deps)["evidence"]
 
 
-PLAIN: Final[tuple[System, ...]] = (ClosedBook(), Shallow(), SearchAndAnswer(), Crag())
+PLAIN: Final[tuple[System, ...]] = (
+    ClosedBook(),
+    Shallow(),
+    SearchAndAnswer(),
+    SearchAndGuess(),
+    Crag(),
+)
 """In the order of a table, each with more to it than the one before."""
 
 
@@ -205,18 +247,6 @@ def _from_memory(question: str) -> list[Message]:
     ]
 
 
-def _from_passages(question: str, evidence: Sequence[Evidence]) -> list[Message]:
-    shown = "\n\n".join(map(_shown, evidence))
-    wanted = (
-        "Answer in one or two short sentences, and put the number of the passage it comes from at the end "
-        f"of each, like [1]. If the passages do not hold the answer, write only: {NOT_FOUND}"
-    )
-    return [
-        Message("system", "You answer a question from numbered passages and from nothing else."),
-        Message("user", f"PASSAGES:\n{shown}\n\nQUESTION: {question}\n{wanted}"),
-    ]
-
-
 def _shown(item: Evidence) -> str:
     """A passage as the notebook of a run shows it, with the text before where it stands."""
     place = dict.fromkeys((item["title"], last_heading(item["section"]), item["date"]))
@@ -224,17 +254,6 @@ def _shown(item: Evidence) -> str:
     if item["kind"] == "table":
         return f"[{item['number']}] {where}:\n{item['excerpt']}"
     return f"[{item['number']}] {item['excerpt']} ({where})"
-
-
-def _fitting(question: str, evidence: list[Evidence], chat: Chat) -> list[Evidence]:
-    """As many of the passages as the context has room for; the first stays, and is refused by the model."""
-    room = chat.context_tokens - _TOKENS - _TEMPLATE_TOKENS
-    while len(evidence) > 1:
-        prompt = "\n".join(message.content for message in _from_passages(question, evidence))
-        if chat.count_tokens(prompt) <= room:
-            break
-        evidence = evidence[:-1]
-    return evidence
 
 
 def _written(messages: Sequence[Message], parts: Parts, ledger: Ledger) -> str:

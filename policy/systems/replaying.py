@@ -1,8 +1,8 @@
 """Replaying: what every stopping rule would have made of a question, read off its one trajectory.
 
-A rule is walked until it finishes, and told in each state what it would be told in a run; the row is that
-of the prefix that it finishes in. A walk that leaves what is known of a question gives no row, and is
-counted.
+A rule is walked until it finishes, and told in each state what it would be told in a run; only the judge is
+shown the state's text in place of the notebook. The row is that of the prefix that the rule finishes in. A
+walk that leaves what is known of a question gives no row, and is counted.
 """
 
 from __future__ import annotations

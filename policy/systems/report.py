@@ -19,10 +19,9 @@ from policy.systems import metrics, plots
 from policy.systems.anatomy import NEAR, STAGES
 from policy.systems.bars import bars, points
 from policy.systems.ragas_summary import HEAD, JudgedSet, caution, cells, heading
-from policy.systems.summary import LEARNED, Against, Scope, Standing, Summary
+from policy.systems.summary import GUESS, LEARNED, ORACLE, SEARCH, Against, Scope, Standing, Summary
 
 _TITLE: Final = "Whole systems on the same questions"
-_VERDICT: Final = {None: "not measured", True: "met", False: "missed"}
 _CERTAIN: Final = 0.001
 
 
@@ -139,12 +138,21 @@ def _reading(summary: Summary, came: Circumstances, judged: Sequence[JudgedSet])
         "Held and cited recall and precision are of passages against gold passages: those that the answer "
         "was written from, and those that it cites. Reached, recalled and noted are the shares of the gold "
         "passages among the first hundred of a search, among what searches brought, and cited by findings.",
-        "Flagged is the share of answers with a sentence that its sources do not support, of those that "
-        "claim anything.",
-        f"A wrong answer has an F1 below {100 * NEAR:.0f} and does not state a gold one. It is counted at "
-        "the first stage that lost it: at another stop of the same research if that would have been right, "
+        "Flagged is the share of answers with a sentence that its sources do not fully support, of those "
+        "that claim anything. An abstention has an F1 of 0: where both answer is the difference on the "
+        "questions that neither abstained on.",
+        f"{SEARCH} may write that nothing was found, as every system that answers from one prompt; "
+        f"{GUESS} is the same without that leave. lean writes it only where no step found anything.",
+        f"{ORACLE} finishes as soon as all gold evidence is held, and at the first stop where it never is. "
+        "So it bounds what stopping can do for the evidence, not F1: another stop may be answered better, "
+        "by chance or because less is read. Where another stop would have been right, an answer counts as "
+        "stopped early or late.",
+        f"A wrong answer has an F1 below {100 * NEAR:.0f}, and does not state a gold one, or states it "
+        "beside another that its short form is. It is counted at the first stage that lost it: at "
+        "another stop of the same research if that would have been right, "
         "else where the gold evidence was first incomplete, else at reading.",
-        "A bar's verdict is of the estimate; the interval tells how far that is settled.",
+        "A bar's verdict is of the estimate; the interval tells how far that is settled. Of equal F1 is a "
+        "fixed number of steps that is not surely worse, by the interval of the difference.",
         *([caution(judged)] if judged else []),
         *came.notes,
     ]
@@ -170,7 +178,7 @@ def _marked(table: Table) -> list[str]:
 
 def _bars(summary: Summary, model: str) -> Table:
     def told(bar: Bar) -> list[str]:
-        return [bar.what, bar.result, _VERDICT[bar.met]]
+        return [bar.what, bar.result, bar.verdict]
 
     rows = [told(bar) for bar in bars(summary, model)]
     return Table(f"{LEARNED}, {model}", ["bar", "measured", "verdict"], rows, words=3)
@@ -250,8 +258,12 @@ def _by_system(title: str, columns: _Columns, systems: Sequence[Standing]) -> Ta
 
 
 def _anatomy(systems: Sequence[Standing]) -> Table:
+    def lost(one: Standing, stage: str) -> str:
+        # Without a measure of what its searches reached, nothing can be lost at planning them.
+        return "" if stage == "plan" and "reached" not in one.measures else str(one.lost[stage])
+
     rows = [
-        [one.system, str(one.questions), str(sum(one.lost.values())), *(str(one.lost[s]) for s in STAGES)]
+        [one.system, str(one.questions), str(sum(one.lost.values())), *(lost(one, s) for s in STAGES)]
         for one in systems
     ]
     return Table("Where wrong answers were lost", ["system", "questions", "wrong", *STAGES], rows)
@@ -260,11 +272,11 @@ def _anatomy(systems: Sequence[Standing]) -> Table:
 def _pairs(scope: Scope) -> list[Table]:
     """One table for each baseline that something stands against."""
     names = dict.fromkeys(pair.baseline for pair in scope.against)
-    head = ["system", "questions", "F1", "EM", "only it / only baseline", "p", "steps", "seconds"]
+    head = ["system", "questions", "F1", "F1 where both answer", "EM", "only it / only baseline", "p"]
     return [
         Table(
             f"Compared with {name}",
-            [*head, "tokens evaluated"],
+            [*head, "steps", "seconds", "tokens evaluated"],
             [_pair(pair) for pair in scope.against if pair.baseline == name],
         )
         for name in names
@@ -277,6 +289,7 @@ def _pair(pair: Against) -> list[str]:
         pair.system,
         str(pair.questions),
         points(pair.differences["f1"]),
+        f"{points(pair.answered)} ({pair.answered.questions})",
         points(pair.differences["em"]),
         f"{pair.exact.ours} / {pair.exact.theirs}",
         f"{pair.exact.p:.3f}" if pair.exact.p >= _CERTAIN else f"< {_CERTAIN}",

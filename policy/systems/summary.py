@@ -23,6 +23,7 @@ from policy.trees import Floats
 CLOSED_BOOK: Final = "closed-book"
 SHALLOW: Final = "shallow"
 SEARCH: Final = "search-and-answer"
+GUESS: Final = "search-and-guess"
 CRAG: Final = "crag"
 SEED_SYSTEM: Final = "seed"
 RULES: Final = "lean rules"
@@ -32,13 +33,16 @@ PLAN_DONE: Final = "lean plan done"
 LEARNED: Final = "lean learned"
 ORACLE: Final = "oracle"
 ORDER: Final = (
-    *(CLOSED_BOOK, SHALLOW, SEARCH, CRAG, SEED_SYSTEM),
+    *(CLOSED_BOOK, SHALLOW, SEARCH, GUESS, CRAG, SEED_SYSTEM),
     *(RULES, JUDGE, *FIXED, PLAN_DONE, LEARNED, ORACLE),
 )
 """Systems as tables list them; others follow by name."""
 
-BASELINES: Final = (SHALLOW, SEARCH, SEED_SYSTEM, ORACLE)
+BASELINES: Final = (SHALLOW, SEARCH, GUESS, SEED_SYSTEM, ORACLE)
 """What every system is held against."""
+
+RULES_BESIDE: Final = (RULES, JUDGE, *FIXED, PLAN_DONE)
+"""What the learned policy is held against as well: every other rule that finishes the same research."""
 
 DIFFERENCES: Final = ("f1", "em", "steps")
 RATIOS: Final = ("seconds", "evaluated")
@@ -97,6 +101,7 @@ class Against:
         baseline: Theirs.
         questions: That both have.
         differences: Ours less theirs in each of `DIFFERENCES`.
+        answered: Ours less theirs in F1 on those of the questions that neither abstained on.
         ratios: The sum of ours to the sum of theirs in each of `RATIOS`.
         exact: The test for exact match.
     """
@@ -105,6 +110,7 @@ class Against:
     baseline: str
     questions: int
     differences: Mapping[str, Interval]
+    answered: Interval
     ratios: Mapping[str, Interval]
     exact: McNemar
 
@@ -118,8 +124,8 @@ class Scope:
         model: The language model.
         sets: Which are in it.
         systems: In the order of `ORDER`.
-        against: Every system against every baseline that there is; the learned policy also against fixed
-            numbers of steps.
+        against: Every system against every baseline that there is; the learned policy also against
+            `RULES_BESIDE`.
     """
 
     name: str
@@ -202,7 +208,7 @@ def _scope(name: str, model: str, sets: tuple[str, ...], rows: Sequence[Row], dr
     pairs = [
         (ours, theirs)
         for ours in systems
-        for theirs in (*BASELINES, *(FIXED if ours == LEARNED else ()))
+        for theirs in (*BASELINES, *(RULES_BESIDE if ours == LEARNED else ()))
         if ours != theirs and answers[ours].keys() & answers.get(theirs, {}).keys()
     ]
     return Scope(
@@ -234,11 +240,14 @@ def _against(ours: str, theirs: str, answers: Mapping[str, _Answers], drawing: _
     def columns(name: str) -> tuple[Floats, Floats]:
         return _column(answers[ours], both, name), _column(answers[theirs], both, name)
 
+    silent = np.maximum(*columns("abstained")) > 0
+    f1, their_f1 = columns("f1")
     return Against(
         ours,
         theirs,
         len(both),
         {name: difference(*columns(name), drawn) for name in DIFFERENCES},
+        difference(np.where(silent, np.nan, f1), their_f1, drawn),
         {name: ratio(*columns(name), drawn) for name in RATIOS},
         mcnemar(*columns("em")),
     )

@@ -7,7 +7,9 @@ not observed.
 
 All research is done before the first answer is written, and all answers, the longest prefix first, before
 the first is shortened. So what an engine keeps of a prompt serves the research as in a run of its own, and
-what a prefix took is what a run that finishes there takes, but for the few tokens of its last finding.
+what a prefix took is what a run that finishes there takes, but for the tokens of the notebook that only a
+longer prefix evaluated, and that it then reuses: those of its last finding, or of its evidence where no
+step had asked the model.
 """
 
 from __future__ import annotations

@@ -11,17 +11,20 @@ from __future__ import annotations
 import argparse
 import math
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from policy.systems.bars import points
+from policy.systems.bars import of_answered, points
 from policy.systems.rows import Row, Rows
 from policy.systems.summary import (
     CLOSED_BOOK,
     CRAG,
+    GUESS,
     JUDGE,
     LEARNED,
     ORACLE,
+    PLAN_DONE,
+    RULES,
     SEARCH,
     SEED_SYSTEM,
     SHALLOW,
@@ -45,11 +48,15 @@ ASKED = {"qwen2.5-coder-1.5b": (40, _SLOW), "qwen2.5-coder-0.5b": (100, _SLOW)}
 
 _BEGIN, _END = "<!-- evaluation: made by tests.benchmarks.evaluation -->", "<!-- /evaluation -->"
 _WHERE = (
-    "On the dev files, all paragraphs of a file in one library. Everything else, where answers were lost,\n"
-    "what was cited, every difference with its interval and the bars that were missed, is in\n"
+    "On the dev files, all paragraphs of a file in one library; a question that a system finds nothing\n"
+    "for counts as wrong. `search-and-guess` is `search-and-answer` without leave to find nothing; the\n"
+    "`oracle` stops when the gold evidence is complete. Where answers were lost, what was cited, the\n"
+    "differences with their intervals and every bar with its verdict are in\n"
     "[`tests/benchmarks/results/evaluation.md`](tests/benchmarks/results/evaluation.md)."
 )
-_TOLD = (CLOSED_BOOK, SHALLOW, SEARCH, CRAG, SEED_SYSTEM, LEARNED, ORACLE)
+_TOLD = (CLOSED_BOOK, SHALLOW, SEARCH, GUESS, CRAG, RULES, PLAN_DONE, LEARNED, ORACLE)
+_BESIDE_SEED = (SEARCH, GUESS, SEED_SYSTEM, LEARNED)
+_RIVALS = (SHALLOW, SEARCH, GUESS, SEED_SYSTEM, RULES, ORACLE)
 
 
 def main() -> None:
@@ -91,21 +98,36 @@ def with_digest(readme: str, rows: Iterable[Row]) -> str:
     """The README with what the rows say between its two marks."""
     before, _, rest = readme.partition(_BEGIN)
     _, _, after = rest.partition(_END)
-    return f"{before}{_BEGIN}\n{digest(summarise(rows))}\n{_END}{after}"
+    return f"{before}{_BEGIN}\n{digest(list(rows))}\n{_END}{after}"
 
 
-def digest(summary: Summary) -> str:
-    """A table for each model: F1 on each set, and what an answer takes on all of them."""
+def digest(rows: Sequence[Row]) -> str:
+    """Two tables for each model: F1 on each set and what an answer takes; the second beside the seed.
+
+    The seed is asked fewer questions: a mean of its seconds stands only beside means of the same questions.
+    """
+    summary = summarise(rows)
     if not summary.models:
         return "No rows are committed yet: `make evaluation` makes them, and the table that stands here."
-    return "\n\n".join([*(_of_model(summary, model) for model in summary.models), _WHERE])
+    asked = {(row.model, row.questions, row.question) for row in rows if row.system == SEED_SYSTEM}
+    beside = summarise(row for row in rows if (row.model, row.questions, row.question) in asked)
+    told = [
+        text
+        for model in summary.models
+        for text in (_table(summary, model, _TOLD, "F1 in points (questions)"), _leads(summary, model))
+    ]
+    told += [
+        _table(beside, model, _BESIDE_SEED, f"the questions that {SEED_SYSTEM} was asked")
+        for model in beside.models
+    ]
+    return "\n\n".join([*told, _WHERE])
 
 
-def _of_model(summary: Summary, model: str) -> str:
+def _table(summary: Summary, model: str, systems: Sequence[str], title: str) -> str:
     mine = [scope for scope in summary.scopes if scope.model == model]
     sets = multihop(scope.name for scope in mine)
     single = [scope for scope in mine if scope.name in sets]
-    pooled = next(scope for scope in mine if scope.sets == sets)
+    pooled = _pooled(summary, model)
     head = [
         "system",
         *(f"F1 {name.removesuffix('_dev')}" for name in sets),
@@ -114,25 +136,37 @@ def _of_model(summary: Summary, model: str) -> str:
         "seconds",
     ]
     lines = [
-        f"{model.partition(':')[2] or model}, F1 in points (questions)",
+        f"{model.partition(':')[2] or model}, {title}",
         "",
         f"| {' | '.join(head)} |",
         f"| --- |{' --: |' * (len(head) - 1)}",
     ]
-    for name in _TOLD:
+    for name in systems:
         cost = _standing(pooled, name)
         if cost is not None:
             cells = [_f1(_standing(scope, name)) for scope in single]
             cells += [_mean(cost, "steps", 1), _mean(cost, "evaluated", 0), _mean(cost, "seconds", 0)]
             lines.append(f"| {name} | {' | '.join(cells)} |")
-    leads = [
-        f"{points(pair.differences['f1'])} over {name}"
-        for name in (SHALLOW, SEARCH, SEED_SYSTEM, ORACLE)
-        if (pair := pooled.pair(LEARNED, name))
+    return "\n".join(lines)
+
+
+def _leads(summary: Summary, model: str) -> str:
+    """What the learned policy is ahead by, with the number of questions that both have."""
+    pooled = _pooled(summary, model)
+    pairs = [pair for name in _RIVALS if (pair := pooled.pair(LEARNED, name))]
+    told = [
+        f"- {points(pair.differences['f1'])} to `{pair.baseline}` on {pair.questions} questions; "
+        f"{of_answered(pair)}"
+        for pair in pairs
     ]
-    return "\n".join(
-        [*lines, "", f"`{LEARNED}` on all of them: {', '.join(leads)} (95 % intervals, F1 points)."]
-    )
+    title = f"`{LEARNED}` in F1 points, on all sets (95 % intervals):"
+    return "\n".join([title, "", *told])
+
+
+def _pooled(summary: Summary, model: str) -> Scope:
+    mine = [scope for scope in summary.scopes if scope.model == model]
+    sets = multihop(scope.name for scope in mine)
+    return next(scope for scope in mine if scope.sets == sets)
 
 
 def _standing(scope: Scope, system: str) -> Standing | None:

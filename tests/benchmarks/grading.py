@@ -31,7 +31,6 @@ from policy.reranking.command import kept_out
 from policy.reranking.mining import as_the_product_has_it, document_of
 from policy.reranking.questions import SETS, Asked, Pool, read_pool
 from tests.benchmarks import library as made
-from tests.benchmarks.library import read_into
 from tests.benchmarks.table import Row, Table
 from tests.conftest import DATA
 from traces import paths
@@ -70,9 +69,7 @@ def measure() -> Table:
     """Fits, checks, and prints the constants of `agent.cognition.calibration`."""
     embedder = made.embedder()
     store = Store(paths.store_file())
-    base = boxed_reranker.base_on_disk()
-    assert base is not None, "the boxed reranker's base is not on disk"
-    reranker = boxed_reranker.BoxedReranker(base)
+    reranker = made.reranker()
     sets = {name: _read(name, "train") for name in SETS}
     # The reranker was trained on the others: what it says of them is too good.
     untaught = kept_out(record for questions in sets.values() for record in questions.own)
@@ -332,7 +329,7 @@ def _ece(p: Floats, y: Bools, bins: int = 15) -> float:
 def _sample_rows(store: Store, embedder: Embedder, reranker: Reranker | None) -> list[Row]:
     """The sample library: all about one company, and two questions that it cannot answer."""
     for name, description in sample_library.COLLECTIONS.items():
-        read_into(store, name, sample_library.documents(name), description)
+        made.read_into(store, name, sample_library.documents(name), description)
     recall = Recall(Library(store), embedder)
     calibration = BY_RERANKER[embedder.name, reranker.name] if reranker else BY_EMBEDDER[embedder.name]
     what = f"sample library, {reranker.name if reranker else embedder.name}"

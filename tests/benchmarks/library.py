@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.ingest import FileDone, FileFailed, ingest
+from models.boxed_reranker import BoxedReranker, base_on_disk
 from models.catalogue import entry
 from models.llama_cpp_chat import LlamaCppChat
 from models.local_embedder import LocalEmbedder, open_embedder
@@ -24,6 +25,13 @@ def embedder() -> LocalEmbedder:
 def chat(name: str = "qwen2.5-coder-1.5b") -> LlamaCppChat:
     """A chat model of the catalogue."""
     return LlamaCppChat(entry(name).location(paths.models_dir()), name=f"llama.cpp:{name}")
+
+
+def reranker() -> BoxedReranker:
+    """The default reranker."""
+    base = base_on_disk()
+    assert base is not None, "the boxed reranker's base is not on disk"
+    return BoxedReranker(base)
 
 
 def read_into(store: Store, collection: str, files: list[Path], description: str = "") -> list[FileDone]:

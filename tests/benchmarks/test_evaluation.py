@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy.systems.rows import Row, Rows
-from tests.benchmarks.evaluation import README, ROWS, SETS, with_digest
+from tests.benchmarks.evaluation import README, ROWS, SETS, digest, with_digest
 
 
 def test_the_readme_has_the_table_of_the_committed_rows() -> None:
@@ -11,9 +11,26 @@ def test_the_readme_has_the_table_of_the_committed_rows() -> None:
     assert with_digest(text, Rows(ROWS).all()) == text
 
 
+def test_the_seed_stands_beside_the_others_on_its_own_questions() -> None:
+    def made(question: str, system: str, seconds: float) -> Row:
+        return Row(SETS[0], question, system, "m", "", measures={"f1": 0.0, "em": 0.0, "seconds": seconds})
+
+    text = digest([made("a", "seed", 90), made("a", "lean learned", 20), made("b", "lean learned", 40)])
+    assert "| lean learned | 0.0 (2) | – | – | 30 |" in text
+    _, _, beside = text.partition("m, the questions that seed was asked")
+    assert "| seed | 0.0 (1) | – | – | 90 |\n| lean learned | 0.0 (1) | – | – | 20 |" in beside
+
+
 def test_a_table_is_made_from_rows() -> None:
     rows = [
-        Row(SETS[0], str(n), system, "llama.cpp:m", "", measures={"f1": f1, "em": f1, "steps": 2.0})
+        Row(
+            SETS[0],
+            str(n),
+            system,
+            "llama.cpp:m",
+            "",
+            measures={"f1": f1, "em": f1, "steps": 2.0, "abstained": 0.0},
+        )
         for n in range(2)
         for system, f1 in (("shallow", 0.0), ("lean learned", 0.5))
     ]
@@ -21,6 +38,6 @@ def test_a_table_is_made_from_rows() -> None:
         "a\n<!-- evaluation: made by tests.benchmarks.evaluation -->x<!-- /evaluation -->\nb", rows
     )
     assert "| lean learned | 50.0 (2) | 2.0 | – | – |" in made
-    assert "+50.0 [+50.0, +50.0] over shallow" in made
+    assert "- +50.0 [+50.0, +50.0] to `shallow` on 2 questions; +50.0 [+50.0, +50.0] on the 2 that" in made
     assert made.startswith("a\n")
     assert made.endswith("\nb")

@@ -16,7 +16,8 @@ def compare(
         typer.Option(
             "--systems",
             metavar="A,B",
-            help="Of closed-book, shallow, search-and-answer, crag, seed, lean; they answer in this order.",
+            help="Of closed-book, shallow, search-and-answer, search-and-guess, crag, seed, lean; they "
+            "answer in this order.",
         ),
     ] = "shallow,search-and-answer,lean",
     collection: Collections = None,

@@ -21,7 +21,7 @@ def _bars(made: list[Row]) -> list[Bar]:
 
 def _on(questions: str, n: int = 40, **f1: float) -> list[Row]:
     """Systems by name, with an underscore for what is a blank or a hyphen in it."""
-    names = {"learned": "lean learned", "search": "search-and-answer"}
+    names = {"learned": "lean learned", "search": "search-and-answer", "guess": "search-and-guess"}
     return [
         one
         for name, value in f1.items()
@@ -77,6 +77,22 @@ def test_two_sets_that_miss_settle_it_and_so_does_one_lead_that_is_too_small() -
     assert _bars(_on(HOTPOT, learned=0.5, search=0.5))[LEADS].met is None
 
 
+def test_beside_a_lead_stands_what_of_it_is_not_the_others_abstaining() -> None:
+    searched = [
+        one
+        for i in range(40)
+        for one in rows("search-and-answer", [0.4], abstained=float(i >= 10))
+        for one in [Row(HOTPOT, f"q{i}", one.system, MODEL, "", measures=one.measures)]
+    ]
+    made = [*rows("lean learned", [0.5] * 40, abstained=0.0), *searched, *_on(HOTPOT, guess=0.45)]
+    told = _bars(made)[LEADS].result
+    assert (
+        "+10.0 [+10.0, +10.0] over search-and-answer (+10.0 [+10.0, +10.0] on the 10 that both answer)"
+        in told
+    )
+    assert "; +5.0 [+5.0, +5.0] over search-and-guess" in told
+
+
 @pytest.mark.parametrize(("oracle", "expected"), [(0.4, True), (0.53, True), (0.54, False)])
 def test_the_oracle_bar(oracle: float, expected: bool) -> None:
     assert _bars(_on(HOTPOT, learned=0.5, oracle=oracle))[ORACLE].met is expected
@@ -117,6 +133,20 @@ def test_the_bar_against_fixed_steps(
     learned: tuple[float, float], fixed: dict[str, tuple[float, float]], expected: bool
 ) -> None:
     assert _bars(_scheduled(learned, **fixed))[SCHEDULES].met is expected
+
+
+def test_fewer_fixed_steps_that_may_be_as_good_leave_the_bar_open() -> None:
+    learned = rows("lean learned", [0.6, 0.4] * 20, steps=2.0)
+    some = rows("lean 1 step", [0.0, 0.9] * 20, steps=1.0)  # 5 points below, give or take 20
+    more = rows("lean 3 steps", [0.6, 0.4] * 20, steps=3.0)
+    found = _bars(learned + some + more)[SCHEDULES]
+    assert (found.met, found.verdict) == (None, "not settled")
+    assert "lean 1 step, the cheapest that is not surely worse" in found.result
+    worse = rows("lean 1 step", [0.5, 0.3] * 20, steps=1.0)
+    assert _bars(learned + worse + more)[SCHEDULES].verdict == "met"
+    as_good = rows("lean 1 step", [0.3, 0.7] * 20, steps=1.0)
+    assert _bars(learned + as_good + more)[SCHEDULES].verdict == "missed"
+    assert _bars(rows("shallow", [0.5] * 40))[SCHEDULES].verdict == "not measured"
 
 
 def _beside_seed(n: int = 20, f1: float = 0.4, seconds: float = 35, evaluated: float = 350) -> list[Row]:

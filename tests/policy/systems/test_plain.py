@@ -22,7 +22,7 @@ from policy.questions import Paragraph, Question, QuestionSet
 from policy.systems.answered import Answered, Cost, Parts, System
 from policy.systems.cache import CachedChat
 from policy.systems.cases import Case, Place
-from policy.systems.plain import PLAIN, ClosedBook, Crag, SearchAndAnswer, Shallow
+from policy.systems.plain import PLAIN, ClosedBook, Crag, SearchAndAnswer, SearchAndGuess, Shallow
 from policy.systems.reading import pooled
 from policy.systems.watching import WatchedRecall
 from tests.agent.conftest import fill
@@ -58,7 +58,13 @@ def _answered(
 
 
 def test_the_systems_are_called_as_tables_call_them() -> None:
-    assert [system.name for system in PLAIN] == ["closed-book", "shallow", "search-and-answer", "crag"]
+    assert [system.name for system in PLAIN] == [
+        "closed-book",
+        "shallow",
+        "search-and-answer",
+        "search-and-guess",
+        "crag",
+    ]
 
 
 def test_a_closed_book_sees_the_question_and_nothing_else(store: Store) -> None:
@@ -139,6 +145,15 @@ def test_search_and_answer_reads_what_the_reranker_prefers(filled: Store) -> Non
     assert by_reranker.held[0] == Place("launch")
     assert fused.held[0] == Place("annual-report")
     assert "[1] Haldrecht launched" in chat.calls[0].messages[-1].content
+
+
+def test_search_and_guess_reads_the_same_and_has_no_leave_to_find_nothing(filled: Store) -> None:
+    answered, prompts = _answered(SearchAndAnswer(), filled, [SAID, SHORT])
+    guessed, pressed = _answered(SearchAndGuess(), filled, [SAID, SHORT])
+    assert guessed.held == answered.held
+    assert NOT_FOUND in prompts[0]
+    assert NOT_FOUND not in pressed[0]
+    assert pressed[0].partition(" like [1]. ")[0] == prompts[0].partition(" like [1]. ")[0]
 
 
 @pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)

@@ -67,12 +67,13 @@ def test_an_interval_of_a_constant_difference_has_no_width() -> None:
     assert [seconds.low, seconds.estimate, seconds.high] == pytest.approx([2.5, 2.5, 2.5])
 
 
-def test_every_system_stands_against_every_baseline_and_the_learned_one_against_fixed_steps() -> None:
-    systems = ["oracle", "lean 2 steps", "lean learned", "shallow", "another", "seed"]
+def test_every_system_stands_against_every_baseline_and_the_learned_one_against_other_rules() -> None:
+    systems = ["oracle", "lean 2 steps", "lean rules", "lean learned", "shallow", "another", "seed"]
     scope = _scope(summarise([row("q", system, 1.0) for system in systems], RESAMPLES))
     assert [one.system for one in scope.systems] == [
         "shallow",
         "seed",
+        "lean rules",
         "lean 2 steps",
         "lean learned",
         "oracle",
@@ -82,10 +83,26 @@ def test_every_system_stands_against_every_baseline_and_the_learned_one_against_
         "shallow",
         "seed",
         "oracle",
+        "lean rules",
         "lean 2 steps",
     ]
     assert [one.baseline for one in scope.against if one.system == "seed"] == ["shallow", "oracle"]
     assert scope.pair("seed", "search-and-answer") is None
+
+
+def test_where_both_answer_leaves_out_what_either_abstained_on() -> None:
+    made = [
+        *(row(f"q{i}", "seed", f1, abstained=float(f1 == 0)) for i, f1 in enumerate([1.0, 0.5, 0.0, 0.6])),
+        *(
+            row(f"q{i}", "shallow", f1, abstained=float(f1 == 0))
+            for i, f1 in enumerate([0.0, 0.3, 1.0, 0.2])
+        ),
+    ]
+    pair = _scope(summarise(made, RESAMPLES)).pair("seed", "shallow")
+    assert pair is not None
+    assert (pair.questions, pair.answered.questions) == (4, 2)
+    assert pair.answered.estimate == pytest.approx(((0.5 - 0.3) + (0.6 - 0.2)) / 2)
+    assert pair.differences["f1"].estimate == pytest.approx((1.0 + 0.2 - 1.0 + 0.4) / 4)
 
 
 def test_systems_without_a_common_question_are_not_compared() -> None:
