@@ -12,6 +12,7 @@ from agent.cognition.comparands import compared
 from agent.cognition.descriptions import chain
 from agent.cognition.masking import bare, masked, unmasked
 from agent.cognition.proper_names import names
+from agent.cognition.relatives import described
 from agent.retrieval.terms import terms
 
 _WH = (
@@ -60,7 +61,7 @@ def decompose(question: str) -> list[str]:
     A later one may refer to an earlier one's finding as ``#n``.
     """
     text = bare(question)
-    return _of_clauses(text) or _of_things(text)
+    return _of_clauses(text) or _of_things(text) or described(text)
 
 
 def _of_things(text: str) -> list[str]:

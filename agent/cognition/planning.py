@@ -17,7 +17,7 @@ from agent.state import PlanStep
 from models.structured import Origin
 
 MOST_STEPS = 4
-_LABEL = re.compile(r"^(?:look-?up|step) \d+[:.] ", re.IGNORECASE)
+_LABEL = re.compile(r"^(?:(?:look-?up|step) )?\d[:.)] (?=\S+ )", re.IGNORECASE)
 _STATES = re.compile(
     r"[.。]$|^(?!(?:in|on|at|by|for|from|of|to|with|who|what|which|when|where|why|how)\b)"
     r"\S+(?: \S+)*? (?:is|was|are|were|has|had) ",

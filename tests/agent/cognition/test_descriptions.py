@@ -86,7 +86,6 @@ def test_the_innermost_is_looked_up_first(question: str, steps: list[str]) -> No
         "What is the name of the author of Marrow?",
         "What was the population of Avelin in 2000?",
         "What nationality was the scientist who developed the Wein filter?",  # a name cut in two
-        "Who is the coach of the NFL team that plays at Varo?",
         "Which river runs through the largest town of the north?",
         "谁是卡迪斯的导演?",
     ],
