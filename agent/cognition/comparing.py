@@ -37,6 +37,11 @@ _MOST = re.compile(
     re.IGNORECASE,
 )
 _SAME = re.compile(r"\b(?:same|both|shares?|in common)\b", re.IGNORECASE)
+_SAME_WHAT = re.compile(r"\b(?:same|shares? an?) (?P<what>[a-z]+)\b", re.IGNORECASE)
+_COUNTRY = frozenset(terms("country nationality nation citizenship"))
+_YES_OR_NO = re.compile(
+    r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would)\b", re.IGNORECASE
+)
 _DESCRIBES = re.compile(r"^(?:who|what|which) (?:is|was|are|were) (?P<what>.+?)\??$", re.IGNORECASE)
 _LONGEST_NAME = 4  # words; what is longer says more than can be told apart
 _COUNTRIES = {
@@ -60,6 +65,24 @@ _DATE = re.compile(
 _UNIT = re.compile(r"\s?(%|°\s?[CF]|[a-zA-Z]+)")
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}  # time is compared across its units
 _NO_UNIT = frozenset("in and or of at to for from on with than as per by the".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What follows from two findings.
+
+    Attributes:
+        text: A sentence that says it, for the model that writes the answer.
+        answer: ``Yes``, ``No`` or the one of two things that the question asks for; "" where the findings
+            do not say it plainly.
+        because: The two values and whose they are, in a few words.
+        cites: The passages of both findings.
+    """
+
+    text: str
+    answer: str
+    because: str
+    cites: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +121,8 @@ def value(text: str) -> Value | None:
     return None
 
 
-def conclusion(question: str, notes: Sequence[Note]) -> str:
-    """One sentence that compares the findings, if the question asks for it and two can be; else ""."""
+def conclusion(question: str, notes: Sequence[Note]) -> Conclusion | None:
+    """What the findings say held against each other; None if the question does not ask, or it cannot be."""
     found = [note for note in notes if note["found"]]
     if _COMPARES.search(question):
         valued = [(note, told) for note in found if (told := _of_note(note)) is not None]
@@ -111,9 +134,31 @@ def conclusion(question: str, notes: Sequence[Note]) -> str:
                 chosen = _chosen(
                     question, (one, first["question"] + ours), (other, second["question"] + theirs)
                 )
+                because = f"{one.shown}{ours} is {relation} {other.shown}{theirs}"
                 follows = f", so it is {chosen}" if chosen else ""
-                return f"{one.shown}{ours} is {relation} {other.shown}{theirs}{follows}."
-    return _sameness(found) if _SAME.search(question) else ""
+                if chosen and _holds(second["question"] + theirs, chosen):
+                    because = f"{other.shown}{theirs} is {_relation(other, one)} {one.shown}{ours}"
+                return Conclusion(f"{because}{follows}.", chosen, because, _cites(found, first, second))
+    return _sameness(question, found) if _SAME.search(question) else None
+
+
+def _cites(found: Sequence[Note], *compared: Note) -> tuple[int, ...]:
+    """The passages of what is compared, and of the findings that say whose it is."""
+    notes = [note for one in compared for note in (*_leading_to(one, found), one)]
+    return tuple(dict.fromkeys(number for note in notes for number in note["cites"]))
+
+
+def _leading_to(note: Note, found: Sequence[Note]) -> list[Note]:
+    """The findings whose answer a note's question is about."""
+    return [
+        earlier
+        for earlier in found
+        if earlier is not note and earlier["answer"] and earlier["answer"] in note["question"]
+    ]
+
+
+def _holds(text: str, name: str) -> bool:
+    return set(terms(text)).issuperset(terms(name))
 
 
 def _chosen(question: str, *valued: tuple[Value, str]) -> str:
@@ -130,24 +175,45 @@ def _chosen(question: str, *valued: tuple[Value, str]) -> str:
     if AGE.search(question) and valued[0][0].unit != "date":
         least = not least  # an age, not a date of birth
     (_, whose) = (min if least else max)(valued, key=lambda one: one[0].size)
-    held = set(terms(whose))
-    mine = [name for name in named if held.issuperset(terms(name))]
+    mine = [name for name in named if _holds(whose, name)]
     return mine[0] if len(mine) == 1 else ""
 
 
-def _sameness(found: Sequence[Note]) -> str:
-    """Whether the last two findings, of which the same was asked, say the same; "" if it cannot be told."""
+def _sameness(question: str, found: Sequence[Note]) -> Conclusion | None:
+    """Whether the last two findings, of which the same was asked, say the same; None if it is not plain.
+
+    It is not where something else was asked of them than the question compares, and where what is said of
+    one mentions the other's answer: "Adelaide" and "Australia" are no two countries.
+    """
     if len(found) < 2 or _frame(found[-2]) != _frame(found[-1]):
-        return ""
+        return None
     first, second = found[-2:]
+    if not _of_what_is_compared(question, first["question"]):
+        return None
     one, other = first["answer"].strip(" ."), second["answer"].strip(" .")
     if max(len(one.split()), len(other.split())) > _LONGEST_NAME:
-        return ""
+        return None
     mine, its = _alike(one), _alike(other)
+    same = mine == its
+    if not same and (
+        mine & its or mine <= set(terms(second["sentence"])) or its <= set(terms(first["sentence"]))
+    ):
+        return None
     ours, theirs = _whose(first, second, found), _whose(second, first, found)
-    if mine == its:
-        return f"{one}{ours} is the same as {other}{theirs}."
-    return "" if mine & its else f"{one}{ours} is not the same as {other}{theirs}."
+    text = f"{one}{ours} is {'' if same else 'not '}the same as {other}{theirs}."
+    # "Are both American?" is not answered by their being the same.
+    plain = _YES_OR_NO.match(question) and _SAME_WHAT.search(question)
+    answer = ("Yes" if same else "No") if plain else ""
+    return Conclusion(text, answer, f"{one}{ours} and {other}{theirs}", _cites(found, first, second))
+
+
+def _of_what_is_compared(question: str, step: str) -> bool:
+    """Whether a step asks for what the question wants to be the same; True if it does not say what."""
+    match = _SAME_WHAT.search(question)
+    if match is None:
+        return True
+    wanted, asked = set(terms(match["what"])), set(terms(step))
+    return not wanted.isdisjoint(asked) or not (wanted.isdisjoint(_COUNTRY) or asked.isdisjoint(_COUNTRY))
 
 
 def _frame(note: Note) -> set[str]:
@@ -236,8 +302,7 @@ def _whose(note: Note, other: Note, found: Sequence[Note]) -> str:
     described = next(
         (
             match["what"]
-            for earlier in found
-            if earlier is not note and earlier["answer"] and earlier["answer"] in note["question"]
+            for earlier in _leading_to(note, found)
             for match in [_DESCRIBES.match(earlier["question"])]
             if match
         ),

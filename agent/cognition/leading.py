@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from agent.cognition.comparands import things
+from agent.cognition.comparing import Conclusion
 from agent.cognition.proper_names import is_function_word
 from agent.cognition.surface import names
 from agent.retrieval.terms import terms
@@ -26,6 +27,7 @@ _ASKS_MORE = re.compile(
     r"(?:,|;|\band\b)\s+(?:who|whom|whose|what|which|when|where|how|why)\b|\b(?:both|same|either|why)\b",
     re.IGNORECASE,
 )
+_CONCLUDES = re.compile(r"\W*(?:yes\b|no\b|it follows\b|therefore\b|thus\b|so,? it is\b)", re.IGNORECASE)
 _LEAST_WORDS = 2  # "When did" is the least that two questions can have in common
 
 
@@ -51,6 +53,20 @@ def answer_first(question: str, notes: Sequence[Note], written: str) -> str:
     if is_function_word(answer.split()[0]):
         answer = answer[0].upper() + answer[1:]
     return f"{answer} {''.join(f'[{number}]' for number in last['cites'])}. {written}"
+
+
+def concluded_first(follows: Conclusion, written: str) -> str:
+    """``written`` with what follows from the findings before it: code compares, and the model may not.
+
+    What the model says of its own that concludes gives way to it.
+    """
+    if not follows.answer:
+        return written
+    marks = "".join(f"[{number}]" for number in follows.cites)
+    told = [one for one in sentences(written) if not _CONCLUDES.match(one)]
+    if follows.answer in {"Yes", "No"}:
+        return " ".join([f"{follows.answer}: {follows.because} {marks}.", *told])
+    return " ".join([f"{follows.answer} {marks}.", f"{follows.because} {marks}.", *told])
 
 
 def _asks_as(question: str, step: str) -> bool:

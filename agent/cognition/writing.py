@@ -10,7 +10,7 @@ from agent import prompts
 from agent.budget import BudgetExhausted
 from agent.cognition import comparing
 from agent.cognition.answering import asked
-from agent.cognition.leading import answer_first
+from agent.cognition.leading import answer_first, concluded_first
 from agent.cognition.quantities import quantities, years
 from agent.events import Warned
 from agent.retrieval.terms import terms
@@ -95,7 +95,8 @@ class ModelWriter:
         """The model's answer; the findings if it says nothing."""
         if length == "report":
             return self._report(session, notebook, question, notes, on_text)
-        compared = comparing.conclusion(question, notes)
+        follows = comparing.conclusion(question, notes)
+        compared = follows.text if follows else ""
         instruction = prompts.synthesise(question, notes, unanswered(notes), length, compared)
         most = _BRIEF_TOKENS if length == "brief" else self._max_tokens
         reply = session.write("synthesise", notebook, instruction, most, on_text)
@@ -104,7 +105,7 @@ class ModelWriter:
             return from_findings(notes)
         left_out = [] if length == "brief" else _left_out(written, notes)
         told = " ".join([written, *([from_findings(left_out)] if left_out else [])])
-        return told if compared else answer_first(question, notes, told)
+        return concluded_first(follows, told) if follows else answer_first(question, notes, told)
 
     def reread(self, session: Session, notebook: Sequence[str], question: str) -> str:
         """The model's answer, or its word that there is none."""

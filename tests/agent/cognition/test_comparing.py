@@ -63,7 +63,7 @@ def _note(question: str, answer: str, sentence: str = "") -> Note:
         (
             "Who was born first, Ann Lee or Bob Ray?",
             [_note("When was Ann Lee born?", "12 May 1950"), _note("When was Bob Ray born?", "1949")],
-            "12 May 1950 (Ann Lee) is later than 1949 (Bob Ray), so it is Bob Ray.",
+            "1949 (Bob Ray) is earlier than 12 May 1950 (Ann Lee), so it is Bob Ray.",
         ),
         (
             "Is the margin of Services higher than that of Heat?",
@@ -83,7 +83,7 @@ def _note(question: str, answer: str, sentence: str = "") -> Note:
                 _note("When was Ann Lee born?", "1950"),
                 _note("When was Bob Ray born?", "1949"),
             ],
-            "1950 (Ann Lee, the director of Marrow) is later than 1949 (Bob Ray, the director of Kadis), "
+            "1949 (Bob Ray, the director of Kadis) is earlier than 1950 (Ann Lee, the director of Marrow), "
             "so it is Kadis.",
         ),
         (
@@ -125,7 +125,69 @@ def _note(question: str, answer: str, sentence: str = "") -> Note:
     ],
 )
 def test_conclusion(question: str, notes: list[Note], expected: str) -> None:
-    assert conclusion(question, notes) == expected
+    told = conclusion(question, notes)
+    assert (told.text if told else "") == expected
+
+
+_COUNTRY = "In which country is {}?"
+
+
+@pytest.mark.parametrize(
+    ("question", "notes", "expected"),
+    [
+        (
+            "Are Avelin and Varo in the same country?",
+            [_note(_COUNTRY.format("Avelin"), "Iran"), _note(_COUNTRY.format("Varo"), "India")],
+            "No",
+        ),
+        (
+            "Do Ann Lee and Bob Ray have the same nationality?",
+            [
+                _note("In which country was Ann Lee born?", "Iran"),
+                _note("In which country was Bob Ray born?", "Iran"),
+            ],
+            "Yes",
+        ),
+        (  # what was found is not what is compared
+            "Do the directors of Marrow and Kadis share the same nationality?",
+            [
+                _note("Who is the director of Marrow?", "Ann Lee"),
+                _note("Who is the director of Kadis?", "Bob Ray"),
+            ],
+            "",
+        ),
+        (  # "Adelaide" is no other country than "Australia"
+            "Are Avelin and Varo in the same country?",
+            [
+                _note(_COUNTRY.format("Avelin"), "Australia"),
+                _note(
+                    _COUNTRY.format("Varo"), "Adelaide", "Varo is a school in Adelaide, South Australia."
+                ),
+            ],
+            "",
+        ),
+        (  # the same, and not what is asked
+            "Are both Avelin and Varo American bands?",
+            [_note("What is Avelin?", "a Dutch band"), _note("What is Varo?", "a Dutch band")],
+            "",
+        ),
+        (  # no question of yes and no
+            "What do Avelin and Varo have in common?",
+            [_note("What is Avelin?", "a band"), _note("What is Varo?", "a duo")],
+            "",
+        ),
+        (
+            "Who was born first, Ann Lee or Bob Ray?",
+            [_note("When was Ann Lee born?", "12 May 1950"), _note("When was Bob Ray born?", "1949")],
+            "Bob Ray",
+        ),
+    ],
+)
+def test_what_follows_is_told_in_a_word_where_it_is_plain(
+    question: str, notes: list[Note], expected: str
+) -> None:
+    told = conclusion(question, notes)
+    assert (told.answer if told else "") == expected
 
 
 _CLAIMS = [

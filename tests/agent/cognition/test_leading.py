@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from agent.cognition.leading import answer_first
+from agent.cognition.comparing import Conclusion
+from agent.cognition.leading import answer_first, concluded_first
 from agent.state import Note
 
 ASKED = "What currency predated the Euro in the country Signmark is from?"
@@ -30,6 +33,18 @@ FIRST = _note("What is the country Signmark is from?", "Finland", 1)
 def test_the_last_findings_answer_comes_first() -> None:
     told = answer_first(ASKED, [FIRST, _note(LAST, "the Finnish markka", 4)], TOLD)
     assert told == f"The Finnish markka [4]. {TOLD}"
+
+
+def test_what_follows_comes_before_what_the_model_writes() -> None:
+    follows = Conclusion("Iran (A) is not the same as Oman (B).", "No", "Iran (A) and Oman (B)", (2, 5))
+    written = "A is in Iran [2]. B is in Oman [5]. Therefore, they are in the same country [2]."
+    told = concluded_first(follows, written)
+    assert told == "No: Iran (A) and Oman (B) [2][5]. A is in Iran [2]. B is in Oman [5]."
+    assert concluded_first(replace(follows, answer=""), written) == written
+    named = Conclusion("It is A.", "A", "1911 (A) is earlier than 1912 (B)", (2,))
+    assert concluded_first(named, "A was built in 1911 [2].") == (
+        "A [2]. 1911 (A) is earlier than 1912 (B) [2]. A was built in 1911 [2]."
+    )
 
 
 @pytest.mark.parametrize(
