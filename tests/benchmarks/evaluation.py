@@ -124,10 +124,9 @@ def digest(rows: Sequence[Row]) -> str:
 
 
 def _table(summary: Summary, model: str, systems: Sequence[str], title: str) -> str:
-    mine = [scope for scope in summary.scopes if scope.model == model]
-    sets = multihop(scope.name for scope in mine)
-    single = [scope for scope in mine if scope.name in sets]
     pooled = _pooled(summary, model)
+    sets = pooled.sets
+    single = [scope for scope in summary.scopes if scope.model == model and scope.name in sets]
     head = [
         "system",
         *(f"F1 {name.removesuffix('_dev')}" for name in sets),

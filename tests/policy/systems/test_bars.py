@@ -8,7 +8,7 @@ from policy.evaluation.bars import Bar
 from policy.systems.bars import bars
 from policy.systems.rows import Row
 from policy.systems.summary import summarise
-from tests.policy.systems.made import HOTPOT, MODEL, MUSIQUE, WIKI, rows
+from tests.policy.systems.made import HOTPOT, MODEL, MUSIQUE, WIKI, row, rows
 
 LEADS, ORACLE, SCHEDULES, QUALITY, SECONDS, TOKENS = range(6)
 
@@ -78,12 +78,7 @@ def test_two_sets_that_miss_settle_it_and_so_does_one_lead_that_is_too_small() -
 
 
 def test_beside_a_lead_stands_what_of_it_is_not_the_others_abstaining() -> None:
-    searched = [
-        one
-        for i in range(40)
-        for one in rows("search-and-answer", [0.4], abstained=float(i >= 10))
-        for one in [Row(HOTPOT, f"q{i}", one.system, MODEL, "", measures=one.measures)]
-    ]
+    searched = [row(f"q{i}", "search-and-answer", 0.4, abstained=float(i >= 10)) for i in range(40)]
     made = [*rows("lean learned", [0.5] * 40, abstained=0.0), *searched, *_on(HOTPOT, guess=0.45)]
     told = _bars(made)[LEADS].result
     assert (
