@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agent.cognition.support import best_source, joint_support, missing_numbers, share_held, support
 from agent.sentences import sentences
-from agent.state import Claim, Evidence
+from agent.state import Claim, Evidence, citation_marks
 
 _MARK = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
 _SOURCE = re.compile(
@@ -140,7 +140,7 @@ def _holds(text: str, cited: Sequence[Evidence]) -> bool:
 
 
 def _marked(claim: Claim) -> str:
-    marks = "".join(f"[{number}]" for number in claim["cites"])
+    marks = citation_marks(claim["cites"])
     body, end = claim["text"], ""
     terminal = _TERMINAL.search(body)
     if terminal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.state import Evidence, Note, PlanStep
+from agent.state import Evidence, Note, PlanStep, citation_marks
 
 
 def opening(question: str, tools: Sequence[tuple[str, str]]) -> str:
@@ -51,7 +51,7 @@ def note_entry(note: Note) -> str:
     """A step's finding."""
     if not note["found"]:
         return f"FINDING {note['step']}: not found."
-    cites = "".join(f"[{number}]" for number in note["cites"])
+    cites = citation_marks(note["cites"])
     # The short answer where there is one: the sentence it stands in is in the evidence already.
     return f"FINDING {note['step']}: {note['answer'] or note['sentence']} {cites}".rstrip()
 

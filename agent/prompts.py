@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from string import ascii_uppercase
 
-from agent.state import Evidence, Note
+from agent.state import Evidence, Note, citation_marks
 
 SYSTEM = (
     "You are a careful research assistant who works in a notebook, one small step at a time. "
@@ -274,7 +274,8 @@ def verify(question: str, claims: Sequence[tuple[str, Sequence[Evidence]]]) -> s
     shown = list({item["number"]: item for _, cited in claims for item in cited}.values())
     passages = "\n".join(f"[{item['number']}] ({item['title']}) {item['excerpt']}" for item in shown)
     listed = "\n".join(
-        f"{index}. {text} {_marks(cited)}".rstrip() for index, (text, cited) in enumerate(claims, start=1)
+        f"{index}. {text} {citation_marks(item['number'] for item in cited)}".rstrip()
+        for index, (text, cited) in enumerate(claims, start=1)
     )
     return (
         f"PASSAGES:\n{passages}\n\nSENTENCES that answer “{question}”:\n{listed}\n\n"
@@ -296,10 +297,6 @@ def converse(question: str, turns: Sequence[tuple[str, str]], tools: Sequence[tu
         "stand in the conversation above; if one is wanted, say that it must be asked as a question of "
         "its own."
     )
-
-
-def _marks(cited: Sequence[Evidence]) -> str:
-    return "".join(f"[{item['number']}]" for item in cited)
 
 
 # --- the question itself: its route, its meaning, its words ------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 Action = Literal["CONTINUE", "REVISE", "FINISH"]
@@ -188,6 +188,11 @@ class RunState(TypedDict):
     answer: str
     status: str  # "", then "answered", "not_found" or "rejected"
     log: Annotated[list[Logged], latest]
+
+
+def citation_marks(numbers: Iterable[int]) -> str:
+    """``[1][4]``: how an answer cites passages 1 and 4."""
+    return "".join(f"[{number}]" for number in numbers)
 
 
 def still_missing(notes: Sequence[Note]) -> list[Note]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from agent import events as ev
-from agent.state import Claim
+from agent.state import Claim, citation_marks
 from agent.steering import Steering
 from tui.blocks import REPLIES, Block
 from tui.interrupts import ctrl_c_raises
@@ -72,7 +72,7 @@ def chosen(typed: str, letters: Mapping[str, str]) -> str | None:
 
 def judged(claim: Claim) -> str:
     """A sentence of an answer, its citations, and what is wrong with it."""
-    marks = "".join(f"[{number}]" for number in claim["cites"])
+    marks = citation_marks(claim["cites"])
     sentence = f"{one_line(claim['text'])} {marks}".rstrip()
     if claim["verdict"] == "supported":
         return sentence

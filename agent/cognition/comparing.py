@@ -101,6 +101,22 @@ class Value:
     unit: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A value, the question that it was found for, and whose it is (see `_whose`)."""
+
+    value: Value
+    question: str
+    whose: str
+
+    @property
+    def about(self) -> str:
+        return self.question + self.whose
+
+    def __str__(self) -> str:
+        return self.value.shown + self.whose
+
+
 def value(text: str) -> Value | None:
     """The only amount or date of ``text``; None if there is none or more than one.
 
@@ -128,16 +144,14 @@ def conclusion(question: str, notes: Sequence[Note]) -> Conclusion | None:
         valued = [(note, told) for note in found if (told := _of_note(note)) is not None]
         if len(valued) == 2:
             (first, one), (second, other) = valued
-            relation = _relation(one, other)
-            if relation:
-                ours, theirs = _whose(first, second, found), _whose(second, first, found)
-                chosen = _chosen(
-                    question, (one, first["question"] + ours), (other, second["question"] + theirs)
-                )
-                because = f"{one.shown}{ours} is {relation} {other.shown}{theirs}"
+            if _relation(one, other):
+                mine = _Compared(one, first["question"], _whose(first, second, found))
+                its = _Compared(other, second["question"], _whose(second, first, found))
+                chosen = _chosen(question, mine, its)
+                if chosen and _holds(its.about, chosen):
+                    mine, its = its, mine  # what is asked for stands first
+                because = f"{mine} is {_relation(mine.value, its.value)} {its}"
                 follows = f", so it is {chosen}" if chosen else ""
-                if chosen and _holds(second["question"] + theirs, chosen):
-                    because = f"{other.shown}{theirs} is {_relation(other, one)} {one.shown}{ours}"
                 return Conclusion(f"{because}{follows}.", chosen, because, _cites(found, first, second))
     return _sameness(question, found) if _SAME.search(question) else None
 
@@ -161,21 +175,16 @@ def _holds(text: str, name: str) -> bool:
     return set(terms(text)).issuperset(terms(name))
 
 
-def _chosen(question: str, *valued: tuple[Value, str]) -> str:
-    """Which of the two things that ``question`` names has the value it asks for; "" if that is not plain.
-
-    Args:
-        question: As it was asked.
-        valued: Each value, and what it was found for.
-    """
+def _chosen(question: str, one: _Compared, other: _Compared) -> str:
+    """Which of the two things that ``question`` names has the value asked for; "" if that is not plain."""
     named = things(question)
     least, most = _LEAST.search(question) is not None, _MOST.search(question) is not None
-    if named is None or least == most or valued[0][0].size == valued[1][0].size:
+    if named is None or least == most or one.value.size == other.value.size:
         return ""
-    if AGE.search(question) and valued[0][0].unit != "date":
+    if AGE.search(question) and one.value.unit != "date":
         least = not least  # an age, not a date of birth
-    (_, whose) = (min if least else max)(valued, key=lambda one: one[0].size)
-    mine = [name for name in named if _holds(whose, name)]
+    has_it = one if (one.value.size < other.value.size) == least else other
+    mine = [name for name in named if _holds(has_it.about, name)]
     return mine[0] if len(mine) == 1 else ""
 
 

@@ -15,7 +15,7 @@ from agent.cognition.proper_names import is_function_word
 from agent.cognition.surface import names
 from agent.retrieval.terms import terms
 from agent.sentences import sentences
-from agent.state import Note
+from agent.state import Note, citation_marks
 
 _MOST_WORDS = 8  # an answer of more is a sentence
 _ASKS_ONE_THING = re.compile(
@@ -52,7 +52,7 @@ def answer_first(question: str, notes: Sequence[Note], written: str) -> str:
         return written
     if is_function_word(answer.split()[0]):
         answer = answer[0].upper() + answer[1:]
-    return f"{answer} {''.join(f'[{number}]' for number in last['cites'])}. {written}"
+    return f"{answer} {citation_marks(last['cites'])}. {written}"
 
 
 def concluded_first(follows: Conclusion, written: str) -> str:
@@ -62,7 +62,7 @@ def concluded_first(follows: Conclusion, written: str) -> str:
     """
     if not follows.answer:
         return written
-    marks = "".join(f"[{number}]" for number in follows.cites)
+    marks = citation_marks(follows.cites)
     told = [one for one in sentences(written) if not _CONCLUDES.match(one)]
     if follows.answer in {"Yes", "No"}:
         return " ".join([f"{follows.answer}: {follows.because} {marks}.", *told])

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from agent.retrieval.terms import terms
 
 _WORD = re.compile(r"[^\W\d_][\w’'&-]*")
-_START = re.compile(r"(?:^|[.!?:;]\s+|\n\s*|[“\"(]\s*)$")
+_START = re.compile(r"(?:^|(?<!\s[A-Z])[.!?:;]\s+|\n\s*|[“\"(]\s*)$")  # "L. Lester" is no new sentence
 # Capitalised for other reasons than being a name: calendar words, titles of address, question words.
 _COMMON = frozenset(
     "january february march april may june july august september october november december monday tuesday "

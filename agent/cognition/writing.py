@@ -15,7 +15,7 @@ from agent.cognition.quantities import quantities, years
 from agent.events import Warned
 from agent.retrieval.terms import terms
 from agent.session import Session
-from agent.state import Note, still_missing
+from agent.state import Note, citation_marks, still_missing
 from models.protocols import Reply
 
 Length = Literal["brief", "normal", "report"]
@@ -183,7 +183,7 @@ def from_findings(notes: Sequence[Note], length: Length = "normal") -> str:
     Each sentence is the passage's own. A report has a section for each.
     """
     found = [note for note in notes if note["found"]]
-    said = [f"{note['sentence'].rstrip('.')} {''.join(f'[{n}]' for n in note['cites'])}." for note in found]
+    said = [f"{note['sentence'].rstrip('.')} {citation_marks(note['cites'])}." for note in found]
     if length != "report":
         return " ".join(said)
     return "\n\n".join(
@@ -243,4 +243,4 @@ def _marked(text: str, cites: Sequence[int]) -> str:
     """A section whose model forgot the marks gets those of its finding; they are checked like any."""
     if not text or re.search(r"\[\d", text):
         return text
-    return f"{text.rstrip('.')} {''.join(f'[{n}]' for n in cites)}."
+    return f"{text.rstrip('.')} {citation_marks(cites)}."

@@ -15,6 +15,7 @@ from agent.retrieval.terms import terms
         ("Calder Bend makes heat pumps. Production rose in May.", ["Calder", "Bend"]),
         ("Production rose.", []),
         ("The plant is in Calder Bend, Ohio.", ["Calder", "Bend", "Ohio"]),
+        ("Was it filmed by Mark L. Lester?", ["Mark", "L", "Lester"]),
     ],
 )
 def test_names(text: str, expected: list[str]) -> None:
