@@ -245,7 +245,7 @@ class Library:
 
         In parts, the store being closed between them, so that other processes need not wait for all.
         """
-        for some in _parts(self.chunk_ids(Scope(collections=(collection,)))):
+        for some in _parts(self.chunk_ids(Scope(collections=(collection,))), _TEXTS):
             with self._store.connect() as db, _little_memory(db):
                 rows = db.execute(
                     """
@@ -273,7 +273,7 @@ class Library:
             with self._store.connect() as db:
                 (dimensions,) = _one(db.execute("SELECT dimensions FROM library").fetchone())
         vectors = np.zeros((len(ids), dimensions), dtype=np.float32)
-        for some in _parts(ids):
+        for some in _parts(ids, _VECTORS):
             # A cursor, for another query of this connection may not have been fetched to its end.
             with self._store.connect() as db, _little_memory(db), db.cursor() as own:
                 stored = own.sql(
@@ -305,7 +305,9 @@ class Library:
         return made is not None
 
 
-_PART = 50_000  # chunks that are read while the store is open once
+# Chunks that are read while the store is open once; of two parts the texts are in memory.
+_TEXTS = 10_000
+_VECTORS = 50_000
 _BATCH = 4_096  # vectors that are handed over at once
 
 
@@ -326,9 +328,9 @@ def _little_memory(db: DuckDBPyConnection) -> Iterator[None]:
         db.execute("RESET memory_limit")
 
 
-def _parts(ids: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.int64]]:
-    for first in range(0, len(ids), _PART):
-        yield ids[first : first + _PART]
+def _parts(ids: npt.NDArray[np.int64], size: int) -> Iterator[npt.NDArray[np.int64]]:
+    for first in range(0, len(ids), size):
+        yield ids[first : first + size]
 
 
 _PASSAGE = """
