@@ -174,7 +174,8 @@ def test_a_collection_that_does_not_exist_holds_nothing(recall: Recall) -> None:
 def test_what_is_searched_is_loaded_while_the_store_is_closed(
     library: Library, embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("traces.library._PART", 2)
+    monkeypatch.setattr("traces.library._TEXTS", 2)
+    monkeypatch.setattr("traces.library._VECTORS", 2)
     opened: list[bool] = []
     connect = Store.connect
 
