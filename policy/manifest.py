@@ -16,6 +16,9 @@ from traces.errors import DeepthinkError
 Method = Literal["forest", "value", "reward", "sft", "dpo", "grpo"]
 
 FORMAT: Final = 1
+BOX: Final = "box"
+"""The name that stands for the policy in the box, whichever this version ships."""
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _SHA256 = r"[0-9a-f]{64}"
 _SEAL = "seal"
@@ -121,7 +124,7 @@ class Manifest(_Part):
     @classmethod
     def _a_folder(cls, value: str) -> str:
         if not is_name(value):
-            raise ValueError("a policy's name is of small letters, digits, dots and dashes")
+            raise ValueError(f"a policy's name is of small letters, digits, dots and dashes, and not “{BOX}”")
         return value
 
     @field_validator("files")
@@ -137,8 +140,8 @@ class Manifest(_Part):
 
 
 def is_name(text: str) -> bool:
-    """Whether a policy may be called that."""
-    return _NAME.fullmatch(text) is not None
+    """Whether a policy may be called that: `BOX` stands for another."""
+    return text != BOX and _NAME.fullmatch(text) is not None
 
 
 def rendered(manifest: Manifest) -> bytes:

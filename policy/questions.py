@@ -6,6 +6,7 @@ the smaller questions that a good plan would ask, where the format tells them.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -95,8 +96,8 @@ class QuestionSet:
 def read_questions(path: Path) -> QuestionSet:
     """Read a file of JSON lines in any of the formats; which one is told by the fields of its first line.
 
-    Plain lines have ``question``, and may have ``answer`` (a string or a list), ``id``, and ``hops`` (a
-    list of questions).
+    Plain lines have ``question``, and may have ``answer`` (a string, a number, or a list of them), ``id``,
+    and ``hops`` (a list of questions). One without an id is called by its words.
 
     Raises:
         BadQuestions: it cannot be read, or a line is not of the format.
@@ -105,7 +106,7 @@ def read_questions(path: Path) -> QuestionSet:
     questions: list[Question] = []
     for line, record in _records(path):
         try:
-            questions.append(_question(record, numbers, line))
+            questions.append(_question(record, numbers))
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise BadQuestions(
                 f"Line {line} of {path.name} is not a question: {type(error).__name__} {error}.",
@@ -116,7 +117,9 @@ def read_questions(path: Path) -> QuestionSet:
     seen: set[str] = set()
     for question in questions:
         if question.id in seen:
-            raise BadQuestions(f"{path.name} has the question {question.id} twice.", "Remove one of them.")
+            raise BadQuestions(
+                f"{path.name} has the question {question.id} twice: {question.text}", "Remove one of them."
+            )
         seen.add(question.id)
     return QuestionSet(path.stem, tuple(numbers), tuple(questions))
 
@@ -127,7 +130,7 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise BadQuestions(f"{path} cannot be read: {why}.", "Name a file of JSON lines.") from error
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):  # JSON may hold other line breaks
         if not line.strip():
             continue
         try:
@@ -143,18 +146,32 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, record
 
 
-def _question(record: dict[str, Any], numbers: dict[Paragraph, int], line: int) -> Question:
+def _question(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:
     if "question_decomposition" in record:
         return _musique(record, numbers)
     if "supporting_facts" in record:
         return _hotpot(record, numbers)
-    answer = record.get("answer", [])
-    answers = (answer,) if isinstance(answer, str) else tuple(str(one) for one in answer)
     text = " ".join(str(record["question"]).split())
     if not text:
         raise ValueError("the question is empty")
     hops = tuple(Hop(str(one), "") for one in record.get("hops", ()))
-    return Question(str(record.get("id", line)), text, answers, hops=hops)
+    key = record.get("id", record.get("financebench_id", _digest(text)))
+    return Question(str(key), text, _answers(record.get("answer")), hops=hops)
+
+
+def _answers(told: Any) -> tuple[str, ...]:
+    if told is None:
+        return ()
+    listed = told if isinstance(told, list) else [told]
+    for one in listed:
+        if isinstance(one, bool) or not isinstance(one, str | int | float):
+            raise TypeError(f"{one!r} is no answer: a text, a number, or a list of them is")
+    return tuple(str(one) for one in listed)
+
+
+def _digest(text: str) -> str:
+    """Of a question that has no id: the same wherever it stands, in this file or in another."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _musique(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:

@@ -22,12 +22,9 @@ from models.catalogue import entry
 from models.fetch import installed
 from models.protocols import ModelMissing
 from policy.folder import MANIFEST, BadPolicy, CannotWritePolicy, Manifest, check_base, read
-from policy.manifest import is_name
+from policy.manifest import BOX, is_name
 from traces.errors import DeepthinkError
 from traces.paths import data_dir, models_dir
-
-BOX: Final = "box"
-"""The name that stands for the policy in the box, whichever this version ships."""
 
 ACTIVE: Final = "active.json"
 """Says which of the policies beside it decides."""
@@ -37,7 +34,7 @@ _PATIENCE = 10.0
 
 
 def _called(name: str) -> str:
-    if not is_name(name):
+    if name != BOX and not is_name(name):
         raise ValueError("that is no name of a policy")
     return name
 

@@ -16,7 +16,8 @@ from agent.handed_in import LEARNED
 from agent.profiles import decides
 from policy.card import in_words, method_in_words
 from policy.folder import CARD, Manifest, check_base, open_policy, read
-from policy.registry import BOX, Activation, Listed, Registry, base_of
+from policy.manifest import BOX
+from policy.registry import Activation, Listed, Registry, base_of
 from tui.failures import WrongUsage, warn
 from tui.settings import load
 from tui.terminal import cells, clean, columns, console, one_line

@@ -117,5 +117,5 @@ def write_mined(mined: Iterator[Mined], path: Path) -> None:
 
 def read_mined(path: Path) -> list[Mined]:
     """What `write_mined` wrote."""
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    rows = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
     return [Mined(**{**row, "found": [Found(**found) for found in row["found"]]}) for row in rows]

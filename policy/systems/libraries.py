@@ -33,13 +33,13 @@ class Asked:
         cases: The questions.
         kind: Whose library: ``own`` is the person's, and the others are made by `fill`.
         published: The set with its paragraphs, of a pooled one.
-        folder: Of the filings.
+        files: The filings that any of the file's questions is about, however few of them are asked.
     """
 
     cases: CaseSet
     kind: Kind
     published: QuestionSet | None = None
-    folder: Path | None = None
+    files: tuple[Path, ...] = ()
 
 
 def recognised(name: str) -> Asked:
@@ -55,8 +55,9 @@ def recognised(name: str) -> Asked:
     if fields & {"question_decomposition", "supporting_facts"}:
         published = read_questions(path)
         return Asked(pooled(published), "pooled", published)
-    if {"doc", "evidence_pages"} <= fields:
-        return Asked(replace(filings(path), collections=(path.stem,)), "filings", folder=path.parent)
+    if {"doc", "evidence_pages"} <= fields or {"doc_name", "evidence"} <= fields:
+        cases = replace(filings(path), collections=(path.stem,))
+        return Asked(cases, "filings", files=_filings(cases, path.parent))
     return Asked(plain(path), "own")
 
 
@@ -75,10 +76,16 @@ def fill(
     elif asked.kind == "sample":
         for name, description in sample_library.COLLECTIONS.items():
             yield from _read(sample_library.documents(name), name, description, store, embedder, cancel)
-    elif asked.folder is not None:
-        named = dict.fromkeys(place.document for case in asked.cases.cases for place in case.gold)
-        files = [asked.folder / name for name in named]
-        yield from _read(files, asked.cases.name, "", store, embedder, cancel)
+    elif asked.files:
+        yield from _read(list(asked.files), asked.cases.name, "", store, embedder, cancel)
+
+
+def _filings(cases: CaseSet, folder: Path) -> tuple[Path, ...]:
+    """They lie beside the questions, or in the folder ``pdfs`` where they are published."""
+    places = (folder, folder / "pdfs", folder.parent / "pdfs")
+    names = dict.fromkeys(place.document for case in cases.cases for place in case.gold)
+    found = {name: next((p / name for p in places if (p / name).exists()), folder / name) for name in names}
+    return tuple(found.values())
 
 
 def _read(

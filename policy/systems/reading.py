@@ -43,7 +43,10 @@ def plain(path: Path) -> CaseSet:
 
 
 def filings(path: Path) -> CaseSet:
-    """FinanceBench's questions as published: ``doc`` and ``evidence_pages``, which begin at 0.
+    """FinanceBench's questions as published, or with ``doc`` (a file) and ``evidence_pages``, from 0.
+
+    Published, each has a ``doc_name``, which is a file's without its ending, and a list of ``evidence``
+    whose pages begin at 0 as well.
 
     Raises:
         BadQuestions: it cannot be read, or a line is no such question.
@@ -82,7 +85,7 @@ def first(cases: CaseSet, limit: int, seed: int) -> CaseSet:
 
 def _read(path: Path, evidence: Callable[[dict[str, Any]], Iterable[Place]]) -> CaseSet:
     questions = read_questions(path)  # which tells what is wrong with a line as a question
-    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+    lines = enumerate(path.read_text(encoding="utf-8").split("\n"), start=1)
     records = ((number, json.loads(line)) for number, line in lines if line.strip())
     cases: list[Case] = []
     for question, (number, record) in zip(questions.questions, records, strict=True):
@@ -103,6 +106,10 @@ def _case(question: Question, gold: Iterable[Place]) -> Case:
 
 
 def _filed(record: dict[str, Any]) -> list[Place]:
+    if "doc_name" in record:
+        return [
+            _at(f"{one['doc_name']}.pdf", one["evidence_page_num"] + 1) for one in _listed(record["evidence"])
+        ]
     return [_at(record["doc"], page + 1) for page in _listed(record["evidence_pages"])]
 
 

@@ -303,8 +303,8 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("method_forest")
 def test_a_copy_is_the_same_policy_under_its_name(folder: Path, tmp_path: Path) -> None:
-    copy = copied(folder, tmp_path / "other", "box")
-    assert read(copy).model_copy(update={"files": {}}) == manifest("box")
+    copy = copied(folder, tmp_path / "other", "boxed")
+    assert read(copy).model_copy(update={"files": {}}) == manifest("boxed")
     assert (copy / "said.safetensors").read_bytes() == (folder / "said.safetensors").read_bytes()
     assert "# box" in (copy / "README.md").read_text()
 

@@ -84,8 +84,29 @@ def test_musique(tmp_path: Path) -> None:
 def test_plain_lines(tmp_path: Path) -> None:
     lines = [{"question": "Why?"}, {"question": "Who?", "answer": ["Ode", "Ms Ode"], "id": "x"}]
     first, second = read_questions(_file(tmp_path, *lines)).questions
-    assert (first.id, first.answers, first.gold) == ("1", (), frozenset())
+    assert (first.answers, first.gold) == ((), frozenset())
     assert (second.id, second.answers) == ("x", ("Ode", "Ms Ode"))
+
+
+def test_a_question_without_an_id_is_called_the_same_wherever_it_stands(tmp_path: Path) -> None:
+    (alone,) = read_questions(_file(tmp_path, {"question": "Why?"})).questions
+    before, after = read_questions(_file(tmp_path, {"question": "Who?"}, {"question": "Why?"})).questions
+    assert alone.id == after.id != before.id
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"), [(42, ("42",)), ([1.5, "x"], ("1.5", "x")), (None, ()), ([], ())]
+)
+def test_an_answer_may_be_a_number_or_none(tmp_path: Path, answer: Any, expected: tuple[str, ...]) -> None:
+    (read,) = read_questions(_file(tmp_path, {"question": "How many?", "answer": answer})).questions
+    assert read.answers == expected
+
+
+def test_a_text_may_hold_the_line_breaks_that_json_allows(tmp_path: Path) -> None:
+    path = tmp_path / "breaks.jsonl"
+    path.write_text('{"question": "Who wrote\u2028this?", "answer": "A\u0085b"}\r\n', "utf-8")
+    (read,) = read_questions(path).questions
+    assert (read.text, read.answers) == ("Who wrote this?", ("A\x85b",))
 
 
 @pytest.mark.parametrize(
@@ -96,6 +117,8 @@ def test_plain_lines(tmp_path: Path) -> None:
         ("[1]", "no JSON object"),
         ('{"answer": "x"}', "not a question"),
         ('{"question": " "}', "the question is empty"),
+        ('{"question": "a", "answer": {"text": "b"}}', "is no answer"),
+        ('{"question": "Why?"}\n{"question": "Why? "}', "twice: Why?"),
         ('{"question": "a", "id": 1}\n{"question": "b", "id": 1}', "twice"),
         ('{"question": "a", "supporting_facts": []}', "not a question"),
     ],

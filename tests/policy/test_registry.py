@@ -15,7 +15,8 @@ from filelock import FileLock
 
 from policy import registry as registries
 from policy.folder import BadPolicy, Base, CannotWritePolicy, Gate, read
-from policy.registry import BOX, NothingBefore, NotPassed, Registry, UnknownPolicy, base_of
+from policy.manifest import BOX
+from policy.registry import NothingBefore, NotPassed, Registry, UnknownPolicy, base_of
 from tests.policy.made import manifest, policy
 
 A, B, C = "forest-20261121-100000", "forest-20261121-110000", "value-20261121-120000"

@@ -101,6 +101,7 @@ def test_every_option_arrives(asked: list[TrainingRequest], deepthink: Run, tmp_
     ("arguments", "told"),
     [
         (("--name", "Not A Name"), "small letters"),
+        (("--name", "box"), "not box"),
         (("--force", "--no-activate"), "contradict"),
         (("--method", "magic"), "magic"),
     ],

@@ -56,7 +56,7 @@ def train_policy(
     It learns from your own runs or from collected questions, is judged on questions it has not seen, and
     becomes active only if it beats what is active now. Stopped or killed, the same command goes on.
     """
-    from policy.manifest import is_name
+    from policy.manifest import BOX, is_name
     from policy.training.course import train
     from policy.training.request import TrainingRequest
     from traces.paths import store_file
@@ -64,7 +64,7 @@ def train_policy(
     from tui.training_view import show_training
 
     if name and not is_name(name):
-        raise typer.BadParameter("a policy's name is of small letters, digits, dots and dashes.")
+        raise typer.BadParameter(f"a policy's name is of small letters, digits, dots and dashes, and not {BOX}.")
     if force and not activate:
         raise typer.BadParameter("--force and --no-activate contradict each other.")
     places = [store_file() if one == "traces" else Path(one).expanduser() for one in sources or []]

@@ -10,6 +10,7 @@ import pytest
 
 from policy.questions import BadQuestions, Paragraph, Question, QuestionSet
 from policy.systems.cases import Case, CaseSet, Place
+from policy.systems.libraries import recognised
 from policy.systems.reading import filings, first, plain, pooled, sample
 
 
@@ -47,13 +48,13 @@ def test_plain_lines_may_leave_out_all_but_the_question(tmp_path: Path) -> None:
         (
             Case("a", "Who?", ("Ann",), (Place("r.pdf"), Place("r.pdf", 3))),
             Case(
-                "3",
+                "31de73d7",
                 "Which one?",
                 ("One", "1"),
                 (Place("r.pdf", 12), Place("notes #2.md"), Place("issue #b")),
             ),
-            Case("4", "Nobody knows?", ()),
-            Case("5", "Nobody at all?", ()),
+            Case("643d8b11", "Nobody knows?", ()),
+            Case("aa275231", "Nobody at all?", ()),
         ),
     )
 
@@ -95,6 +96,29 @@ def test_pages_of_filings_are_counted_from_one(tmp_path: Path) -> None:
     }
     (case,) = filings(_file(tmp_path, record)).cases
     assert case == Case("f", "How much?", ("$2",), (Place("A_10K.pdf", 1), Place("A_10K.pdf", 8)))
+
+
+def test_filings_may_be_asked_about_as_they_are_published(tmp_path: Path) -> None:
+    record = {
+        "financebench_id": "financebench_id_1",
+        "doc_name": "A_10K",
+        "question": "How much?",
+        "answer": "$2",
+        "evidence": [
+            {"evidence_text": "…", "doc_name": "A_10K", "evidence_page_num": 7},
+            {"evidence_text": "…", "doc_name": "B_8K", "evidence_page_num": 0},
+        ],
+    }
+    path = _file(tmp_path, record)
+    (case,) = filings(path).cases
+    gold = (Place("A_10K.pdf", 8), Place("B_8K.pdf", 1))
+    assert case == Case("financebench_id_1", "How much?", ("$2",), gold)
+    beside, published = tmp_path / "A_10K.pdf", tmp_path / "pdfs" / "B_8K.pdf"
+    published.parent.mkdir()
+    for place in (beside, published):
+        place.touch()
+    found = recognised(str(path))
+    assert (found.kind, found.files) == ("filings", (beside, published))
 
 
 @pytest.mark.parametrize(

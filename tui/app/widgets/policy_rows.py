@@ -96,7 +96,7 @@ def difference(interval: tuple[float, ...]) -> str:
 
 
 def _row(one: Listed, *, box: bool) -> PolicyRow:
-    from policy.registry import BOX
+    from policy.manifest import BOX
 
     name, manifest = BOX if box else one.name, one.manifest
     if manifest is None:
