@@ -68,11 +68,17 @@ def pool(
 ) -> Iterator[tuple[int, int]]:
     """Put every paragraph into the library as a document of its own, in the collection of the set's name.
 
-    What is there already is not read again. Yields how many paragraphs are in, and how many there are.
+    What is there already is not read again; what another file of that name left there is replaced or
+    removed. Yields how many paragraphs are in, and how many there are.
     """
     library = Library(store)
-    held = {d.name for d in library.documents(questions.name)} if _there(library, questions.name) else set()
-    missing = [n for n in range(len(questions.paragraphs)) if str(n) not in held]
+    there = library.documents(questions.name) if _there(library, questions.name) else []
+    held = {document.name: document.sha256 for document in there}
+    missing = [n for n, one in enumerate(questions.paragraphs) if held.get(str(n)) != _digest(one)]
+    wanted = {str(n) for n in range(len(questions.paragraphs))}
+    for document in there:
+        if document.name not in wanted:
+            library.remove_document(document.id)
     done = len(questions.paragraphs) - len(missing)
     for start in range(0, len(missing), _BATCH):
         if cancel is not None and cancel.is_set():
@@ -96,7 +102,15 @@ def _there(library: Library, collection: str) -> bool:
 
 
 def _indexing(paragraph: Paragraph, number: int, name: str, embedder: Embedder) -> Indexing:
-    text = paragraph.text or paragraph.title
+    text = _text(paragraph)
     parsed = ParsedDocument(paragraph.title, "text/plain", (Block("text", text),), text)
-    digest = hashlib.sha256(f"{paragraph.title}\n{text}".encode()).hexdigest()
-    return Indexing(Origin(f"{name}/{number}", str(number), digest, len(text)), parsed, embedder)
+    origin = Origin(f"{name}/{number}", str(number), _digest(paragraph), len(text))
+    return Indexing(origin, parsed, embedder)
+
+
+def _text(paragraph: Paragraph) -> str:
+    return paragraph.text or paragraph.title
+
+
+def _digest(paragraph: Paragraph) -> str:
+    return hashlib.sha256(f"{paragraph.title}\n{_text(paragraph)}".encode()).hexdigest()
