@@ -124,7 +124,9 @@ class Manifest(_Part):
     @classmethod
     def _a_folder(cls, value: str) -> str:
         if not is_name(value):
-            raise ValueError(f"a policy's name is of small letters, digits, dots and dashes, and not “{BOX}”")
+            raise ValueError(
+                f"a policy's name is of small letters, digits, dots and dashes, and not “{BOX}”"
+            )
         return value
 
     @field_validator("files")
@@ -142,6 +144,11 @@ class Manifest(_Part):
 def is_name(text: str) -> bool:
     """Whether a policy may be called that: `BOX` stands for another."""
     return text != BOX and _NAME.fullmatch(text) is not None
+
+
+def seal(manifest: Manifest) -> str:
+    """sha256 of all that the manifest says, and so of the policy: it has the digests of its files."""
+    return _digest(_finite(manifest.model_dump(mode="python")))
 
 
 def rendered(manifest: Manifest) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from models.protocols import Embedder, Reranker
 from policy.folder import open_policy, read
+from policy.manifest import seal
 from policy.registry import Registry, base_of
 from policy.rule import Rule
 from policy.scorers import Scorer
@@ -67,13 +68,22 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
+class _Learned:
+    """The active policy, opened; and what it is."""
+
+    scorer: Scorer
+    rule: Rule
+    seal: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Opened:
     """What every set and model shares."""
 
     systems: tuple[str, ...]
     embedder: Embedder
     reranker: Reranker | None
-    learned: tuple[Scorer, Rule] | None
+    learned: _Learned | None
     place: Path
     cancel: threading.Event
 
@@ -118,14 +128,14 @@ def _limited(asked: Asked, wanted: Wanted) -> Asked:
     return replace(asked, cases=first(asked.cases, most, wanted.seed))
 
 
-def _learned() -> tuple[Scorer, Rule] | None:
+def _learned() -> _Learned | None:
     """The active policy; what deciding with it means when there is none, the table then does not say."""
     active = Registry().active()
     if active.folder is None:
         failures.warn("No learned policy is active: that system is left out.")
         return None
-    scorer, rule, _manifest = open_policy(active.folder, base_of(read(active.folder)))
-    return scorer, rule
+    scorer, rule, manifest = open_policy(active.folder, base_of(read(active.folder)))
+    return _Learned(scorer, rule, seal(manifest))
 
 
 def _library(asked: Asked, opened: _Opened) -> Store:
@@ -151,7 +161,15 @@ def _evaluated(
             collections=asked.cases.collections,
             budget=settings.run_budget(),
         )
-        evaluation = Evaluation(asked.cases, opened.systems, opened.place, few, opened.learned)
+        decides = opened.learned
+        evaluation = Evaluation(
+            asked.cases,
+            opened.systems,
+            opened.place,
+            few,
+            learned=(decides.scorer, decides.rule) if decides else None,
+            policy=decides.seal if decides else "",
+        )
         last = watched(evaluate(evaluation, parts, opened.cancel), _described)
     return last.failed if last else ()
 

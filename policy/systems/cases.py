@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class Case:
     answers: tuple[str, ...]
     gold: tuple[Place, ...] = ()
     wrong: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Of everything that a row about it rests on: 12 hex digits."""
+        return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Final, Literal
 
@@ -61,6 +61,7 @@ class Evaluation:
         work: Folder of rows, answers, trajectories, judgements.
         few: A system that is asked only so many of the questions, the first ones, by its name.
         learned: Decides in ``lean learned``.
+        policy: `policy.manifest.seal` of it: rows of another policy are left out from now on.
     """
 
     cases: CaseSet
@@ -68,6 +69,7 @@ class Evaluation:
     work: Path
     few: Mapping[str, int] = field(default_factory=dict)
     learned: tuple[Scorer, Rule] | None = None
+    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,8 @@ class _Going:
     def __init__(self, wanted: Evaluation, parts: Parts) -> None:
         self._wanted, self._parts = wanted, parts
         self._rows = Rows(wanted.work / "rows.jsonl")
+        if wanted.learned is not None:
+            self._rows.keep(lambda row: row.system != LEARNED or row.policy == wanted.policy)
         self._trajectories = Trajectories(wanted.work / "trajectories.jsonl")
         self._judgements = Judgements(wanted.work / "judgements.jsonl")
         self._failed: list[str] = []
@@ -149,7 +153,7 @@ class _Going:
 
     def lacks(self, name: str, case: Case, number: int) -> bool:
         """Whether a row is wanted that is not there; ``number`` is the case's place in its set."""
-        return number < self._most(name) and self._key(name, case) not in self._rows
+        return number < self._most(name) and not self._has(name, case)
 
     def progress(self, doing: str) -> Progress:
         """How far it is."""
@@ -179,6 +183,7 @@ class _Going:
                 answer.stopped,
                 lost(measures),
                 measures,
+                case.digest,
             )
         )
 
@@ -197,7 +202,8 @@ class _Going:
             if row.system in names:
                 if prefix.passages is not None:
                     self._keep(row.system, case, prefix.answer, prefix.passages)
-                self._rows.add(row)
+                policy = self._wanted.policy if row.system == LEARNED else ""
+                self._rows.add(replace(row, case=case.digest, policy=policy))
 
     def _keep(self, system: str, case: Case, text: str, passages: Sequence[int]) -> None:
         """The answer in words, before its row: there is none without it."""
@@ -216,7 +222,7 @@ class _Going:
         key = (self._wanted.cases.name, case.id, self._parts.chat.name)
         leaving = [by_policy(*self._wanted.learned)] if self._wanted.learned else []
         found = self._trajectories.get(key) if key in self._trajectories else None
-        if found is None:
+        if found is None or found.case != case.digest:
             found = self._work(case, leaving)
         while True:
             tree_of_it, deciders = tree(found), list(leaving)
@@ -235,10 +241,14 @@ class _Going:
 
     def _finished(self) -> int:
         return sum(
-            self._key(name, case) in self._rows
+            self._has(name, case)
             for name in self._wanted.systems
             for case in self._wanted.cases.cases[: self._most(name)]
         )
+
+    def _has(self, name: str, case: Case) -> bool:
+        row = self._rows.get(self._key(name, case))
+        return row is not None and row.case == case.digest
 
     def _most(self, name: str) -> int:
         asked = len(self._wanted.cases.cases)

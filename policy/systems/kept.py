@@ -73,6 +73,7 @@ class Trajectory:
         model: The language model's name.
         text: The question in words.
         prefixes: By path; "" is there.
+        case: `policy.systems.cases.Case.digest` of what was asked.
     """
 
     questions: str
@@ -80,6 +81,7 @@ class Trajectory:
     model: str
     text: str
     prefixes: Mapping[str, Prefix]
+    case: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:

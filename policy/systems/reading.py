@@ -108,7 +108,8 @@ def _case(question: Question, gold: Iterable[Place]) -> Case:
 def _filed(record: dict[str, Any]) -> list[Place]:
     if "doc_name" in record:
         return [
-            _at(f"{one['doc_name']}.pdf", one["evidence_page_num"] + 1) for one in _listed(record["evidence"])
+            _at(f"{one['doc_name']}.pdf", one["evidence_page_num"] + 1)
+            for one in _listed(record["evidence"])
         ]
     return [_at(record["doc"], page + 1) for page in _listed(record["evidence_pages"])]
 

@@ -135,8 +135,8 @@ def _reading(summary: Summary, came: Circumstances, judged: Sequence[JudgedSet])
         "Each system by itself is measured on the questions that it has answered; differences are paired, "
         "on those that both have. Only it / only baseline: the questions of which one alone has an "
         "EM of 1, with p of McNemar's exact test. Seconds and tokens are compared as sums, ours to theirs.",
-        "A finished question is not asked again, so rows may be of several machines, each as fast as it is: "
-        "tokens do not depend on that, seconds do.",
+        "A finished question is not asked again, so rows may be of several machines, each as fast as it "
+        "is: tokens do not depend on that, seconds do.",
         "Held and cited recall and precision are of passages against gold passages: those that the answer "
         "was written from, and those that it cites. Reached, recalled and noted are the shares of the gold "
         "passages among the first hundred of a search, among what searches brought, and cited by findings.",

@@ -1,5 +1,6 @@
 """Rows: a finished question of one system and model, a line of JSON each; what is there is not done again.
 
+It is done again where the question, its right answers or its evidence are others by now, or the policy is.
 Rows hold ids, the short answer and numbers; no passages. So they can be committed, and another machine goes
 on where this one stopped.
 """
@@ -7,7 +8,7 @@ on where this one stopped.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -36,6 +37,8 @@ class Row:
         stopped: Why the research ended; "" where there was none.
         lost: The first stage that lost a wrong answer, by `policy.systems.anatomy`; "" for a right one.
         measures: By the names of `policy.systems.metrics`; what is not known is not there.
+        case: `policy.systems.cases.Case.digest` of what was asked.
+        policy: `policy.manifest.seal` of the policy that decided; "" where none did.
     """
 
     questions: str
@@ -46,6 +49,8 @@ class Row:
     stopped: str = ""
     lost: str = ""
     measures: Mapping[str, float] = field(default_factory=dict)
+    case: str = ""
+    policy: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -70,8 +75,9 @@ class Rows:
             row = _read(line, number, file)
             self._rows[row.key] = row
 
-    def __contains__(self, key: tuple[str, str, str, str]) -> bool:
-        return key in self._rows
+    def get(self, key: tuple[str, str, str, str]) -> Row | None:
+        """The newest of this key; None if there is none."""
+        return self._rows.get(key)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -84,6 +90,18 @@ class Rows:
         """Keep ``row``, on disk at once."""
         append(self._file, asdict(row))
         self._rows[row.key] = row
+
+    def keep(self, wanted: Callable[[Row], bool]) -> None:
+        """Leave out the others, on disk too."""
+        kept = [row for row in self._rows.values() if wanted(row)]
+        if len(kept) == len(self._rows):
+            return
+        part = self._file.with_name(f"{self._file.name}.part")
+        part.unlink(missing_ok=True)
+        for row in kept:
+            append(part, asdict(row))
+        part.replace(self._file)
+        self._rows = {row.key: row for row in kept}
 
 
 def _read(line: bytes, number: int, file: Path) -> Row:

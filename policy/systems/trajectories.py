@@ -103,7 +103,7 @@ def work(
         short = "" if answered.abstained else shorten(parts.chat, case.question, answered.text)
         prefixes[path] = working.prefix(path, replace(answered, short=short))
     in_order = {path: prefixes[path] for path in sorted(prefixes, key=lambda path: (len(path), path))}
-    return Trajectory(questions, case.id, parts.chat.name, case.question, in_order)
+    return Trajectory(questions, case.id, parts.chat.name, case.question, in_order, case.digest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,9 @@ def train_policy(
     from tui.training_view import show_training
 
     if name and not is_name(name):
-        raise typer.BadParameter(f"a policy's name is of small letters, digits, dots and dashes, and not {BOX}.")
+        raise typer.BadParameter(
+            f"a policy's name is of small letters, digits, dots and dashes, and not {BOX}."
+        )
     if force and not activate:
         raise typer.BadParameter("--force and --no-activate contradict each other.")
     places = [store_file() if one == "traces" else Path(one).expanduser() for one in sources or []]

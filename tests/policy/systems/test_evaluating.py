@@ -9,17 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agent.budget import Budget
 from models.protocols import Message, ModelError
 from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
+from policy.rule import Rule
+from policy.scorers import Scores
 from policy.systems.answered import Parts
 from policy.systems.answers import kept
 from policy.systems.cache import CachedChat
 from policy.systems.cases import CaseSet
 from policy.systems.evaluating import Evaluation, Progress, UnknownSystem, checked, evaluate
 from policy.systems.rows import Row, Rows
+from policy.trees import Seen
 from tests.agent.conftest import fill
 from tests.policy.systems.working import CASE, reply
 from traces.store import Store
@@ -182,3 +186,41 @@ def test_systems_stand_in_the_order_of_the_tables() -> None:
     assert checked(())[0] == "closed-book"
     with pytest.raises(UnknownSystem, match="no system “deep”"):
         checked(("deep",))
+
+
+def test_a_question_whose_right_answer_is_another_by_now_is_asked_again(
+    store: Store, tmp_path: Path
+) -> None:
+    going(store, tmp_path, model())
+    mended = replace(CASES, cases=(replace(CASE, answers=("Orlavane",)), OTHER))
+    told, rows = going(store, tmp_path, model(), cases=mended)
+    assert (told[0].done, told[-1].done) == (5, 10)
+    assert len(rows) == 10
+    assert {row.measures["em"] for row in rows if row.question == "1" and row.system != "closed-book"} == {
+        0.0
+    }
+
+
+def test_rows_of_another_policy_are_left_out(store: Store, tmp_path: Path) -> None:
+    class Finishing:
+        """Wants to finish at once."""
+
+        method = "forest"
+
+        def score(self, states: Sequence[Seen]) -> Scores:
+            return Scores(np.array([[0.0, -1.0, 1.0]] * len(states)), np.full(len(states), 0.5))
+
+    wanted: dict[str, Any] = {
+        "systems": ("lean 1 step", "lean learned"),
+        "learned": (Finishing(), Rule(0.0, 1.0)),
+    }
+    _, before = going(store, tmp_path, model(), **wanted, policy="a")
+    assert [(row.question, row.policy) for row in before if row.system == "lean learned"] == [
+        ("1", "a"),
+        ("2", "a"),
+    ]
+    one = replace(CASES, cases=(CASE,))
+    told, after = going(store, tmp_path, model(0), cases=one, **wanted, policy="b")
+    assert (told[0].done, told[-1].done) == (1, 2)
+    assert [(row.question, row.policy) for row in after if row.system == "lean learned"] == [("1", "b")]
+    assert [row.question for row in after if row.system == "lean 1 step"] == ["1", "2"]
