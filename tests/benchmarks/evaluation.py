@@ -3,14 +3,14 @@
     python -m tests.benchmarks.evaluation [MODEL …] [--data DIR] [--work DIR]
 
 Rows hold ids, outcomes and counts and no passages. They lie beside the tables, so another machine goes on
-where this one stopped. Everything that is told of them, the README's table too, is made from them.
+where this one stopped; what is to be asked anew is removed from there. Everything that is told of them, the
+README's table too, is made from them.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -37,6 +37,8 @@ from policy.systems.summary import (
 from tests.benchmarks.table import RESULTS
 from tests.conftest import DATA
 from tui.evaluating import Wanted, run_evaluation
+from tui.evaluation_view import show_tables
+from tui.failures import EXIT_CODES
 
 README = Path(__file__).parents[2] / "README.md"
 ROWS = RESULTS / "evaluation.rows.jsonl"
@@ -67,29 +69,40 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("build/evaluation"), help="kept between runs")
     told = parser.parse_args()
     work: Path = told.work
-    work.mkdir(parents=True, exist_ok=True)
-    if ROWS.exists() and not (work / "rows.jsonl").exists():
-        shutil.copy(ROWS, work / "rows.jsonl")
+    merge(ROWS, work / "rows.jsonl")
     files = tuple(str(told.data / f"{name}.jsonl") for name in SETS)
     for model in told.models or ASKED:
         limit, few = ASKED[model]
+        wanted = Wanted(files, (), (model,), limit, few, 0, work, TABLES)
         try:
-            code = run_evaluation(Wanted(files, (), (model,), limit, few, 0, work, TABLES))
+            code = run_evaluation(wanted)
         finally:
             keep(work / "rows.jsonl")
+        if code == EXIT_CODES["cancelled"]:
+            show_tables(work, wanted.command, TABLES)  # of the rows that are there now
         if code:
             raise SystemExit(code)
 
 
+def merge(committed: Path, work: Path) -> None:
+    """Bring the committed rows into a work folder's, where a row of its own stands for the same."""
+    have = Rows(work)
+    for row in Rows(committed).all():
+        if have.get(row.key) is None:
+            have.add(row)
+
+
 def keep(rows: Path) -> None:
     """Put the rows beside the tables, and what they say into the README."""
-    if not rows.exists():
-        return
     found = sorted(Rows(rows).all(), key=lambda row: row.key)
-    ROWS.unlink(missing_ok=True)
-    kept = Rows(ROWS)
+    if not found:
+        return
+    part = ROWS.with_name(f"{ROWS.name}.part")
+    part.unlink(missing_ok=True)
+    kept = Rows(part)
     for row in found:
         kept.add(row)
+    part.replace(ROWS)
     text = README.read_text("utf-8")
     README.write_text(with_digest(text, found), "utf-8")
 
