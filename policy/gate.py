@@ -33,6 +33,9 @@ class GateRule:
         known: Share of the held-out questions whose outcome is known, at least: on real runs, which hold
             one path each, the rest would be left out by what the policy itself does.
         gain: The interval of the utility over the default schedule's lies above this.
+        unseen: So many more questions, each lost entirely, would leave a gain. A policy gains many steps
+            and loses few answers: of a loss that is rarer than 3 in n, n questions may have none, and no
+            resampling then shows it (the rule of three: Hanley and Lippman-Hand, 1983).
         loss: That over the active policy's lies above minus this.
         error: Expected calibration error of the probability that the evidence is complete, at most.
         milliseconds: Of a decision on a state of usual length, less than this.
@@ -41,6 +44,7 @@ class GateRule:
     questions: int = 100
     known: float = 0.9
     gain: float = 0.0
+    unseen: int = 1
     loss: float = 0.01
     error: float = 0.10
     milliseconds: float = 60.0
@@ -96,8 +100,9 @@ def stated(rule: GateRule = RULE) -> str:
     return (
         f"On at least {rule.questions} held-out questions, and with a known outcome for at least "
         f"{rule.known:.0%} of them: the 95% interval of the utility gained over the default schedule lies "
-        f"above {rule.gain:g}, that of the utility gained over the active policy above {-rule.loss:g}; the "
-        f"calibration error is at most {rule.error:g}; a decision takes less than {rule.milliseconds:g} ms."
+        f"above {rule.gain:g}, and {rule.unseen} more of them, lost entirely, would leave a gain; that of "
+        f"the utility gained over the active policy lies above {-rule.loss:g}; the calibration error is "
+        f"at most {rule.error:g}; a decision takes less than {rule.milliseconds:g} ms."
     )
 
 
@@ -235,6 +240,11 @@ def _broken(found: Measured, rule: GateRule) -> Iterator[str]:
         )
     if not found.gain.low > rule.gain:
         yield f"its utility over the default schedule, {found.gain}, is not above {rule.gain:g} for sure"
+    if not found.gain.estimate * found.known > rule.unseen:
+        yield (
+            f"its utility over the default schedule, {found.gain}, would be gone with {rule.unseen} more "
+            f"question lost entirely, which {found.known} questions need not show"
+        )
     if found.over_active is not None and not found.over_active.low > -rule.loss:
         yield (
             f"its utility over the active policy {found.active}, {found.over_active}, is not above "

@@ -70,6 +70,10 @@ def test_what_fulfils_everything_passes_and_says_by_how_much() -> None:
             r"over the default schedule, +0.010 [+0.000, +0.020], is not",
         ),
         ({"gain": NOTHING}, "over the default schedule"),
+        (
+            {"gain": Interval(0.003, 0.001, 0.005)},
+            "over the default schedule, +0.003 [+0.001, +0.005], would be gone with 1 more question",
+        ),
         ({"over_active": Interval(0.0, -0.01, 0.01)}, "over the active policy box-1"),
         ({"over_active": NOTHING}, "over the active policy box-1"),
         ({"error": 0.11}, "Its calibration error is 0.110, and 0.1 is the most."),
@@ -106,7 +110,9 @@ def test_at_the_border_it_passes() -> None:
 
 
 def test_the_words_state_every_figure_of_the_rule() -> None:
-    rule = GateRule(questions=123, known=0.87, gain=0.02, loss=0.03, error=0.07, milliseconds=45.0)
+    rule = GateRule(
+        questions=123, known=0.87, gain=0.02, unseen=3, loss=0.03, error=0.07, milliseconds=45.0
+    )
     words = stated(rule)
     for figure in ("123", "87%", "0.02", "-0.03", "0.07", "45 ms"):
         assert figure in words
