@@ -16,6 +16,7 @@ from policy.evaluation.protocol import Settings
 from policy.manifest import Method
 from policy.registry import Registry
 from policy.training.course import train
+from policy.training.material import gather
 from policy.training.request import TrainingRequest
 from traces.errors import DeepthinkError
 from traces.store import Store
@@ -48,7 +49,7 @@ class Protocol:
         few: How many test questions of each set a slow method is evaluated on, by method.
         limit: Questions of each file; None for all.
         cost: Of a step.
-        seed: Of everything that is drawn.
+        seed: Of collecting and training; what the bootstrap draws by stands in the table.
         out: The Markdown; the JSON goes beside it.
         command: As it was typed.
     """
@@ -79,8 +80,9 @@ def run_protocol(wanted: Protocol) -> int:
         testing = [_collected(file, wanted, cancel) for file in test_files]
         if cancel.is_set():
             return failures.EXIT_CODES["cancelled"]
+        learned_from = gather(training, wanted.work).sha256
         for method in wanted.methods:
-            _trained(method, training, wanted, cancel)
+            _trained(method, training, learned_from, wanted, cancel)
     # From here on Ctrl-C interrupts at once: what was judged and scored is kept as it comes.
     judgements = wanted.work / "judgements.jsonl"
     for name in wanted.judges:
@@ -127,11 +129,19 @@ def _collected(file: Path, wanted: Protocol, cancel: threading.Event) -> Path:
     return place
 
 
-def _trained(method: Method, training: Sequence[Path], wanted: Protocol, cancel: threading.Event) -> None:
+def _trained(
+    method: Method, training: Sequence[Path], learned_from: str, wanted: Protocol, cancel: threading.Event
+) -> None:
+    """Unless it is trained already: on these questions, at this cost, from this seed."""
     registry = Registry(wanted.work / "policies")
-    if any(one.name == method for one in registry.listed()):
-        _say(f"{method} is trained already.")
-        return
+    held = next((one for one in registry.listed() if one.name == method and not one.boxed), None)
+    if held is not None:
+        known = held.manifest
+        same = {"cost": wanted.cost, "seed": wanted.seed}.items()
+        if known and known.data.sha256 == learned_from and same <= known.settings.items():
+            _say(f"{method} is trained already.")
+            return
+        registry.remove(method)
     _say(f"Training {method}.")
     request = TrainingRequest(
         method=method,

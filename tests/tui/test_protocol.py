@@ -74,6 +74,10 @@ def test_from_files_to_a_table_and_again(data: Path, tmp_path: Path, deepthink: 
     assert "forest is trained already" in again.out
     assert "0 new states" in again.out
 
+    dearer = deepthink(*command, "--cost", "0.2")
+    assert dearer.code == 0, dearer.err
+    assert "trained already" not in dearer.out
+
 
 def test_ctrl_c_ends_the_judging(
     data: Path, tmp_path: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch

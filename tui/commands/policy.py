@@ -169,7 +169,7 @@ def protocol(
     cost: Annotated[
         float, typer.Option("--cost", min=0.0, max=1.0, help="What a step costs, in quality.")
     ] = 0.05,
-    seed: Annotated[int, typer.Option("--seed", help="Of everything that is drawn.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Of collecting and training.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE.md", help="The tables; JSON goes beside them.")
     ] = None,
