@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
+NO_SOURCE = r"(?!\s+(?:passages?|evidence|information|sources?|documents?|findings?|text|mention|such)\b)"
+"""What must not follow a "no" that answers: "No passage says it" answers nothing."""
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
 
 
@@ -57,7 +59,7 @@ def holds(text: str, golds: Sequence[str]) -> bool:
 
     Case and thousands separators do not matter; a number only matches a whole number, so that 26.9
     is not found in 126.9, and a word whole words, so that Ann is not found in Annual. A yes or no has to
-    open the text, which may hold a "no" anywhere.
+    open the text, which may hold a "no" anywhere, and "No passage says it" is none.
     """
     flat = " ".join(_THOUSANDS.sub("", text).casefold().split())
     return any(
@@ -70,7 +72,7 @@ def _stands_in(part: str, text: str) -> bool:
     if not part:
         return False
     if part in {"yes", "no"}:
-        return re.match(rf"\W*{part}\b(?![-'’])", text) is not None
+        return re.match(rf"\W*{part}\b(?![-'’]){NO_SOURCE}", text) is not None
     left = r"(?<![\d.])" if part[0].isdigit() else _beyond("<!", part[0])
     right = r"(?!\.?\d)" if part[-1].isdigit() else _beyond("!", part[-1])
     return re.search(f"{left}{re.escape(part)}{right}", text) is not None

@@ -20,7 +20,7 @@ NEAR: Final = 0.5
 def right(measures: Measures) -> bool:
     """Whether an answer counts as right: it is one of the gold answers, or near one, or states one.
 
-    An answer that states one beside another, which its short form picks, is wrong.
+    An answer that states one, and has nothing of it in its short form, is wrong.
     """
     near = measures["em"] == 1 or measures["f1"] >= NEAR
     return near or (measures.get("holds") == 1 and measures["f1"] > 0)

@@ -17,6 +17,7 @@ from agent.cognition.writing import abstains
 from agent.retrieval.terms import terms
 from agent.sentences import sentences
 from models.protocols import Chat, ChatOptions, Message
+from policy.scoring import NO_SOURCE
 
 _SYSTEM = "You copy the answer to a question out of a text. You add nothing of your own."
 # Told what to copy, a 0.5B repeats the text; shown it, it copies: right in 7 of 8 texts, before in none.
@@ -57,7 +58,9 @@ _FLAGS = re.compile(r"\s*\((?:not supported by the sources|only partly supported
 _LABEL = re.compile(
     r"^(?:(?:short )?answer\s*:\s*|text\s*:\s*|the (?:short )?answer(?:\s+is\b:?|\s*:)\s*)+", re.IGNORECASE
 )
-_SAID = re.compile(r"\W*((?i:yes|no))(?=\s*(?:[,.;:!—–-]|$)|\s+[a-z])")  # but not "No Doubt"
+_SAID = re.compile(  # but not "No Doubt"
+    rf"\W*((?i:yes|no)){NO_SOURCE}(?=\s*(?:[,.;:!—–-]|$)|\s+[a-z])"
+)
 _WRAPPING = " \t\"'“”‘’«»`*_"
 
 

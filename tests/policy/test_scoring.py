@@ -85,6 +85,7 @@ def test_f1(prediction: str, golds: list[str], expected: float) -> None:
         ("They are unknown; no source says so.", "no", False),
         ("No-one was.", "no", False),
         ("Nobody knows.", "no", False),
+        ("No passage says so.", "no", False),
         ("Yes [1].", "yes", True),
         ("Yesterday.", "yes", False),
     ],

@@ -132,6 +132,11 @@ def test_a_name_that_begins_with_no_is_no_answer_of_no() -> None:
         assert shorten(chat, "Was Tragic Kingdom made by a band?", "No Doubt made it.") == "yes"
 
 
+def test_no_passage_is_no_no() -> None:
+    with ScriptedChat([{"yes": 1.0}]) as chat:
+        assert shorten(chat, "Was Ann Lee born in Bergen?", "No passage denies that she was.") == "yes"
+
+
 @pytest.mark.parametrize(
     "question",
     [
