@@ -151,8 +151,9 @@ def _reading(summary: Summary, came: Circumstances, judged: Sequence[JudgedSet])
         "stopped early or late. Of a question whose evidence is not known it finishes at the first stop "
         "with a right answer.",
         f"A wrong answer has an F1 below {100 * NEAR:.0f}, and does not state a gold one, or states it "
-        "and has nothing of it in its short form. It is counted at the first stage that lost it: at another "
-        "stop of the same research if that would have been right, else where the gold evidence was first incomplete, else at reading.",
+        "and has nothing of it in its short form. It is counted at the first stage that lost it: at "
+        "another stop of the same research if that would have been right, else where the gold evidence "
+        "was first incomplete, else at reading.",
         "A bar's verdict is of the estimate; the interval tells how far that is settled. Of equal F1 is a "
         "fixed number of steps that is not surely worse, by the interval of the difference.",
         *([caution(judged)] if judged else []),

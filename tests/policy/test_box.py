@@ -10,7 +10,8 @@ from models.catalogue import ALL_MINILM_L6_V2
 from models.fetch import installed
 from policy.folder import Manifest
 from policy.learned import LearnedDecider, Served
-from policy.registry import BOX, Listed, Registry
+from policy.manifest import BOX
+from policy.registry import Listed, Registry
 from tests.policy.made import state
 
 SHIPPED = ("boxed-forest", "boxed-reward")
