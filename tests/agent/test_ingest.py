@@ -12,7 +12,7 @@ import pytest
 
 from agent import indexing
 from agent.ingest import FileDone, FileFailed, IngestEvent, IngestFinished, NothingToIngest, ingest
-from agent.reading import read_bytes
+from agent.reading import Block, NoText, ParsedDocument, read_bytes
 from agent.web.errors import PageFailed
 from agent.web.fetch import Fetched
 from models.protocols import GenerationCancelled, ModelError, ModelMissing, ModelUnreachable, Vectors
@@ -107,6 +107,7 @@ def test_reading_changed_code_reads_everything_again(
     [
         ("empty.txt", b""),
         ("blank.md", b"  \n\n "),
+        ("unseen.txt", "\u200c\n".encode()),
         ("binary.txt", bytes(range(256)) * 40),
         ("broken.pdf", b"%PDF-1.7\nnothing of the kind"),
         ("broken.docx", b"PK\x03\x04 not a zip"),
@@ -122,6 +123,23 @@ def test_a_bad_file_fails_alone_with_a_way_out(
     assert failed.error.message
     assert failed.error.way_out
     assert len(_outcomes(events)) == 3
+
+
+@pytest.mark.parametrize("name", ["0.txt", "z.txt"])  # before all others and after them
+def test_a_title_over_what_is_not_seen_is_what_can_be_found(store: Store, folder: Path, name: str) -> None:
+    (folder / name).write_text("INTRODUCTION\n\n\u200b\n")
+    events = _read(store, folder)
+    assert _outcomes(events)[name] == "added"
+    assert len(_outcomes(events)) == 4
+    library = Library(store)
+    (read,) = [d for d in library.documents("c") if d.name == name]
+    assert [p.text for p in library.document_passages(read.id)] == ["INTRODUCTION"]
+
+
+def test_a_document_without_passages_is_refused_before_it_is_embedded() -> None:
+    parsed = ParsedDocument("T", "text/plain", (Block("text", "\u200b"),), "\u200b")
+    with pytest.raises(NoText, match=r"odd\.txt holds no text"):
+        indexing.Indexing(indexing.Origin("/odd.txt", "odd.txt", "", 3), parsed, HashEmbedder())
 
 
 def test_a_file_that_is_too_large_is_not_opened(store: Store, tmp_path: Path) -> None:
