@@ -6,6 +6,7 @@ that is there belongs to a run that can go on, or is going on: a lock beside it 
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from agent.journal import Journal
 from agent.state import Logged
 from traces.errors import DeepthinkError
+from traces.run_records import RUN_ID
 from traces.store import Store
 
 if TYPE_CHECKING:
@@ -35,6 +37,13 @@ class GoingOn(DeepthinkError):
         return cls(
             f"Run {run_id} is being worked on by another process.", "Wait for it, or stop that process."
         )
+
+
+class UnusableRunId(DeepthinkError):
+    """Raised when the files of a run are asked for whose id might name any file of this machine."""
+
+    title = "This run has no usable id"
+    kind = "store"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +67,12 @@ def folder(store: Store) -> Path:
 
 
 def exists(store: Store, run_id: str) -> bool:
-    """Whether a run has checkpoints to go on from."""
-    return _file(store, run_id).is_file()
+    """Whether a run has checkpoints to go on from; none has that could not be called by its id."""
+    return _is_usable(run_id) and _file(store, run_id).is_file()
 
 
 def held(store: Store, run_id: str) -> bool:
-    """Whether a process is working on the run."""
+    """Whether a process is working on the run. Raises `UnusableRunId`."""
     lock = _lock(store, run_id)
     from filelock import Timeout
 
@@ -75,7 +84,7 @@ def held(store: Store, run_id: str) -> bool:
 
 
 def discard(store: Store, run_id: str) -> None:
-    """Remove a run's checkpoints; it is no error if there are none."""
+    """Remove a run's checkpoints; it is no error if there are none. Raises `UnusableRunId`."""
     path = _file(store, run_id)
     for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
         name.unlink(missing_ok=True)
@@ -85,7 +94,7 @@ def discard(store: Store, run_id: str) -> None:
 def sweep(store: Store, keep: Collection[str]) -> None:
     """Remove the checkpoints of all runs but those in ``keep`` and those somebody is working on."""
     for path in folder(store).glob("*.sqlite"):
-        if path.stem not in keep and not held(store, path.stem):
+        if _is_usable(path.stem) and path.stem not in keep and not held(store, path.stem):
             discard(store, path.stem)
 
 
@@ -103,6 +112,7 @@ def opened(
 
     Raises:
         GoingOn: another process has it open.
+        UnusableRunId: no file may be called by its id.
     """
     from filelock import Timeout
     from langgraph.checkpoint.sqlite import SqliteSaver
@@ -136,7 +146,16 @@ def opened(
         lock.release()
 
 
+def _is_usable(run_id: str) -> bool:
+    return re.fullmatch(RUN_ID, run_id) is not None
+
+
 def _file(store: Store, run_id: str) -> Path:
+    if not _is_usable(run_id):
+        raise UnusableRunId(
+            f"No file is opened or removed for the run {run_id!r}: its id is not one plain name.",
+            "It came with imported traces and cannot go on; leave it as it is.",
+        )
     return folder(store) / f"{run_id}.sqlite"
 
 

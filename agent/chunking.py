@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import Literal
 
 from agent.reading.document import Block, Chunk, ParsedDocument, Table
+from agent.reading.prose import is_blank
 from agent.reading.table_text import table_parts
 from agent.sentences import sentences
 
@@ -89,12 +90,12 @@ def _sections(blocks: Sequence[Block]) -> Iterator[tuple[tuple[str, ...], list[B
 
     A heading with nothing under it is its own text: "Item 6. [Reserved]" says something.
     """
+    blocks = [block for block in blocks if block.kind != "text" or not is_blank(block.text)]
     path: list[Block] = []
     group: list[Block] = []
     for index, block in enumerate(blocks):
         if block.kind != "heading":
-            if block.table is not None or block.text.strip():
-                group.append(block)
+            group.append(block)
             continue
         if group:
             yield tuple(heading.text for heading in path), group

@@ -17,7 +17,7 @@ import numpy as np
 
 from agent.chunking import chunk, estimate
 from agent.coverage import coverage
-from agent.reading.document import Chunk, ParsedDocument
+from agent.reading.document import Chunk, NoText, ParsedDocument
 from agent.retrieval.terms import terms
 from models.protocols import Embedder, GenerationCancelled, Vectors
 from traces.library import Library
@@ -74,10 +74,15 @@ class Indexing:
         origin: Where it was read from.
         parsed: What was read.
         embedder: Makes the vectors.
+
+    Raises:
+        NoText: there is no passage in it.
     """
 
     def __init__(self, origin: Origin, parsed: ParsedDocument, embedder: Embedder) -> None:
         self.chunks: list[Chunk] = list(chunk(parsed))
+        if not self.chunks:
+            raise NoText(f"{origin.name} holds no text.", "Check that it is the file you meant.")
         self.coverage = coverage(parsed, self.chunks)
         self._origin = origin
         self._parsed = parsed

@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, Literal
 from agent.indexing import Indexing, Origin, file_name, page_name
 from agent.reading import MAX_BYTES, SUFFIXES, read, read_bytes
 from agent.reading.document import ParsedDocument, UnreadableDocument
-from models.protocols import Embedder, GenerationCancelled
+from models.protocols import Embedder, GenerationCancelled, ModelError, ModelMissing, ModelUnreachable
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.records import Document
-from traces.store import Store
+from traces.records import Document, EmbedderMismatch
+from traces.store import Store, StoreError
 
 if TYPE_CHECKING:
     from agent.web.fetch import Fetched
 
+_WORD = "word"  # any that a sound embedder embeds
 Outcome = Literal["added", "updated", "unchanged", "removed"]
 
 
@@ -81,7 +82,7 @@ class FileDone(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FileFailed(IngestEvent):
-    """A file could not be read; what the library held of it before is still there."""
+    """A file could not be read or embedded; what the library held of it before is still there."""
 
     source: str
     name: str
@@ -130,6 +131,7 @@ def ingest(
         NothingToIngest: no path holds a readable file, or one does not exist.
         EmbedderMismatch: the library's vectors were made by another model.
         GenerationCancelled: ``cancel`` was set.
+        ModelError: the embedder is missing, does not answer or fails at any text.
         StoreError: the store cannot be written.
     """
     began = time.monotonic()
@@ -282,14 +284,16 @@ def _one(
             return
         parsed = wanted.parsed()
         work = Indexing(origin, parsed, embedder)
-    except GenerationCancelled:
-        raise
+        for done, total in work.embed(cancel):
+            yield FileEmbedding(wanted.source, done, total)
+        work.store(library, collection)
+    except (GenerationCancelled, EmbedderMismatch, StoreError, ModelMissing, ModelUnreachable):
+        raise  # the other files would fare no better
     except DeepthinkError as error:
+        if isinstance(error, ModelError):
+            embedder.embed_query(_WORD)  # a model that fails at this too is at fault, not the file
         yield FileFailed(wanted.source, wanted.name, error)
         return
-    for done, total in work.embed(cancel):
-        yield FileEmbedding(wanted.source, done, total)
-    work.store(library, collection)
     yield FileDone(
         wanted.source,
         wanted.name,

@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, ValidationError, model_validator
 
+from traces.run_records import RUN_ID
+
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}")
 _SLACK = 1e-6  # of a sum of probabilities: what rounding may leave
 
@@ -63,7 +65,7 @@ class TraceRow(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     format: Count
-    run_id: Annotated[str, Field(pattern=r"^\S{1,200}$")]
+    run_id: Annotated[str, Field(pattern=RUN_ID)]
     question: str
     standalone: str
     dataset: str

@@ -10,6 +10,9 @@ from typing import Any
 COLLECTED = "collected"
 """Status of a run that nobody asked: it was collected to learn from, and has no events and no answer."""
 
+RUN_ID = r"^[0-9A-Za-z_-]{1,200}$"
+"""What the id of a run must be, one that is imported as well: files are called by it."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewRun:

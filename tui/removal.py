@@ -14,7 +14,7 @@ from tui.terminal import clean
 
 
 def delete_run(store: Store, run_id: str) -> None:
-    """Delete a run with all that is stored of it. Raises `GoingOn`."""
+    """Delete a run with all that is stored of it. Raises `GoingOn`, `UnusableRunId`."""
     if checkpoints.held(store, run_id):
         raise checkpoints.GoingOn.of(run_id)
     Runs(store).delete(run_id)

@@ -19,6 +19,7 @@ from agent.reading.document import (
     UnreadableDocument,
 )
 from agent.reading.encoding import in_utf8
+from agent.reading.prose import is_blank
 
 SUFFIXES = frozenset(kinds.MEDIA_TYPES)
 MAX_BYTES = 100 * 1024 * 1024
@@ -75,7 +76,7 @@ def read_bytes(name: str, data: bytes, *, served_as: str = "", charset: str = ""
             f"{name} is damaged and cannot be read ({type(error).__name__}: {error}).",
             "Open it in the program it comes from, save it again and add the new file.",
         ) from error
-    if not any(block.text.strip() or block.table for block in document.blocks):
+    if all(is_blank(block.text) and not block.table for block in document.blocks):
         raise NoText(f"{name} holds no text.", "Check that it is the file you meant.")
     return document
 

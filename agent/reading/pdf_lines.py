@@ -20,6 +20,7 @@ _ITALIC_FLAG = 1 << 6  # ISO 32000-1, table 123
 _HYPHEN_AT_LINE_END = 0xFFFE  # what PDFium puts where a word is broken between two lines
 _SIGN_AND_NUMBER = re.compile(r"(?<!\S)([$€£¥]) (?=[\d(.—–-])")
 _SIGNS = frozenset({"$", "€", "£", "¥"})
+_HIGH, _LOW = 0xD800 >> 10, 0xDC00 >> 10  # what the two halves of a character in UTF-16 begin with
 _WIDE_GAP = 0.85  # in heights of the line; a space is about a quarter, a justified one seldom a half
 
 
@@ -118,8 +119,8 @@ def _words(text_page: Any) -> Iterator[Word | None]:
     box = pdfium.FS_RECTF()
     font_of = _font_reader(raw)
     word: Word | None = None
-    for index in range(text_page.count_chars()):
-        code: int = pdfium.FPDFText_GetUnicode(raw, index)
+    units = [pdfium.FPDFText_GetUnicode(raw, index) for index in range(text_page.count_chars())]
+    for index, code in _code_points(units):
         if code in {0x20, 0xA0, 0x09, 0x0D, 0x0A, 0x00, 0x200B}:
             if word:
                 yield word
@@ -145,6 +146,18 @@ def _words(text_page: Any) -> Iterator[Word | None]:
             word = None
     if word:
         yield word
+
+
+def _code_points(units: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Each character's index and code point; PDFium gives one beyond U+FFFF as two units of UTF-16.
+
+    A half without its other half, which a font's map may hold, is U+FFFD: no text can be stored with it.
+    """
+    for index, (before, unit, after) in enumerate(zip([0, *units], units, [*units[1:], 0], strict=False)):
+        if unit >> 10 == _HIGH and after >> 10 == _LOW:
+            yield index, 0x10000 + ((unit & 0x3FF) << 10) + (after & 0x3FF)
+        elif not (unit >> 10 == _LOW and before >> 10 == _HIGH):
+            yield index, 0xFFFD if unit >> 10 in {_HIGH, _LOW} else unit
 
 
 def _font_reader(raw: Any) -> Callable[[int], tuple[bool, bool]]:

@@ -12,6 +12,12 @@ _BULLET = re.compile(r"^[•●▪■◦‣⁃·○☐☒☑➢✓❖∙\uf0b7\u
 _MARKER = re.compile(
     r"[•●▪■◦‣⁃·○☐☒☑➢✓❖∙\uf0b7\uf0a7*†‡–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\*{1,3}"
 )
+_NOTHING = re.compile(r"[\s\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*")
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of ``text`` is seen: it is white space and characters without width."""
+    return _NOTHING.fullmatch(text) is not None
 
 
 def normal(text: str) -> str:

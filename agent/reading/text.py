@@ -14,7 +14,7 @@ from agent.reading.document import ParsedDocument, Table
 from agent.reading.encoding import decode
 from agent.reading.grid import build_table
 from agent.reading.outline import Look, Passage, outlined
-from agent.reading.prose import bulleted, joined, normal
+from agent.reading.prose import bulleted, is_blank, joined, normal
 
 _UNDERLINE = re.compile(r"={3,}|-{3,}|~{3,}|\*{3,}")
 _RULE = re.compile(r"[\s\-=_+|.*~]+")
@@ -41,8 +41,8 @@ def read_text(path: Path, data: bytes) -> ParsedDocument:
 
 
 def _passages(lines: Sequence[str]) -> Iterator[Passage]:
-    for filled, group in groupby(lines, key=lambda line: bool(line.strip())):
-        if not filled:
+    for blank, group in groupby(lines, key=is_blank):
+        if blank:
             continue
         paragraph = list(group)
         if table := _table(paragraph):

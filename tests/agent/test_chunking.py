@@ -54,6 +54,12 @@ def test_short_paragraphs_of_a_section_are_one_passage() -> None:
     assert {made.kind for made in chunks} == {"text"}
 
 
+@pytest.mark.parametrize("unseen", ["", "\u3000", "\u200b\u200c"])
+def test_a_heading_with_nothing_to_be_seen_under_it_is_its_own_text(unseen: str) -> None:
+    assert shown(chunk(document(heading("A"), text(unseen)))) == [(("A",), "A")]
+    assert chunk(document(text(unseen))) == []
+
+
 def test_sections_follow_the_levels() -> None:
     blocks = [heading("A"), heading("B", 3), text("b"), heading("C", 2), text("c"), heading("D"), text("d")]
     assert [made.section for made in chunk(document(*blocks))] == [("A", "B"), ("A", "C"), ("D",)]

@@ -12,16 +12,16 @@ import pytest
 
 from agent import indexing
 from agent.ingest import FileDone, FileFailed, IngestEvent, IngestFinished, NothingToIngest, ingest
-from agent.reading import read_bytes
+from agent.reading import Block, NoText, ParsedDocument, read_bytes
 from agent.web.errors import PageFailed
 from agent.web.fetch import Fetched
-from models.protocols import GenerationCancelled, Vectors
+from models.protocols import GenerationCancelled, ModelError, ModelMissing, ModelUnreachable, Vectors
 from models.scripted import HashEmbedder
 from tests.agent.web.pages import FILING
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.records import NewDocument
-from traces.store import Store, now
+from traces.store import Store, StoreBusy, now
 
 
 @pytest.fixture
@@ -107,6 +107,7 @@ def test_reading_changed_code_reads_everything_again(
     [
         ("empty.txt", b""),
         ("blank.md", b"  \n\n "),
+        ("unseen.txt", "\u200c\n".encode()),
         ("binary.txt", bytes(range(256)) * 40),
         ("broken.pdf", b"%PDF-1.7\nnothing of the kind"),
         ("broken.docx", b"PK\x03\x04 not a zip"),
@@ -122,6 +123,23 @@ def test_a_bad_file_fails_alone_with_a_way_out(
     assert failed.error.message
     assert failed.error.way_out
     assert len(_outcomes(events)) == 3
+
+
+@pytest.mark.parametrize("name", ["0.txt", "z.txt"])  # before all others and after them
+def test_a_title_over_what_is_not_seen_is_what_can_be_found(store: Store, folder: Path, name: str) -> None:
+    (folder / name).write_text("INTRODUCTION\n\n\u200b\n")
+    events = _read(store, folder)
+    assert _outcomes(events)[name] == "added"
+    assert len(_outcomes(events)) == 4
+    library = Library(store)
+    (read,) = [d for d in library.documents("c") if d.name == name]
+    assert [p.text for p in library.document_passages(read.id)] == ["INTRODUCTION"]
+
+
+def test_a_document_without_passages_is_refused_before_it_is_embedded() -> None:
+    parsed = ParsedDocument("T", "text/plain", (Block("text", "\u200b"),), "\u200b")
+    with pytest.raises(NoText, match=r"odd\.txt holds no text"):
+        indexing.Indexing(indexing.Origin("/odd.txt", "odd.txt", "", 3), parsed, HashEmbedder())
 
 
 def test_a_file_that_is_too_large_is_not_opened(store: Store, tmp_path: Path) -> None:
@@ -214,6 +232,69 @@ def test_another_embedder_is_refused_before_anything_is_lost(store: Store, folde
     with pytest.raises(DeepthinkError):
         _read(store, folder, embedder=HashEmbedder(dimensions=32))
     assert len(Library(store).documents("c")) == 3
+
+
+class _Failing(HashEmbedder):
+    """Cannot embed passages of Beta, and, if ``broken``, nothing else either."""
+
+    def __init__(self, error: DeepthinkError, *, broken: bool = False) -> None:
+        super().__init__()
+        self._error = error
+        self._broken = broken
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        if any("Beta" in text for text in texts):
+            raise self._error
+        return super().embed_passages(texts)
+
+    def embed_query(self, text: str) -> Vectors:
+        if self._broken:
+            raise self._error
+        return super().embed_query(text)
+
+
+def test_a_file_that_cannot_be_embedded_fails_alone_and_what_was_there_of_it_stays(
+    store: Store, folder: Path
+) -> None:
+    _read(store, folder / "inner")
+    (folder / "inner" / "b.txt").write_text("Beta is no longer the second letter.\n")
+    (folder / "z.txt").write_text("Zeta is the sixth letter.\n")
+    error = ModelError("A vector is not a number.", "Report this.")
+    events = _read(store, folder, embedder=_Failing(error))
+    assert [(e.name, e.error) for e in events if isinstance(e, FileFailed)] == [("inner/b.txt", error)]
+    assert _outcomes(events) == {"a.md": "added", "c.csv": "added", "z.txt": "added"}
+    end = events[-1]
+    assert isinstance(end, IngestFinished)
+    assert (end.added, end.failed) == (3, 1)
+    library = Library(store)
+    (before,) = [d for d in library.documents("c") if d.name == "b.txt"]
+    assert library.document_passages(before.id)[0].text == "Beta is the second letter."
+
+
+@pytest.mark.parametrize(
+    "embedder",
+    [
+        _Failing(ModelMissing("There is no embedding model.")),
+        _Failing(ModelUnreachable("The server does not answer.")),
+        _Failing(ModelError("The model could not be loaded."), broken=True),
+    ],
+)
+def test_an_embedder_that_fails_at_everything_stops_it_all(
+    store: Store, folder: Path, embedder: _Failing
+) -> None:
+    with pytest.raises(ModelError):
+        _read(store, folder, embedder=embedder)
+
+
+def test_a_store_that_cannot_be_written_stops_it_all(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_given: object) -> int:
+        raise StoreBusy("Another process has held the store for 2 seconds.")
+
+    monkeypatch.setattr(Library, "put_document", busy)
+    with pytest.raises(StoreBusy):
+        _read(store, folder)
 
 
 def _page(data: bytes, media_type: str = "text/html", charset: str = "") -> Callable[[str], Fetched]:

@@ -10,7 +10,7 @@ import pytest
 
 from agent.reading import ParsedDocument
 from tests.agent.reading.parsed import filing, headings, parse, shape, tables
-from tests.agent.reading.samples import drawn_pdf, pdf_file
+from tests.agent.reading.samples import drawn_pdf, mapped_pdf, pdf_file
 
 REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
 LINE = "A line of ordinary text that is as long as the page is wide, more or less"
@@ -109,6 +109,24 @@ def test_running_headers_and_page_numbers_go(tmp_path: Path) -> None:
 def test_empty_pages_are_noticed(tmp_path: Path) -> None:
     document = parse(tmp_path, "a.pdf", pdf_file("Words.", "", ""))
     assert document.notices == ("2 of 3 pages hold no text; if they are scans, OCR would help.",)
+
+
+@pytest.mark.parametrize(
+    ("units", "read"),
+    [
+        ("D835DC65", "𝑥"),
+        ("D835DC65D83DDE00", "𝑥😀"),
+        ("D835", "\ufffd"),
+        ("DC65", "\ufffd"),
+        ("DC65D835", "\ufffd\ufffd"),
+        ("D835D835DC65", "\ufffd𝑥"),
+        ("D835DC65DC65", "𝑥\ufffd"),
+    ],
+)
+def test_characters_beyond_the_first_plane_come_whole(tmp_path: Path, units: str, read: str) -> None:
+    """PDFium gives UTF-16; half a character could be neither embedded nor stored."""
+    document = parse(tmp_path, "a.pdf", mapped_pdf("Let A be a root.", "A", units))
+    assert [text for _, _, text in shape(document)] == [f"Let {read} be a root."]
 
 
 @pytest.mark.parametrize("name", FILINGS)

@@ -138,6 +138,9 @@ def test_scanned_pdf(tmp_path: Path) -> None:
 def test_document_without_text(tmp_path: Path) -> None:
     assert isinstance(refused(tmp_path, "blank.docx", docx_file("")), NoText)
     assert isinstance(refused(tmp_path, "blank.html", b"<html><body></body></html>"), NoText)
+    unseen = " \u200b\n\n\u200c\u2060\ufeff\n".encode()
+    for name in ("unseen.txt", "unseen.md", "unseen.csv"):
+        assert isinstance(refused(tmp_path, name, unseen), NoText)
 
 
 def test_no_parsers_error_escapes(tmp_path: Path) -> None:

@@ -76,6 +76,17 @@ def test_short_lines_stay_apart(tmp_path: Path) -> None:
     assert shape(parse(tmp_path, "a.txt", poem)) == [("text", 0, poem)]
 
 
+def test_what_is_not_seen_is_no_text(tmp_path: Path) -> None:
+    text = (
+        "INTRODUCTION\n\n\u200b\n\nOne line,\n\u2060\u200c\nand another: می\u200cخواهم\n\n\ufeff \u00ad\n"
+    )
+    assert shape(parse(tmp_path, "a.txt", text)) == [
+        ("heading", 2, "INTRODUCTION"),
+        ("text", 0, "One line,"),
+        ("text", 0, "and another: می\u200cخواهم"),
+    ]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_encodings(tmp_path: Path, encoding: str) -> None:
     text = "Der Käufer zahlt für die Übergabe der Schlüssel eine Gebühr."

@@ -8,6 +8,8 @@ from datetime import timedelta
 
 import pytest
 
+from agent import indexing
+from agent.chunking import chunk
 from agent.web import gather as gathering
 from agent.web.fetch import Fetcher, Limits
 from agent.web.gather import WEB_COLLECTION, Gathered, Web, WebUnreachable
@@ -163,6 +165,26 @@ def test_a_page_that_fails_is_told_and_the_next_result_takes_its_place(
     assert "image/png" in picture
     assert scan.startswith(f"{site.host}/scan: ")
     assert "/seventh" not in site.asked
+
+
+def test_a_page_without_a_passage_brings_nothing_and_the_next_result_takes_its_place(
+    web: Open, site: Site, engine: SearxngServer, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.answers |= {
+        "/unseen": Answer(b"<html><body><h1>&zwnj;</h1></body></html>"),
+        "/uncut": Answer(b"It can be read, and no passage is made of it.", "text/plain"),
+    }
+    engine.results = {f"{site.url}/{name}": name for name in ("unseen", "uncut", "fire")}
+    monkeypatch.setattr(
+        indexing, "chunk", lambda parsed: [] if parsed.media_type == "text/plain" else chunk(parsed)
+    )
+    gathered = web(pages=2).gather("x")
+    assert [page.title for page in gathered.pages] == ["Fire halts Tolvang"]
+    assert [problem.rpartition(": ")[2] for problem in gathered.problems] == [
+        "unseen holds no text.",
+        f"{site.host}/uncut holds no text.",
+    ]
+    assert [d.title for d in Library(store).documents(WEB_COLLECTION)] == ["Fire halts Tolvang"]
 
 
 def test_what_failed_is_not_tried_again_in_the_same_run(
