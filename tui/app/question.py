@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from traces.typed_path import existing_path
+
 if TYPE_CHECKING:
     from tui.app.engine import Engine
     from tui.app.live import Begin
@@ -49,8 +51,8 @@ def read(text: str, known: frozenset[str]) -> Typed:
             return ""
         if sign == "#" and known and word[0].isalpha():
             unknown.append(found[0])
-        path = Path(word).expanduser()
-        if sign == "@" and path.exists():
+        path = existing_path(word) if sign == "@" else None
+        if path is not None:
             paths.append(path)
             return ""
         if sign == "@" and any(mark in word for mark in "/~"):

@@ -175,6 +175,10 @@ async def test_several_lines_earlier_questions_and_completion(
         await pilot.press("down", "tab")
         assert prompt.text == "@supplier.md "
         await until(pilot, lambda: not choices.display)
+        prompt.put("")
+        await pilot.press(*"@~nobody-here/a")
+        assert prompt.text == "@~nobody-here/a"
+        assert not choices.option_count, "nobody has that home: there is nothing to complete"
 
 
 async def test_collections_and_files_are_named_in_the_question(
