@@ -79,7 +79,7 @@ def session_of(name: str | None, *, go_on: bool) -> str:
     """The id of the session that a question is to belong to; empty for one of its own.
 
     Args:
-        name: Name, or beginning of the id; a session of that name is begun if there is none.
+        name: Name, or id (four digits of it do); a session of that name is begun if there is none.
         go_on: The session that was used last.
 
     Raises:
