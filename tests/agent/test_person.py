@@ -282,6 +282,39 @@ def test_a_paused_run_waits(person: Person) -> None:
     assert _end(events).status == "answered"
 
 
+def test_searches_that_wait_side_by_side_wait_in_one_pause() -> None:
+    steering = Steering()
+    steering.pause()
+    told: list[str] = []
+    counted: list[bool] = []
+    waiting = threading.Semaphore(0)
+
+    def wait() -> None:
+        looked = 0
+
+        def stopped() -> bool:
+            nonlocal looked
+            looked += 1
+            if looked == 2:  # it is in the midst of it
+                waiting.release()
+            return False
+
+        counted.append(steering.wait_while_paused(lambda: told.append("paused"), stopped))
+
+    searches = [threading.Thread(target=wait) for _ in range(2)]
+    for search in searches:
+        search.start()
+    for _ in searches:
+        assert waiting.acquire(timeout=5)
+    steering.resume()
+    for search in searches:
+        search.join(5)
+    assert told == ["paused"]
+    assert sorted(counted) == [False, True]
+    steering.pause()
+    assert steering.wait_while_paused(steering.resume, lambda: False), "the next pause is told again"
+
+
 def test_an_added_step_is_taken(person: Person) -> None:
     more = "What halted the Brevnes plant?"
     script: list[Scripted] = [
