@@ -177,19 +177,21 @@ class Execution:
             reply = self._reply(asked)
             if reply is None:
                 return None
-            command = Command(resume={"reply": reply})
+            command = Command(resume=reply)
 
-    def _reply(self, asked: dict[str, Any]) -> str | None:
+    def _reply(self, asked: dict[str, Any]) -> dict[str, Any] | None:
+        """The reply and the seconds until it came, as the node that asks is given them; None: it waits."""
         session = self.deps.session
         if not self.deps.interactive:
-            return "" if asked["about"] == "clarify" else None
+            return {"reply": "", "waited": 0.0} if asked["about"] == "clarify" else None
         began = time.monotonic()
         session.emit(ev.Asked(asked["about"], asked["question"], asked["options"], asked.get("claims", [])))
         reply = self._steering.wait_for_reply(lambda: session.stop.cancelled)
         if reply is None:
             raise GenerationCancelled("The run was cancelled.")
-        session.give_back(time.monotonic() - began)
-        return reply
+        waited = time.monotonic() - began
+        session.give_back(waited)
+        return {"reply": reply, "waited": round(waited, 3)}
 
 
 def _handover(before: str, now: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -188,9 +189,16 @@ def test_a_waiting_run_can_be_decided_by_a_rule(person: Person) -> None:
 def test_a_vague_question_is_asked_back_and_then_answered(person: Person) -> None:
     request = Request("what about it?", approve="always", interactive=True)
     reply = "Who supplies Orlavane's ceramic bearings?"
-    events = person.watch([ONE, FIRST, TRUE], request, person.replies(reply))
+
+    def do(event: ev.Event) -> None:
+        if isinstance(event, ev.Asked):
+            time.sleep(0.05)
+            person.steering.reply(reply)
+
+    events = person.watch([ONE, FIRST, TRUE], request, do)
     (asked,) = _only(events, ev.Asked)
     assert asked.about == "clarify"
+    assert _only(events, ev.Replied)[0].waited >= 0.05
     assert _only(events, ev.Routed)[0].route == "clarify"
     assert _only(events, ev.Routed)[-1].question == reply
     assert _end(events).status == "answered"
@@ -273,12 +281,15 @@ def test_a_paused_run_waits(person: Person) -> None:
     def do(event: ev.Event) -> None:
         if isinstance(event, ev.Steered) and event.what == "pause":
             waited.set()
+            time.sleep(0.05)
             person.steering.resume()
 
     script: list[Scripted] = [person.when_asked(Steering.pause, ONE), FIRST, TRUE]
     events = person.watch(script, replace(DEEP, approve="always"), do)
     assert waited.is_set()
-    assert [s.what for s in _only(events, ev.Steered)] == ["pause", "resume"]
+    pause, resumed = _only(events, ev.Steered)
+    assert (pause.what, resumed.what) == ("pause", "resume")
+    assert resumed.waited >= 0.05
     assert _end(events).status == "answered"
 
 
@@ -428,6 +439,36 @@ def test_what_was_waited_for_a_person_is_not_counted_when_the_run_goes_on(person
         db.execute("UPDATE events SET elapsed = elapsed + 7200 WHERE kind <> 'RunStarted'")
     read: dict[str, Any] = {"source": 1, "answer": "A fire"}
     events = person.watch([read, TRUE], request, run_id=cancelled.run.id)
+    assert _only(events, ev.Decided)[-1].source == "rules"
+
+
+@pytest.mark.parametrize("kind", ["Replied", "Steered"])
+def test_neither_is_what_was_waited_for_a_reply_or_in_a_pause(person: Person, kind: str) -> None:
+    def cancel(_messages: Sequence[Message]) -> Any:
+        person.steering.cancel()
+        raise GenerationCancelled("cancelled")
+
+    def do(event: ev.Event) -> None:
+        if isinstance(event, ev.Asked):
+            person.steering.reply("Who supplies Orlavane's ceramic bearings?")
+        elif isinstance(event, ev.Steered) and event.what == "pause":
+            person.steering.resume()
+
+    request = Request("what about it?", route="", approve="always", interactive=True)
+    with pytest.raises(GenerationCancelled):
+        person.watch([person.when_asked(Steering.pause, ONE), cancel], request, do)
+    (cancelled,) = resumable(person.store)
+    with person.store.transaction() as db:  # as if the person had taken two hours
+        db.execute(
+            """
+            UPDATE events SET payload = json_merge_patch(payload, '{"waited": 7200}')
+            WHERE kind = ? AND coalesce(payload->>'what', 'resume') = 'resume'
+            """,
+            [kind],
+        )
+        db.execute("UPDATE events SET elapsed = elapsed + 7200 WHERE kind <> 'RunStarted'")
+    events = person.watch([FIRST, TRUE], request, run_id=cancelled.run.id)
+    assert _end(events).stopped_because != "time budget"
     assert _only(events, ev.Decided)[-1].source == "rules"
 
 

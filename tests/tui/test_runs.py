@@ -142,7 +142,7 @@ def test_json_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
         ("clarify", "the last one", "person"),
         ("approve", "accept", "person"),
     ]
-    assert run["steering"] == [{"what": "add", "detail": "What of Brevnes?"}]
+    assert run["steering"] == [{"what": "add", "detail": "What of Brevnes?", "waited": 0.0}]
     assert run["nodes"][0] == {
         "node": "route",
         "step": 0,
