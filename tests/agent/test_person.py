@@ -13,6 +13,7 @@ import pytest
 import agent.events as ev
 from agent import checkpoints
 from agent.budget import ANSWER_NOW
+from agent.checkpoints import GoingOn
 from agent.prompts import NOT_FOUND, WITHHELD
 from agent.run import NotResumable, Request, resumable, resume, run
 from agent.steering import Steering
@@ -20,7 +21,7 @@ from models.protocols import GenerationCancelled, Message
 from models.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.labels import Labels
 from traces.library import Library
-from traces.runs import Runs
+from traces.runs import RunEnd, Runs
 from traces.sessions import Sessions
 from traces.store import Store
 
@@ -492,6 +493,62 @@ def test_a_cancelled_run_goes_on_where_it_was(person: Person) -> None:
     assert _end(events).status == "answered"
     assert not _only(events, ev.Planned)
     assert not checkpoints.exists(person.store, cancelled.run.id)
+
+
+@pytest.fixture
+def cancelled(person: Person) -> str:
+    """A run that was cancelled after its plan was made."""
+
+    def cancel(_messages: Sequence[Message]) -> Any:
+        person.steering.cancel()
+        raise GenerationCancelled("cancelled")
+
+    with pytest.raises(GenerationCancelled):
+        person.watch([TWO, cancel], replace(DEEP, approve="always"))
+    (one,) = resumable(person.store)
+    return one.run.id
+
+
+def test_who_resumes_a_run_too_late_changes_nothing(
+    person: Person, cancelled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = Runs(person.store)
+    before = runs.find(cancelled), runs.events(cancelled)
+    monkeypatch.setattr(checkpoints, "held", lambda *_run: False)  # both have looked at the same moment
+    with checkpoints.opened(person.store, cancelled, lambda _log: None), pytest.raises(GoingOn):
+        person.watch([], DEEP, run_id=cancelled)
+    assert (runs.find(cancelled), runs.events(cancelled)) == before
+
+
+def test_a_run_that_came_to_its_end_meanwhile_is_not_opened_again(
+    person: Person, cancelled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, opened = Runs(person.store), checkpoints.opened
+
+    def ended_before(*which: Any, **how: Any) -> Any:
+        runs.record(cancelled, [], end=RunEnd("answered", "", "So.", 1, 1, 1, 1))
+        return opened(*which, **how)
+
+    monkeypatch.setattr(checkpoints, "opened", ended_before)
+    with pytest.raises(NotResumable):
+        person.watch([], DEEP, run_id=cancelled)
+    assert (runs.find(cancelled).status, runs.find(cancelled).answer) == ("answered", "So.")
+
+
+def test_the_end_of_a_run_is_stored_before_another_process_may_take_it(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[bool] = []
+    record = Runs.record
+
+    def recording(self: Runs, run_id: str, *what: Any, **how: Any) -> None:
+        if how.get("end") is not None:
+            taken.append(checkpoints.held(person.store, run_id))
+        record(self, run_id, *what, **how)
+
+    monkeypatch.setattr(Runs, "record", recording)
+    person.watch([ONE, FIRST, TRUE], replace(DEEP, approve="always"))
+    assert taken == [True]
 
 
 def test_a_failed_run_goes_on_with_a_model_that_works(person: Person) -> None:
