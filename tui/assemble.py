@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
-from models.fetch import installed
+from models.fetch import checked, installed
 from models.offline import forbid_hubs
 from models.protocols import Chat, Embedder, ModelMissing, Reranker
 from traces.paths import models_dir, store_file
@@ -42,6 +42,7 @@ def open_chat(settings: Settings) -> Chat:
 
     Raises:
         ModelMissing: it is not on this machine; `NoModelYet` if it could be fetched.
+        ChecksumMismatch: its file is not the published one.
     """
     forbid_hubs()
     wanted = settings.model
@@ -69,6 +70,7 @@ def open_embedder(settings: Settings) -> Embedder:
 
     Raises:
         ModelMissing: it is not on this machine.
+        ChecksumMismatch: one of its files is not the published one.
     """
     forbid_hubs()
     wanted = settings.embedder
@@ -174,6 +176,7 @@ def chat_file(wanted: str) -> tuple[Path, str]:
 
     Raises:
         ModelMissing: there is no such model or file; `NoModelYet` if it could be fetched.
+        ChecksumMismatch: what lies there under the catalogue's name is another file.
     """
     if _is_path(wanted):
         path = Path(wanted).expanduser()
@@ -181,7 +184,7 @@ def chat_file(wanted: str) -> tuple[Path, str]:
             raise ModelMissing(f"There is no model file {path}.", _CHOICE)
         return path.absolute(), path.stem
     known = _of_role(wanted, "chat")
-    place = installed(known)
+    place = checked(known)
     if place is None:
         raise NoModelYet(f"{known.name} ({size(known.size)}) is not on this machine.", _CHOICE)
     return place, known.name
@@ -192,6 +195,7 @@ def model_folder(wanted: str, role: CatalogueRole) -> Path:
 
     Raises:
         ModelMissing: there is no such model or folder.
+        ChecksumMismatch: what lies there under the catalogue's name is another model.
     """
     if _is_path(wanted):
         folder = Path(wanted).expanduser()
@@ -202,7 +206,7 @@ def model_folder(wanted: str, role: CatalogueRole) -> Path:
             )
         return folder.absolute()
     known = _of_role(wanted, role)
-    place = installed(known)
+    place = checked(known)
     if place is None:
         raise ModelMissing(
             f"The {role} {known.name} ({size(known.size)}) is not on this machine.",

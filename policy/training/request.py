@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from models.catalogue import ALL_MINILM_L6_V2, entry
-from models.fetch import installed
+from models.fetch import checked
 from models.protocols import ModelMissing
 from policy.manifest import Method
 from policy.returns import COST
@@ -86,7 +86,7 @@ def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
     name = request.base or ALL_MINILM_L6_V2.name
     if Path(name).expanduser().exists():
         return str(Path(name).expanduser().resolve()), Path(name).expanduser().resolve()
-    found = installed(entry(name))
+    found = checked(entry(name))
     if found is None:
         raise ModelMissing(
             f"The base model {name} is not on this machine.", f"Fetch it: “deepthink models pull {name}”."
