@@ -11,6 +11,7 @@ from models.offline import forbid_hubs
 from models.protocols import Chat, Embedder, ModelMissing, Reranker
 from traces.paths import models_dir, store_file
 from traces.store import Store
+from traces.typed_path import expanded_path
 from tui.settings import DDGS, Settings
 from tui.terminal import size
 
@@ -179,7 +180,7 @@ def chat_file(wanted: str) -> tuple[Path, str]:
         ChecksumMismatch: what lies there under the catalogue's name is another file.
     """
     if _is_path(wanted):
-        path = Path(wanted).expanduser()
+        path = expanded_path(wanted)
         if not path.is_file():
             raise ModelMissing(f"There is no model file {path}.", _CHOICE)
         return path.absolute(), path.stem
@@ -198,7 +199,7 @@ def model_folder(wanted: str, role: CatalogueRole) -> Path:
         ChecksumMismatch: what lies there under the catalogue's name is another model.
     """
     if _is_path(wanted):
-        folder = Path(wanted).expanduser()
+        folder = expanded_path(wanted)
         if not folder.is_dir():
             raise ModelMissing(
                 f"There is no folder {folder} with a model in it.",

@@ -9,6 +9,7 @@ import typer
 
 from traces.ratings import RATINGS, Rating, Ratings
 from traces.runs import Runs
+from traces.typed_path import expanded_path
 from tui.assemble import open_store
 from tui.export import Form, written
 from tui.failures import WrongUsage
@@ -125,5 +126,5 @@ def export(wanted: str, form: Form, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    output.expanduser().write_text(text, encoding="utf-8")
+    expanded_path(output).write_text(text, encoding="utf-8")
     sys.stdout.write(f"Run {run.id} is in {output}.\n")
