@@ -106,20 +106,28 @@ class Asked(Event):
 
 @dataclass(frozen=True, slots=True)
 class Replied(Event):
-    """What was replied to `Asked`; ``by`` is ``person``, or ``rule`` where nobody was asked."""
+    """What was replied to `Asked`; ``by`` is ``person``, or ``rule`` where nobody was asked.
+
+    ``waited`` is in seconds, which are not the run's; those before a decision are in `Decided`.
+    """
 
     about: str
     question: str
     reply: str
     by: str
+    waited: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Steered(Event):
-    """A person stepped in: paused, resumed, finish, skip, add, override; ``detail`` says with what."""
+    """A person stepped in: pause, resume, finish, skip, add, override; ``detail`` says with what.
+
+    ``waited`` is how long the pause was that ``resume`` ends, in seconds, which are not the run's.
+    """
 
     what: str
     detail: str = ""
+    waited: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from agent import checkpoints
@@ -91,11 +93,13 @@ class Execution:
         """Start the thread and pass its events on, with a heartbeat at least every second.
 
         Args:
-            begin: Called first, in the thread; returns the run's id.
+            begin: Called first, in the thread; returns the run's id. Where a run goes on, nobody else works
+                on it by then.
             initial: The state of a run without a checkpoint.
             resumed: Given for a run that goes on; its node is filled in.
 
         Raises:
+            GoingOn: before the first event, if another process works on a run that was to go on.
             DeepthinkError: after the last event, whatever the run failed with.
         """
         worker = threading.Thread(
@@ -112,32 +116,41 @@ class Execution:
             raise self.recorder.failure
 
     def _work(self, begin: Callable[[], str], initial: RunState, resumed: ev.Resumed | None) -> None:
-        """Runs the graph; whatever happens, the run is closed and the stream ended."""
+        """Runs the graph; whatever happens, a run that was begun is closed and the stream ended.
+
+        Nobody else may work on the run before its end is stored: it would be the end of their work.
+        """
         recorder, ledger = self.recorder, self.deps.session.ledger
+        final: RunState | None = None
         try:
-            run_id = begin()
-            try:
-                with checkpoints.opened(self._store, run_id, recorder.checkpointed) as kept:
+            with ExitStack() as held:
+                opening = partial(checkpoints.opened, self._store, on_checkpoint=recorder.checkpointed)
+                # One that goes on is taken first: where another process was quicker, nothing is changed.
+                kept = held.enter_context(opening(resumed.run_id)) if resumed else None
+                run_id = begin()
+                try:
+                    kept = kept or held.enter_context(opening(run_id))
                     final = self._drive(kept, initial, resumed)
-            except GenerationCancelled as cancelled:
-                recorder.failure = cancelled
-                ended = "interrupted" if self._steering.left else "cancelled"
-                recorder.end(ledger, ended, ended, "", "")
-            except BaseException as failure:  # noqa: BLE001 - raised in the caller's thread
-                recorder.failure = failure
-                recorder.end(ledger, "failed", f"{type(failure).__name__}: {failure}", "", "")
-            else:
-                if final is None:
-                    recorder.end(ledger, "waiting", "a person has to answer", "", "")
+                except GenerationCancelled as cancelled:
+                    recorder.failure = cancelled
+                    ended = "interrupted" if self._steering.left else "cancelled"
+                    recorder.end(ledger, ended, ended, "", "")
+                except BaseException as failure:  # noqa: BLE001 - raised in the caller's thread
+                    recorder.failure = failure
+                    recorder.end(ledger, "failed", f"{type(failure).__name__}: {failure}", "", "")
                 else:
-                    recorder.end(
-                        ledger,
-                        final["status"],
-                        final["stopped_because"],
-                        final["answer"],
-                        final["question"],
-                    )
-                    checkpoints.discard(self._store, run_id)
+                    if final is None:
+                        recorder.end(ledger, "waiting", "a person has to answer", "", "")
+                    else:
+                        recorder.end(
+                            ledger,
+                            final["status"],
+                            final["stopped_because"],
+                            final["answer"],
+                            final["question"],
+                        )
+            if final is not None:
+                checkpoints.discard(self._store, run_id)
         except BaseException as failure:  # noqa: BLE001 - carried to the caller's thread, raised there
             recorder.failure = recorder.failure or failure
         finally:
@@ -177,19 +190,21 @@ class Execution:
             reply = self._reply(asked)
             if reply is None:
                 return None
-            command = Command(resume={"reply": reply})
+            command = Command(resume=reply)
 
-    def _reply(self, asked: dict[str, Any]) -> str | None:
+    def _reply(self, asked: dict[str, Any]) -> dict[str, Any] | None:
+        """The reply and the seconds until it came, as the node that asks is given them; None: it waits."""
         session = self.deps.session
         if not self.deps.interactive:
-            return "" if asked["about"] == "clarify" else None
+            return {"reply": "", "waited": 0.0} if asked["about"] == "clarify" else None
         began = time.monotonic()
         session.emit(ev.Asked(asked["about"], asked["question"], asked["options"], asked.get("claims", [])))
         reply = self._steering.wait_for_reply(lambda: session.stop.cancelled)
         if reply is None:
             raise GenerationCancelled("The run was cancelled.")
-        session.give_back(time.monotonic() - began)
-        return reply
+        waited = time.monotonic() - began
+        session.give_back(waited)
+        return {"reply": reply, "waited": round(waited, 3)}
 
 
 def _handover(before: str, now: str) -> str:

@@ -239,6 +239,7 @@ def _wait_while_paused(deps: Deps) -> None:
     began = time.monotonic()
     stop = deps.session.stop
     if deps.steering.wait_while_paused(lambda: deps.session.emit(Steered("pause")), lambda: stop.cancelled):
-        stop.extend(time.monotonic() - began)
+        waited = time.monotonic() - began
+        stop.extend(waited)
         if not stop.cancelled:
-            deps.session.emit(Steered("resume"))
+            deps.session.emit(Steered("resume", waited=round(waited, 3)))

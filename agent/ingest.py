@@ -22,6 +22,7 @@ from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.records import Document, EmbedderMismatch
 from traces.store import Store, StoreError
+from traces.typed_path import expanded_path
 
 if TYPE_CHECKING:
     from agent.web.fetch import Fetched
@@ -146,7 +147,7 @@ def ingest(
         )
     if description:
         library.describe_collection(collection, description)
-    outright = {path.expanduser().resolve() for path in paths if not path.expanduser().is_dir()}
+    outright = {path.resolve() for path in map(expanded_path, paths) if not path.is_dir()}
     wanted: list[_File | _Page] = [
         # One that was read with its folder keeps the name it has there when it is named by itself.
         _File(path, known[str(path)].name if path in outright and str(path) in known else name)
@@ -179,7 +180,7 @@ def _files(paths: Sequence[Path]) -> list[tuple[Path, str]]:
     """
     found: dict[Path, str] = {}
     for given in paths:
-        path = given.expanduser()
+        path = expanded_path(given)
         if path.is_dir():
             for file in sorted(path.rglob("*")):
                 inside = file.relative_to(path)
@@ -198,7 +199,7 @@ def _gone(
 ) -> list[Document]:
     """Stored documents that came from one of the folders and are no longer in it."""
     here = {str(path) for path, _ in files}
-    folders = [p.expanduser().resolve() for p in paths if p.expanduser().is_dir()]
+    folders = [path.resolve() for path in map(expanded_path, paths) if path.is_dir()]
     return [
         document
         for source, document in known.items()

@@ -130,6 +130,8 @@ class Recorder:
     def recovered(self, log: Sequence[Logged], ledger: RunLedger) -> None:
         """Store and book what the last checkpoint of a run that was cut off holds."""
         if log and log[0]["superstep"] > self._stored:
+            # The clock goes on from there as well: what was waited is taken off the time it was part of.
+            self._began = time.monotonic() - max(entry["elapsed"] for entry in log)
             for entry in log:
                 self._recall(ledger, entry["kind"], entry["payload"])
             self._store(log)
@@ -140,8 +142,7 @@ class Recorder:
             assert isinstance(call, ev.ModelCalled)
             book = ledger.add_beside if call.purpose == SHADOW else ledger.add
             book(Usage(call.evaluated, call.reused, call.generated, call.seconds))
-        elif kind == ev.Decided.kind:
-            self.waited += float(payload.get("waited", 0.0))
+        self.waited += float(payload.get("waited", 0.0))
 
     def _store(self, log: Sequence[Logged]) -> bool:
         superstep = log[0]["superstep"]

@@ -161,9 +161,7 @@ def resume(
         UnknownRun, NotResumable, GoingOn: before the first event.
         DeepthinkError: as `run`.
     """
-    stored = Runs(store).find(run_id)
-    if stored.finished is not None and stored.status not in {"failed", "cancelled"}:
-        raise NotResumable(f"Run {stored.id} has ended.", f"`deepthink runs show {stored.id}` shows it.")
+    stored = _unended(store, run_id)
     if not checkpoints.exists(store, stored.id):
         raise NotResumable(f"Run {stored.id} left no checkpoint to go on from.", "Ask its question again.")
     if checkpoints.held(store, stored.id):
@@ -176,11 +174,20 @@ def resume(
     turns = [Turn(question=e.question, answer=e.answer) for e in Sessions(store).exchanges(request.session)]
 
     def begin() -> str:
+        _unended(store, stored.id)  # it may have come to its end just before it was taken
         execution.recorder.resume(stored.id, execution.deps.session.ledger)
         return stored.id
 
     going_on = ev.Resumed(stored.id, stored.question, "", chat.name)
     yield from execution.events(begin, new_state(stored.question, turns), going_on)
+
+
+def _unended(store: Store, run_id: str) -> Run:
+    """The run, if it did not come to an answer's end. Raises `UnknownRun`, `NotResumable`."""
+    stored = Runs(store).find(run_id)
+    if stored.finished is not None and stored.status not in {"failed", "cancelled"}:
+        raise NotResumable(f"Run {stored.id} has ended.", f"`deepthink runs show {stored.id}` shows it.")
+    return stored
 
 
 def resumable(store: Store) -> list[Resumable]:

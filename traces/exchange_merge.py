@@ -64,8 +64,8 @@ def _refuse_contradictions(db: DuckDBPyConnection) -> None:
         if row is not None:
             raise DifferentTraces(
                 f"Run {row[0]}: {about.format(*row)}.",
-                "Nothing was imported. Delete the run here if the file has the right one: "
-                f"`deepthink runs show {row[0]}` shows it.",
+                f"Nothing was imported. `deepthink runs show {row[0]}` shows the run here; if the file has "
+                f"the right one, delete it: `deepthink runs delete {row[0]}`.",
             )
 
 

@@ -10,6 +10,9 @@ from traces.errors import DeepthinkError
 from traces.runs import delete_runs
 from traces.store import Store, now
 
+ID_DIGITS = 4
+"""From so many digits on the beginning of an id stands for it; fewer are far likelier meant as a name."""
+
 
 class UnknownSession(DeepthinkError):
     """Raised when a session is asked for that the store does not hold, or an id prefix fits several."""
@@ -79,6 +82,9 @@ class Sessions:
     def find(self, wanted: str) -> Session:
         """The session of that name, or whose id begins so; ``last`` names the one used last.
 
+        Args:
+            wanted: Fewer than `ID_DIGITS` digits are no beginning of an id.
+
         Raises:
             UnknownSession: none fits, or several do.
         """
@@ -89,11 +95,11 @@ class Sessions:
             return latest[0]
         with self._store.connect() as db:
             rows = db.execute(f"{_SESSION} HAVING s.name = ? AND s.name <> ''", [wanted]).fetchall()
-            rows = (
-                rows or db.execute(f"{_SESSION} HAVING starts_with(s.id, ?) LIMIT 2", [wanted]).fetchall()
-            )
-        if len(rows) != 1 or not wanted:
-            how = "Several sessions fit" if rows and wanted else "There is no session"
+            if not rows and len(wanted) >= ID_DIGITS:
+                by_id = f"{_SESSION} HAVING starts_with(s.id, ?) LIMIT 2"
+                rows = db.execute(by_id, [wanted]).fetchall()
+        if len(rows) != 1:
+            how = "Several sessions fit" if rows else "There is no session"
             raise UnknownSession(f"{how} “{wanted}”.", "`deepthink sessions` lists them.")
         return Session(*rows[0])
 

@@ -21,6 +21,7 @@ from traces.errors import DeepthinkError
 from traces.runs import Runs
 from traces.sessions import Sessions, UnknownSession
 from traces.store import Store
+from traces.typed_path import expanded_path
 from tui import questions
 from tui.assemble import open_chat, open_embedder, open_learned, open_reranker, open_store, open_web
 from tui.interrupts import ctrl_c
@@ -79,7 +80,7 @@ def session_of(name: str | None, *, go_on: bool) -> str:
     """The id of the session that a question is to belong to; empty for one of its own.
 
     Args:
-        name: Name, or beginning of the id; a session of that name is begun if there is none.
+        name: Name, or id (four digits of it do); a session of that name is begun if there is none.
         go_on: The session that was used last.
 
     Raises:
@@ -128,7 +129,7 @@ def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approv
 
 def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form: Form) -> int:
     """Show what ``begin`` yields, given the models, the store, the web and the person's wheel."""
-    telemetry = Path(settings.telemetry).expanduser() if settings.telemetry else None
+    telemetry = expanded_path(settings.telemetry) if settings.telemetry else None
     if telemetry is not None:
         telemetry.open("a").close()  # a path that cannot be written is told before the work, not after
     store = open_store()

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
-from models.fetch import installed
+from models.fetch import checked, installed
 from models.offline import forbid_hubs
 from models.protocols import Chat, Embedder, ModelMissing, Reranker
 from traces.paths import models_dir, store_file
 from traces.store import Store
+from traces.typed_path import expanded_path
 from tui.settings import DDGS, Settings
 from tui.terminal import size
 
@@ -42,6 +43,7 @@ def open_chat(settings: Settings) -> Chat:
 
     Raises:
         ModelMissing: it is not on this machine; `NoModelYet` if it could be fetched.
+        ChecksumMismatch: its file is not the published one.
     """
     forbid_hubs()
     wanted = settings.model
@@ -69,6 +71,7 @@ def open_embedder(settings: Settings) -> Embedder:
 
     Raises:
         ModelMissing: it is not on this machine.
+        ChecksumMismatch: one of its files is not the published one.
     """
     forbid_hubs()
     wanted = settings.embedder
@@ -174,14 +177,15 @@ def chat_file(wanted: str) -> tuple[Path, str]:
 
     Raises:
         ModelMissing: there is no such model or file; `NoModelYet` if it could be fetched.
+        ChecksumMismatch: what lies there under the catalogue's name is another file.
     """
     if _is_path(wanted):
-        path = Path(wanted).expanduser()
+        path = expanded_path(wanted)
         if not path.is_file():
             raise ModelMissing(f"There is no model file {path}.", _CHOICE)
         return path.absolute(), path.stem
     known = _of_role(wanted, "chat")
-    place = installed(known)
+    place = checked(known)
     if place is None:
         raise NoModelYet(f"{known.name} ({size(known.size)}) is not on this machine.", _CHOICE)
     return place, known.name
@@ -192,9 +196,10 @@ def model_folder(wanted: str, role: CatalogueRole) -> Path:
 
     Raises:
         ModelMissing: there is no such model or folder.
+        ChecksumMismatch: what lies there under the catalogue's name is another model.
     """
     if _is_path(wanted):
-        folder = Path(wanted).expanduser()
+        folder = expanded_path(wanted)
         if not folder.is_dir():
             raise ModelMissing(
                 f"There is no folder {folder} with a model in it.",
@@ -202,7 +207,7 @@ def model_folder(wanted: str, role: CatalogueRole) -> Path:
             )
         return folder.absolute()
     known = _of_role(wanted, role)
-    place = installed(known)
+    place = checked(known)
     if place is None:
         raise ModelMissing(
             f"The {role} {known.name} ({size(known.size)}) is not on this machine.",

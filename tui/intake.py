@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from traces.errors import DeepthinkError
+from traces.typed_path import existing_path
 
 if TYPE_CHECKING:
     from agent.web.fetch import Fetched
@@ -143,7 +144,7 @@ def pasted(text: str) -> list[str]:
     names: list[str] = []
     for line in text.strip().splitlines():
         bare = line.strip()
-        if bare and Path(bare).expanduser().exists():
+        if bare and existing_path(bare) is not None:
             names.append(bare)
             continue
         try:
@@ -155,8 +156,12 @@ def pasted(text: str) -> list[str]:
 
 
 def _of_file_address(name: str) -> str:
-    parts = urlsplit(name) if name.startswith("file://") else None
-    return unquote(parts.path) if parts else name
+    if not name.startswith("file://"):
+        return name
+    try:
+        return unquote(urlsplit(name).path)
+    except ValueError:  # a bracket that is never closed where the machine is named
+        return name
 
 
 def count_readable(
@@ -179,10 +184,11 @@ def _readable(paths: Iterable[Path], stopped: Callable[[], bool]) -> Iterator[Pa
 
     looked_at = 0
     for given in paths:
-        path = given.expanduser()
+        path = existing_path(given)
+        if path is None:
+            continue
         if not path.is_dir():
-            if path.exists():
-                yield path
+            yield path
             continue
         for folder, folders, files in os.walk(path):
             folders[:] = [name for name in folders if not name.startswith((".", "~$"))]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from pathlib import Path
 
 import typer
 from rich.padding import Padding
@@ -15,6 +14,7 @@ from models.fetch import installed
 from models.probe import ProbeResult, probe, recall, remember
 from models.protocols import ModelMissing
 from traces.paths import models_dir
+from traces.typed_path import expanded_path
 from tui import assemble, failures
 from tui.interrupts import ctrl_c
 from tui.settings import Settings, load
@@ -125,7 +125,7 @@ def role_of(name: str) -> CatalogueRole:
         return "chat"
     if name == assemble.BOXED_RERANKER:
         return "reranker"
-    folder = Path(name).expanduser()
+    folder = expanded_path(name)
     if "/" not in name and not folder.is_dir():
         return entry(name).role
     if (folder / "modules.json").is_file():
@@ -143,9 +143,9 @@ def role_of(name: str) -> CatalogueRole:
 
 def _located(name: str, role: CatalogueRole) -> str:
     """The name as it is stored: a catalogue name, or an absolute path of something that is there."""
-    is_folder = Path(name).expanduser().is_dir()
+    is_folder = expanded_path(name).is_dir()
     if "/" in name or name.lower().endswith(".gguf") or is_folder:
-        path = Path(name).expanduser().absolute()
+        path = expanded_path(name).absolute()
         if role == "chat":
             return str(assemble.chat_file(str(path))[0])
         return str(assemble.model_folder(str(path), role))

@@ -18,6 +18,7 @@ from policy.card import in_words, method_in_words
 from policy.folder import CARD, Manifest, check_base, open_policy, read
 from policy.manifest import BOX
 from policy.registry import Activation, Listed, Registry, base_of
+from traces.typed_path import expanded_path
 from tui.failures import WrongUsage, warn
 from tui.settings import load
 from tui.terminal import cells, clean, columns, console, one_line
@@ -150,7 +151,7 @@ def export(wanted: str, to: Path) -> None:
     check_base(manifest, base)
     from policy.causal.export import export_gguf, modelfile
 
-    to = to.expanduser()
+    to = expanded_path(to)
     to.mkdir(parents=True, exist_ok=True)
     gguf = export_gguf(folder, base, to / f"{manifest.name}.gguf")
     (to / "Modelfile").write_text(modelfile(gguf.name), encoding="utf-8")

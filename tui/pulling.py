@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,8 @@ from rich.progress import (
 )
 
 from models.catalogue import ModelEntry
-from models.fetch import PullProgress, installed, pull
+from models.fetch import PullProgress, checked, pull
+from models.fetch_errors import ChecksumMismatch
 from tui.interrupts import ctrl_c
 from tui.terminal import clean, console, is_live, size
 
@@ -31,7 +33,7 @@ class _Watcher(Protocol):
 
 
 def pull_models(entries: Sequence[ModelEntry], *, recheck: bool = False) -> list[Path]:
-    """Fetch each of ``entries`` that is missing; says what is there already.
+    """Fetch each of ``entries`` that is missing or not the published one; says what is there already.
 
     Raises what `models.fetch.pull` raises; Ctrl-C keeps what was fetched and raises `PullCancelled`.
     """
@@ -39,7 +41,7 @@ def pull_models(entries: Sequence[ModelEntry], *, recheck: bool = False) -> list
     out = console()
     with ctrl_c() as cancel:
         for entry in entries:
-            there = None if recheck else installed(entry)
+            there = None if recheck else _right(entry, cancel)
             if there is not None:
                 out.print(f"{entry.name} is already here.")
                 places.append(there)
@@ -48,6 +50,13 @@ def pull_models(entries: Sequence[ModelEntry], *, recheck: bool = False) -> list
                 places.append(pull(entry, progress=watcher, cancel=cancel, recheck=recheck))
             out.print(f"{entry.name}: {size(entry.size)} in place, sha256 as its publisher lists it.")
     return places
+
+
+def _right(entry: ModelEntry, cancel: threading.Event) -> Path | None:
+    try:
+        return checked(entry, cancel=cancel)
+    except ChecksumMismatch:  # to be fetched, as if it were missing
+        return None
 
 
 @contextmanager

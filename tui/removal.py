@@ -13,10 +13,15 @@ from traces.store import Store
 from tui.terminal import clean
 
 
-def delete_run(store: Store, run_id: str) -> None:
-    """Delete a run with all that is stored of it. Raises `GoingOn`, `UnusableRunId`."""
+def check_stopped(store: Store, run_id: str) -> None:
+    """Raises `GoingOn` if another process is working on the run, and `UnusableRunId`."""
     if checkpoints.held(store, run_id):
         raise checkpoints.GoingOn.of(run_id)
+
+
+def delete_run(store: Store, run_id: str) -> None:
+    """Delete a run with all that is stored of it. Raises `GoingOn`, `UnusableRunId`."""
+    check_stopped(store, run_id)
     Runs(store).delete(run_id)
     checkpoints.discard(store, run_id)
 
@@ -52,8 +57,7 @@ def forget(store: Store, run: Run) -> None:
     Raises:
         GoingOn: another process is working on it.
     """
-    if checkpoints.held(store, run.id):
-        raise checkpoints.GoingOn.of(run.id)
+    check_stopped(store, run.id)
     if run.finished is None:
         runs = Runs(store)
         stored = runs.events(run.id)

@@ -1,16 +1,20 @@
-"""Stored runs: listed, replayed through the same code as a live one, exported."""
+"""Stored runs: listed, replayed through the same code as a live one, rated, deleted, exported."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+import typer
+
 from traces.ratings import RATINGS, Rating, Ratings
 from traces.runs import Runs
+from traces.typed_path import expanded_path
 from tui.assemble import open_store
 from tui.export import Form, written
 from tui.failures import WrongUsage
 from tui.outcome import events_of
+from tui.removal import check_stopped, delete_run
 from tui.render import LiveRun, PlainRun, Renderer
 from tui.run_status import WHY, local, status
 from tui.terminal import cells, clean, columns, console, duration, is_live, one_line
@@ -95,6 +99,25 @@ def rate(wanted: str, rating: Rating | None, note: str, *, drop: bool) -> None:
     sys.stdout.write(f"Run {run.id} is rated {rating}.\n")
 
 
+def delete(wanted: str, *, ask: bool) -> None:
+    """Delete a run with all that is stored of it, having asked if ``ask``.
+
+    Raises:
+        UnknownRun: it is not there.
+        GoingOn: another process is working on it.
+        WrongUsage: nobody is there to be asked.
+    """
+    store = open_store()
+    run = Runs(store).find(wanted)
+    check_stopped(store, run.id)
+    if ask:
+        if not sys.stdin.isatty():
+            raise WrongUsage(f"Deleting run {run.id} needs a yes.", "Add --yes.")
+        typer.confirm(f"Delete run {run.id} “{one_line(run.question, 80)}”?", abort=True)
+    delete_run(store, run.id)
+    typer.echo(f"Deleted run {run.id}.")
+
+
 def export(wanted: str, form: Form, output: Path | None) -> None:
     """Write a run to ``output``, or to stdout. Raises `UnknownRun`, `OSError`."""
     runs = Runs(open_store())
@@ -103,5 +126,5 @@ def export(wanted: str, form: Form, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    output.expanduser().write_text(text, encoding="utf-8")
+    expanded_path(output).write_text(text, encoding="utf-8")
     sys.stdout.write(f"Run {run.id} is in {output}.\n")

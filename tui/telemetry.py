@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent import events as ev
 from traces.runs import Run, StoredEvent
+from traces.typed_path import expanded_path
 from tui.outcome import events_of
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def write(run: Run, stored: Sequence[StoredEvent], path: Path) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    with path.expanduser().open("a", encoding="utf-8") as file:
+    with expanded_path(path).open("a", encoding="utf-8") as file:
         file.write(to_otlp(run, stored))
 
 

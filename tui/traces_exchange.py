@@ -10,6 +10,7 @@ import typer
 
 from agent.decisions import STATE_VERSION
 from traces.exchange import Form, Imported, export, take_in
+from traces.typed_path import expanded_path
 from tui.traces_view import found, the_store
 
 _ENDINGS: dict[str, Form] = {".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl"}
@@ -25,7 +26,7 @@ def export_to(
     shadows: bool,
 ) -> None:
     """Write decisions to ``file``. Raises `UnknownRun`, `NoTraces`, `OSError`."""
-    store, target = the_store(path), file.expanduser()
+    store, target = the_store(path), expanded_path(file)
     done = export(
         store,
         target,
@@ -40,7 +41,7 @@ def export_to(
 
 def import_from(path: Path | None, files: Sequence[Path]) -> None:
     """Take in ``files``. Raises `BadTraces`, `DifferentTraces`, `OSError`."""
-    done = take_in(the_store(path), [file.expanduser() for file in files], STATE_VERSION)
+    done = take_in(the_store(path), [expanded_path(file) for file in files], STATE_VERSION)
     for line in _told(done):
         typer.echo(line)
 

@@ -20,6 +20,7 @@ from traces.outcomes import Outcomes
 from traces.ratings import Ratings
 from traces.runs import DecisionRow, Run, Runs
 from traces.store import Store
+from traces.typed_path import expanded_path
 from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.run_status import local, status
@@ -35,9 +36,10 @@ def the_store(path: Path | None) -> Store:
     """
     if path is None:
         return open_store()
-    if not path.expanduser().is_file():
+    place = expanded_path(path)
+    if not place.is_file():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    return Store(path.expanduser())
+    return Store(place)
 
 
 def found(store: Store, wanted: str) -> Run:

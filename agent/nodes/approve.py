@@ -21,14 +21,15 @@ def approve(state: RunState, deps: Deps) -> dict[str, Any]:
     is there. The graph comes back here as often as an answer is not grounded. Where a rule replies,
     ``never`` has it rewritten from the evidence once, and then withheld.
     """
+    waited = 0.0
     if deps.approve == "ask":
-        reply = _ask(state)
+        reply, waited = _ask(state)
     elif deps.approve == "always":
         reply = "accept"
     else:
         reply = "stop" if state["approval"] == "rewrite" else "rewrite"
     by = "person" if deps.approve == "ask" else "rule"
-    deps.session.emit(Replied("approve", _QUESTION, reply, by))
+    deps.session.emit(Replied("approve", _QUESTION, reply, by, waited))
     if reply == "search":
         deps.steering.look_again()
         return {"approval": reply, "action": "REVISE", "stopped_because": ""}
@@ -38,9 +39,11 @@ def approve(state: RunState, deps: Deps) -> dict[str, Any]:
     return {"approval": reply}
 
 
-def _ask(state: RunState) -> str:
+def _ask(state: RunState) -> tuple[str, float]:
+    """The reply, one of `OPTIONS`, and the seconds until it came."""
     from langgraph.types import interrupt
 
+    waited = 0.0
     while True:
         asked = {
             "about": "approve",
@@ -48,6 +51,8 @@ def _ask(state: RunState) -> str:
             "options": list(OPTIONS),
             "claims": state["claims"],
         }
-        reply = str(interrupt(asked)["reply"]).strip().casefold()
+        replied = interrupt(asked)
+        reply = str(replied["reply"]).strip().casefold()
+        waited += replied.get("waited", 0.0)  # not with a reply that an earlier version kept
         if reply in OPTIONS:
-            return reply
+            return reply, waited

@@ -18,6 +18,8 @@ def clarify(state: RunState, deps: Deps) -> dict[str, Any]:
     """
     from langgraph.types import interrupt
 
-    reply = str(interrupt({"about": "clarify", "question": state["asking"], "options": []})["reply"])
-    deps.session.emit(Replied("clarify", state["asking"], reply, "person"))
+    replied = interrupt({"about": "clarify", "question": state["asking"], "options": []})
+    reply = str(replied["reply"])
+    waited = replied.get("waited", 0.0)  # not with a reply that an earlier version kept
+    deps.session.emit(Replied("clarify", state["asking"], reply, "person", waited))
     return {"question": clarified(state["question"], state["asking"], reply), "clarified": True}

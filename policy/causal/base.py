@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models.catalogue import CATALOGUE, QWEN_CODER_0_5B, SMOLLM2_135M
-from models.fetch import installed
+from models.fetch import checked
 from models.library_loading import loading
 from models.precision import trains_in_bfloat16
 from models.protocols import ModelMissing
@@ -50,7 +50,7 @@ def default_base() -> Path:
         ModelMissing: none is.
     """
     for known in DEFAULTS:
-        place = installed(known)
+        place = checked(known)
         if place is not None:
             return place
     raise ModelMissing(

@@ -21,6 +21,7 @@ from policy.questions import BadQuestions, QuestionSet, read_questions
 from policy.systems.cases import CaseSet
 from policy.systems.reading import SAMPLE, filings, plain, pooled, sample
 from traces.store import Store
+from traces.typed_path import expanded_path
 
 Kind: TypeAlias = Literal["pooled", "filings", "sample", "own"]
 
@@ -50,7 +51,7 @@ def recognised(name: str) -> Asked:
     """
     if name == SAMPLE:
         return Asked(sample(), "sample")
-    path = Path(name).expanduser()
+    path = expanded_path(name)
     fields = _fields(path)
     if fields & {"question_decomposition", "supporting_facts"}:
         published = read_questions(path)

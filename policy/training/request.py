@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Final, Literal
 
 from models.catalogue import ALL_MINILM_L6_V2, entry
-from models.fetch import installed
+from models.fetch import checked
 from models.protocols import ModelMissing
 from policy.manifest import Method
 from policy.returns import COST
 from policy.training.errors import NoBase
+from traces.typed_path import existing_path
 
 ENCODERS: Final[tuple[Method, ...]] = ("value", "reward")
 CAUSAL: Final[tuple[Method, ...]] = ("sft", "dpo", "grpo")
@@ -84,9 +85,10 @@ def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
         place = default_base()
         return open_base(place).name, place
     name = request.base or ALL_MINILM_L6_V2.name
-    if Path(name).expanduser().exists():
-        return str(Path(name).expanduser().resolve()), Path(name).expanduser().resolve()
-    found = installed(entry(name))
+    there = existing_path(name)
+    if there is not None:
+        return str(there.resolve()), there.resolve()
+    found = checked(entry(name))
     if found is None:
         raise ModelMissing(
             f"The base model {name} is not on this machine.", f"Fetch it: “deepthink models pull {name}”."

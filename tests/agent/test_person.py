@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ import pytest
 import agent.events as ev
 from agent import checkpoints
 from agent.budget import ANSWER_NOW
+from agent.checkpoints import GoingOn
 from agent.prompts import NOT_FOUND, WITHHELD
 from agent.run import NotResumable, Request, resumable, resume, run
 from agent.steering import Steering
@@ -19,7 +21,7 @@ from models.protocols import GenerationCancelled, Message
 from models.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.labels import Labels
 from traces.library import Library
-from traces.runs import Runs
+from traces.runs import RunEnd, Runs
 from traces.sessions import Sessions
 from traces.store import Store
 
@@ -188,9 +190,16 @@ def test_a_waiting_run_can_be_decided_by_a_rule(person: Person) -> None:
 def test_a_vague_question_is_asked_back_and_then_answered(person: Person) -> None:
     request = Request("what about it?", approve="always", interactive=True)
     reply = "Who supplies Orlavane's ceramic bearings?"
-    events = person.watch([ONE, FIRST, TRUE], request, person.replies(reply))
+
+    def do(event: ev.Event) -> None:
+        if isinstance(event, ev.Asked):
+            time.sleep(0.05)
+            person.steering.reply(reply)
+
+    events = person.watch([ONE, FIRST, TRUE], request, do)
     (asked,) = _only(events, ev.Asked)
     assert asked.about == "clarify"
+    assert _only(events, ev.Replied)[0].waited >= 0.05
     assert _only(events, ev.Routed)[0].route == "clarify"
     assert _only(events, ev.Routed)[-1].question == reply
     assert _end(events).status == "answered"
@@ -273,13 +282,49 @@ def test_a_paused_run_waits(person: Person) -> None:
     def do(event: ev.Event) -> None:
         if isinstance(event, ev.Steered) and event.what == "pause":
             waited.set()
+            time.sleep(0.05)
             person.steering.resume()
 
     script: list[Scripted] = [person.when_asked(Steering.pause, ONE), FIRST, TRUE]
     events = person.watch(script, replace(DEEP, approve="always"), do)
     assert waited.is_set()
-    assert [s.what for s in _only(events, ev.Steered)] == ["pause", "resume"]
+    pause, resumed = _only(events, ev.Steered)
+    assert (pause.what, resumed.what) == ("pause", "resume")
+    assert resumed.waited >= 0.05
     assert _end(events).status == "answered"
+
+
+def test_searches_that_wait_side_by_side_wait_in_one_pause() -> None:
+    steering = Steering()
+    steering.pause()
+    told: list[str] = []
+    counted: list[bool] = []
+    waiting = threading.Semaphore(0)
+
+    def wait() -> None:
+        looked = 0
+
+        def stopped() -> bool:
+            nonlocal looked
+            looked += 1
+            if looked == 2:  # it is in the midst of it
+                waiting.release()
+            return False
+
+        counted.append(steering.wait_while_paused(lambda: told.append("paused"), stopped))
+
+    searches = [threading.Thread(target=wait) for _ in range(2)]
+    for search in searches:
+        search.start()
+    for _ in searches:
+        assert waiting.acquire(timeout=5)
+    steering.resume()
+    for search in searches:
+        search.join(5)
+    assert told == ["paused"]
+    assert sorted(counted) == [False, True]
+    steering.pause()
+    assert steering.wait_while_paused(steering.resume, lambda: False), "the next pause is told again"
 
 
 def test_an_added_step_is_taken(person: Person) -> None:
@@ -398,6 +443,36 @@ def test_what_was_waited_for_a_person_is_not_counted_when_the_run_goes_on(person
     assert _only(events, ev.Decided)[-1].source == "rules"
 
 
+@pytest.mark.parametrize("kind", ["Replied", "Steered"])
+def test_neither_is_what_was_waited_for_a_reply_or_in_a_pause(person: Person, kind: str) -> None:
+    def cancel(_messages: Sequence[Message]) -> Any:
+        person.steering.cancel()
+        raise GenerationCancelled("cancelled")
+
+    def do(event: ev.Event) -> None:
+        if isinstance(event, ev.Asked):
+            person.steering.reply("Who supplies Orlavane's ceramic bearings?")
+        elif isinstance(event, ev.Steered) and event.what == "pause":
+            person.steering.resume()
+
+    request = Request("what about it?", route="", approve="always", interactive=True)
+    with pytest.raises(GenerationCancelled):
+        person.watch([person.when_asked(Steering.pause, ONE), cancel], request, do)
+    (cancelled,) = resumable(person.store)
+    with person.store.transaction() as db:  # as if the person had taken two hours
+        db.execute(
+            """
+            UPDATE events SET payload = json_merge_patch(payload, '{"waited": 7200}')
+            WHERE kind = ? AND coalesce(payload->>'what', 'resume') = 'resume'
+            """,
+            [kind],
+        )
+        db.execute("UPDATE events SET elapsed = elapsed + 7200 WHERE kind <> 'RunStarted'")
+    events = person.watch([FIRST, TRUE], request, run_id=cancelled.run.id)
+    assert _end(events).stopped_because != "time budget"
+    assert _only(events, ev.Decided)[-1].source == "rules"
+
+
 def test_a_shadow_that_is_the_decider_itself_is_not_asked(person: Person) -> None:
     request = replace(DEEP, approve="always", decider="rules", shadow="rules")
     events = person.watch([ONE, FIRST, TRUE], request)
@@ -418,6 +493,62 @@ def test_a_cancelled_run_goes_on_where_it_was(person: Person) -> None:
     assert _end(events).status == "answered"
     assert not _only(events, ev.Planned)
     assert not checkpoints.exists(person.store, cancelled.run.id)
+
+
+@pytest.fixture
+def cancelled(person: Person) -> str:
+    """A run that was cancelled after its plan was made."""
+
+    def cancel(_messages: Sequence[Message]) -> Any:
+        person.steering.cancel()
+        raise GenerationCancelled("cancelled")
+
+    with pytest.raises(GenerationCancelled):
+        person.watch([TWO, cancel], replace(DEEP, approve="always"))
+    (one,) = resumable(person.store)
+    return one.run.id
+
+
+def test_who_resumes_a_run_too_late_changes_nothing(
+    person: Person, cancelled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = Runs(person.store)
+    before = runs.find(cancelled), runs.events(cancelled)
+    monkeypatch.setattr(checkpoints, "held", lambda *_run: False)  # both have looked at the same moment
+    with checkpoints.opened(person.store, cancelled, lambda _log: None), pytest.raises(GoingOn):
+        person.watch([], DEEP, run_id=cancelled)
+    assert (runs.find(cancelled), runs.events(cancelled)) == before
+
+
+def test_a_run_that_came_to_its_end_meanwhile_is_not_opened_again(
+    person: Person, cancelled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, opened = Runs(person.store), checkpoints.opened
+
+    def ended_before(*which: Any, **how: Any) -> Any:
+        runs.record(cancelled, [], end=RunEnd("answered", "", "So.", 1, 1, 1, 1))
+        return opened(*which, **how)
+
+    monkeypatch.setattr(checkpoints, "opened", ended_before)
+    with pytest.raises(NotResumable):
+        person.watch([], DEEP, run_id=cancelled)
+    assert (runs.find(cancelled).status, runs.find(cancelled).answer) == ("answered", "So.")
+
+
+def test_the_end_of_a_run_is_stored_before_another_process_may_take_it(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[bool] = []
+    record = Runs.record
+
+    def recording(self: Runs, run_id: str, *what: Any, **how: Any) -> None:
+        if how.get("end") is not None:
+            taken.append(checkpoints.held(person.store, run_id))
+        record(self, run_id, *what, **how)
+
+    monkeypatch.setattr(Runs, "record", recording)
+    person.watch([ONE, FIRST, TRUE], replace(DEEP, approve="always"))
+    assert taken == [True]
 
 
 def test_a_failed_run_goes_on_with_a_model_that_works(person: Person) -> None:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import queue
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from agent import events as ev
+from agent.budget import Budget
+from agent.recording import Recorder
+from agent.session import RunLedger
+from agent.state import Logged
+from traces.runs import NewRun, Runs
+from traces.store import Store
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +77,21 @@ def test_nothing_is_left_of_a_run_that_ended(killed: list[dict[str, Any]]) -> No
         if not run["moment"].endswith("the run was closed"):
             assert run["left"] == []
         assert run["sessions"] == [1]
+
+
+def test_the_clock_goes_on_from_the_last_checkpoint_and_what_was_waited_until_then(store: Store) -> None:
+    runs, ledger = Runs(store), RunLedger(Budget())
+    run_id = runs.begin(NewRun("Why?", "lean", "chat", "embedder", "", "rules", (), ""))
+    recorder = Recorder(runs, queue.SimpleQueue())
+    recorder.resume(run_id, ledger)
+    resumed = ev.Steered("resume", waited=1200.0)
+    log = [
+        Logged(superstep=3, elapsed=1210.0, kind=resumed.kind, payload=resumed.payload()),
+        Logged(superstep=3, elapsed=1211.0, kind="NodeFinished", payload={}),
+    ]
+    recorder.recovered(log, ledger)
+    assert recorder.waited == 1200.0
+    assert 1211.0 <= recorder.elapsed < 1300.0
 
 
 def _settled(events: list[list[Any]]) -> list[list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from types import SimpleNamespace
 import pytest
 
 from models.catalogue import ALL_MINILM_L6_V2, QWEN_CODER_0_5B, ModelEntry, ModelFile, Piece
-from models.fetch import Source, installed, pull, verify
+from models.fetch import Source, checked, installed, pull, verify
 from models.fetch_errors import (
     ChecksumMismatch,
     DiskFull,
@@ -89,7 +90,7 @@ def test_parts_are_joined_in_order_and_nothing_else_is_left(
     assert place.read_bytes() == CONTENT
     assert index.asked == [f"tiny-part{number}" for number in (1, 2, 3, 4)]
     left = {path.relative_to(models).as_posix() for path in models.rglob("*") if path.is_file()}
-    assert left <= {"tiny-0.1/tiny.gguf", ".incoming/tiny-0.1.lock"}
+    assert left <= {"tiny-0.1/tiny.gguf", "tiny-0.1/.checked.json", ".incoming/tiny-0.1.lock"}
     assert installed(tiny_entry(), models) == place
 
 
@@ -375,6 +376,87 @@ def test_rechecking_mends_a_file_that_went_bad(pull_tiny: Puller, index: TinyInd
     assert len(index.asked) == 4
     pull_tiny(recheck=True)
     assert len(index.asked) == 4, "a good file is not fetched again"
+
+
+# --- files that came by other hands -----------------------------------------------------------
+
+
+@pytest.fixture
+def by_hand(models: Path) -> Path:
+    """The model's only file, put there without a pull."""
+    place = models / "tiny-0.1" / "tiny.gguf"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(CONTENT)
+    return place
+
+
+@pytest.fixture
+def hashed(models: Path) -> Callable[[], bool]:
+    """Looks for the model as a loader does, and tells whether its file was hashed for that."""
+
+    def look() -> bool:
+        heard = Listener()
+        assert checked(tiny_entry(), folder=models, progress=heard) == models / "tiny-0.1" / "tiny.gguf"
+        return heard.phases() == ["checking"]
+
+    return look
+
+
+def test_what_is_not_here_is_not_hashed(models: Path) -> None:
+    assert checked(tiny_entry(), folder=models) is None
+
+
+def test_what_was_pulled_is_not_hashed_again(pull_tiny: Puller, hashed: Callable[[], bool]) -> None:
+    pull_tiny()
+    assert not hashed()
+
+
+def test_a_file_put_there_by_hand_is_hashed_once_and_when_it_changed(
+    by_hand: Path, hashed: Callable[[], bool]
+) -> None:
+    assert hashed()
+    assert not hashed()
+    os.utime(by_hand, ns=(1, 1))
+    assert hashed()
+    assert not hashed()
+
+
+def test_a_wrong_file_put_there_by_hand_is_refused_and_fetched(
+    by_hand: Path, models: Path, pull_tiny: Puller, index: TinyIndex
+) -> None:
+    by_hand.write_bytes(CONTENT[:-1] + b"?")
+    for _ in range(2):
+        with pytest.raises(ChecksumMismatch) as caught:
+            checked(tiny_entry(), folder=models)
+    assert "deepthink models pull tiny-0.1" in caught.value.way_out
+    assert pull_tiny().read_bytes() == CONTENT
+    assert len(index.asked) == 4
+    assert checked(tiny_entry(), folder=models) == by_hand
+
+
+def test_what_was_kept_is_of_the_sha256_that_is_asked_for(by_hand: Path, models: Path) -> None:
+    assert checked(tiny_entry(), folder=models)
+    with pytest.raises(ChecksumMismatch):
+        checked(tiny_entry(content=bytes(len(CONTENT))), folder=models)
+
+
+@pytest.mark.parametrize("damage", ["", "[]", '{"tiny.gguf": 7}'])
+def test_what_was_kept_and_cannot_be_read_is_made_anew(
+    damage: str, by_hand: Path, hashed: Callable[[], bool]
+) -> None:
+    by_hand.with_name(".checked.json").write_text(damage)
+    assert hashed()
+    assert not hashed()
+
+
+def test_a_folder_in_which_nothing_can_be_kept_is_hashed_each_time(
+    by_hand: Path, hashed: Callable[[], bool], pull_tiny: Puller, index: TinyIndex
+) -> None:
+    by_hand.with_name(".checked.json").mkdir()  # no file can be written there, not even by root
+    assert hashed()
+    assert hashed()
+    assert pull_tiny() == by_hand
+    assert index.asked == []
 
 
 # --- disks and folders -------------------------------------------------------------------------

@@ -517,7 +517,8 @@ def test_what_contradicts_the_store_is_refused_and_nothing_changes(
     )
     with pytest.raises(DifferentTraces, match=sentence) as refused:
         take_in(full, [made / "new.jsonl", changed], NEWEST)
-    assert refused.value.way_out
+    run_id = refused.value.message.split()[1].rstrip(":")
+    assert f"`deepthink runs delete {run_id}`" in refused.value.way_out
     assert everything(full) == before
 
 

@@ -42,9 +42,10 @@ def test_a_session_is_found_by_name_by_id_and_as_the_last(store: Store) -> None:
     found = sessions.find("one")
     assert (found.id, found.runs, found.first) == (one, 1, "Why?")
     assert sessions.find(two[:6]).id == two
+    assert sessions.find(two[:4]).id == two
     assert sessions.find("last").id == one
     assert [s.id for s in sessions.recent()] == [one, two]
-    for unknown in ("nothing", ""):
+    for unknown in ("nothing", "", two[:1], two[:3]):  # a digit or three: rather a name that is not there
         with pytest.raises(UnknownSession):
             sessions.find(unknown)
 

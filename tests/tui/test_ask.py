@@ -186,6 +186,9 @@ def test_sessions_are_made_found_and_gone_on_with(
         deepthink("ask", "And why?", *flags)
         assert asked.pop()[0].session == named
     assert len(Sessions(open_store()).recent()) == 1
+    deepthink("ask", "What else?", "-s", named[0])
+    assert asked.pop()[0].session != named, "a digit is a name, not another conversation"
+    assert {s.name for s in Sessions(open_store()).recent()} == {"bearings", named[0]}
 
 
 def test_telemetry_is_appended_for_every_run(

@@ -1,4 +1,4 @@
-"""Which reranker is opened: the one named, a better one on disk, the boxed one, or none."""
+"""What is opened: of rerankers the one named, a better one on disk, or the boxed; no wrong model file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import pytest
 
 from models.boxed_reranker import BoxedReranker
 from models.cross_encoder import CrossEncoderReranker
+from models.fetch_errors import ChecksumMismatch
 from models.protocols import ModelMissing
+from tests.models.carriers import CONTENT, tiny_entry
 from tests.tui.conftest import Run
-from tui.assemble import BOXED_RERANKER, NO_RERANKER, open_reranker, reranker_in_use
+from tui.assemble import BOXED_RERANKER, NO_RERANKER, chat_file, open_reranker, reranker_in_use
 from tui.settings import Settings, load
 
 
@@ -76,3 +78,17 @@ def test_it_can_be_chosen_by_name(base: Path, deepthink: Run) -> None:
     assert deepthink("models", "use", NO_RERANKER, "--as", "reranker").out == "reranker = none\n"
     assert deepthink("models", "use", BOXED_RERANKER).out == f"reranker = {BOXED_RERANKER}\n"
     assert load().reranker == BOXED_RERANKER
+
+
+def test_a_catalogue_model_is_opened_only_if_its_file_is_the_published_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "models" / "tiny-0.1" / "tiny.gguf"
+    place.parent.mkdir(parents=True)
+    monkeypatch.setenv("DEEPTHINK_MODELS", str(tmp_path / "models"))
+    monkeypatch.setattr("tui.assemble.entry", lambda _name: tiny_entry())
+    place.write_bytes(bytes(len(CONTENT)))
+    with pytest.raises(ChecksumMismatch):
+        chat_file("tiny-0.1")
+    place.write_bytes(CONTENT)
+    assert chat_file("tiny-0.1") == (place, "tiny-0.1")

@@ -12,6 +12,7 @@ import pytest
 import typer
 
 from models.protocols import GenerationCancelled, ModelMissing
+from tests.tui import stored
 from tests.tui.conftest import Run
 from traces.errors import DeepthinkError
 from traces.paths import log_file
@@ -107,6 +108,29 @@ def test_debug_shows_the_traceback(deepthink: Run, monkeypatch: pytest.MonkeyPat
         "Unknown run: No run begins with “nope”.",
         "  `deepthink runs list` shows the ids.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("runs", "export", "-o", "~nobody-here/run.md"), 4),
+        (("traces", "--store", "~nobody-here/store.duckdb", "list"), 4),
+        (("traces", "import", "~nobody-here/traces.jsonl"), 4),
+        (("ask", "Why?", "--telemetry", "~nobody-here/spans.jsonl"), 4),
+        (("ask", "Why?", "--model", "~nobody-here/model.gguf"), 5),
+        (("models", "use", "~nobody-here/model.gguf"), 5),
+        (("models", "use", "~nobody-here/reranker"), 5),
+        (("evaluate", "~nobody-here/questions.jsonl"), 2),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, tuple) else str(value),
+)
+def test_the_home_of_somebody_unknown_is_a_path_that_leads_nowhere(
+    arguments: tuple[str, ...], code: int, deepthink: Run
+) -> None:
+    stored.store_run()
+    ran = deepthink(*arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert "~nobody-here" in ran.err
 
 
 def test_usage_errors_name_the_command_that_helps(deepthink: Run) -> None:

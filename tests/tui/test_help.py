@@ -21,7 +21,7 @@ SUBCOMMANDS = [
     *([name] for name in COMMANDS),
     *(["library", name] for name in ("list", "sections", "search", "remove")),
     *(["sessions", name] for name in ("list", "show", "name", "delete")),
-    *(["runs", name] for name in ("list", "show", "rate", "export")),
+    *(["runs", name] for name in ("list", "show", "rate", "delete", "export")),
     *(["traces", name] for name in ("list", "show", "label", "stats", "export", "import")),
     *(
         ["policy", name]

@@ -29,6 +29,14 @@ def test_dropped_files_are_taken_apart(tmp_path: Path) -> None:
     assert pasted("  ") == []
 
 
+def test_what_can_be_no_path_is_left_as_it_was_typed() -> None:
+    assert pasted("~nobody-here/a.md") == ["~nobody-here/a.md"]
+    assert pasted("x" * 300) == ["x" * 300]
+    assert pasted("a\0b") == ["a\0b"]
+    assert pasted("file://[") == ["file://["]
+    assert count_readable([Path("~nobody-here"), Path("x" * 300)], 100) == (0, False)
+
+
 def test_names_are_sorted_into_paths_and_addresses() -> None:
     chosen = intake(["a.md", "https://example.org"], Settings(web=True), None, " what \n it holds ")
     assert chosen.paths == (Path("a.md"),)

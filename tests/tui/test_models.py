@@ -11,7 +11,7 @@ import pytest
 
 from models.catalogue import ALL_MINILM_L6_V2, ModelEntry
 from models.fetch import PullProgress
-from models.fetch_errors import DiskFull, PullCancelled
+from models.fetch_errors import ChecksumMismatch, DiskFull, PullCancelled
 from models.probe import ProbeResult
 from tests.tui.conftest import Answering, Run
 from tui.settings import load
@@ -66,6 +66,17 @@ def test_a_pull_of_named_models_takes_each_once(pulls: list[str], deepthink: Run
     ran = deepthink("models", "pull", "nope")
     assert ran.code == 5
     assert "Pick one of these" in ran.err
+
+
+def test_a_file_that_is_not_the_published_one_is_pulled(
+    pulls: list[str], deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def checked(*_: Any, **__: Any) -> Path:
+        raise ChecksumMismatch("It differs.", "Pull it.")
+
+    monkeypatch.setattr("tui.pulling.checked", checked)
+    assert deepthink("models", "pull", "qwen2.5-coder-0.5b").code == 0
+    assert pulls == ["qwen2.5-coder-0.5b"]
 
 
 @pytest.mark.parametrize(

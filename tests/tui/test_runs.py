@@ -9,12 +9,20 @@ from typing import Any, Literal
 
 import pytest
 
+from agent import checkpoints
 from agent.run import Resumable
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
 from traces.runs import Runs, StoredEvent
 from tui.assemble import open_store
 from tui.outcome import outcome_of
+
+
+def cut_off() -> str:
+    """A run that left a checkpoint."""
+    run_id = stored.store_run(status="running")
+    with checkpoints.opened(open_store(), run_id, lambda _log: None):
+        return run_id
 
 
 @pytest.fixture
@@ -142,7 +150,7 @@ def test_json_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
         ("clarify", "the last one", "person"),
         ("approve", "accept", "person"),
     ]
-    assert run["steering"] == [{"what": "add", "detail": "What of Brevnes?"}]
+    assert run["steering"] == [{"what": "add", "detail": "What of Brevnes?", "waited": 0.0}]
     assert run["nodes"][0] == {
         "node": "route",
         "step": 0,
@@ -229,7 +237,48 @@ def test_a_replay_says_what_is_to_be_done_about_a_run_without_an_end(deepthink: 
     assert "deepthink runs --unfinished" in deepthink("runs", "show").out
 
 
-@pytest.mark.parametrize("command", ["show", "export"])
+def test_deleting_takes_all_that_is_stored_of_a_run_and_no_other(deepthink: Run) -> None:
+    gone, kept = cut_off(), cut_off()
+    ran = deepthink("runs", "delete", gone[:8], "--yes")
+    assert (ran.code, ran.out, ran.err) == (0, f"Deleted run {gone}.\n", "")
+    runs = Runs(open_store())
+    assert [run.id for run in runs.recent()] == [kept]
+    assert not runs.events(gone)
+    assert not checkpoints.exists(open_store(), gone)
+    assert checkpoints.exists(open_store(), kept)
+
+
+def test_deleting_asks_on_a_terminal_and_needs_a_yes_elsewhere(
+    deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = stored.store_run(question=f"Why {stored.EVIL}?")
+    refused = deepthink("runs", "delete", "last")
+    assert (refused.code, refused.out) == (2, "")
+    assert "needs a yes" in refused.err
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    asked: list[str] = []
+
+    def confirm(text: str, **_how: object) -> None:
+        asked.append(text)
+
+    monkeypatch.setattr("typer.confirm", confirm)
+    assert deepthink("runs", "delete", "last").code == 0
+    (question,) = asked
+    assert question.startswith(f"Delete run {run_id} “Why ")
+    assert "\x1b" not in question
+    assert not Runs(open_store()).recent()
+
+
+def test_a_run_that_is_going_on_is_not_deleted(deepthink: Run) -> None:
+    run_id = stored.store_run(status="running")
+    with checkpoints.opened(open_store(), run_id, lambda _log: None):
+        ran = deepthink("runs", "delete", run_id, "--yes")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"Run {run_id} is being worked on by another process." in ran.err
+    assert Runs(open_store()).find(run_id)
+
+
+@pytest.mark.parametrize("command", ["show", "export", "delete"])
 def test_an_unknown_run_is_wrong_usage(command: str, deepthink: Run) -> None:
     for wanted in ("last", "zzz"):
         ran = deepthink("runs", command, wanted)

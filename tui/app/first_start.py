@@ -59,6 +59,7 @@ def look(engine: Engine) -> First:
     from agent import sample_library
     from models.catalogue import ALL_MINILM_L6_V2, QWEN_CODER_0_5B, QWEN_CODER_1_5B
     from models.fetch import installed
+    from models.fetch_errors import ChecksumMismatch
     from models.protocols import ModelMissing
     from traces.library import Library
 
@@ -67,12 +68,12 @@ def look(engine: Engine) -> First:
     missing: list[ModelEntry] = []
     try:
         model = engine.chat().name
-    except ModelMissing:
+    except (ModelMissing, ChecksumMismatch):  # fetching mends either
         missing.append(_known(settings.model, "chat") or QWEN_CODER_1_5B)
     embedder: list[ModelEntry] = []
     try:
         engine.embedder()
-    except ModelMissing:
+    except (ModelMissing, ChecksumMismatch):
         embedder.append(_known(settings.embedder, "embedder") or ALL_MINILM_L6_V2)
     smaller = [QWEN_CODER_0_5B, *embedder] if missing else []
     held = {collection.name: collection.documents for collection in Library(engine.store).collections()}

@@ -10,11 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from traces.typed_path import existing_path
+from tui.terminal import one_line
+
 if TYPE_CHECKING:
     from tui.app.engine import Engine
     from tui.app.live import Begin
 
 _REFERENCE = re.compile(r"(?:^|(?<=\s))([#@])(\S+)")
+_NAMED = 5  # files that cannot be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,8 @@ def read(text: str, known: frozenset[str]) -> Typed:
             return ""
         if sign == "#" and known and word[0].isalpha():
             unknown.append(found[0])
-        path = Path(word).expanduser()
-        if sign == "@" and path.exists():
+        path = existing_path(word) if sign == "@" else None
+        if path is not None:
             paths.append(path)
             return ""
         if sign == "@" and any(mark in word for mark in "/~"):
@@ -67,6 +71,7 @@ def begin(
     session: str,
     *,
     tell: Callable[[str], None],
+    warn: Callable[[str], None],
     cancelled: threading.Event,
 ) -> Begin:
     """Read what is to be read first, then what `agent.run.run` needs; for the thread of the run.
@@ -76,10 +81,12 @@ def begin(
         typed: The question.
         session: Id of the session; "" begins one.
         tell: Takes a few words about what is read.
+        warn: Takes a sentence about what in a folder cannot be read, which keeps nothing from being asked.
         cancelled: Ends the reading.
 
     Raises:
-        DeepthinkError: a file cannot be read, or the settings cannot be used.
+        DeepthinkError: a file that is named, or all of a folder, cannot be read, or the settings cannot be
+            used.
     """
     from agent import run as agent_run
     from tui.intake import DEFAULT_COLLECTION
@@ -88,7 +95,7 @@ def begin(
     collections = typed.collections
     if typed.paths:
         into = settings.collection or DEFAULT_COLLECTION
-        _read_first(engine, typed.paths, into, tell, cancelled)
+        _read_first(engine, typed.paths, into, tell, warn, cancelled)
         collections = tuple(dict.fromkeys([*collections, into])) if collections else ()
     return partial(
         agent_run.run,
@@ -112,15 +119,29 @@ def _read_first(
     paths: tuple[Path, ...],
     into: str,
     tell: Callable[[str], None],
+    warn: Callable[[str], None],
     cancelled: threading.Event,
 ) -> None:
     from agent import ingest as ing
 
+    named = {str(path.resolve()) for path in paths if not path.is_dir()}
+    failed: list[ing.FileFailed] = []
+    read = 0
     events = ing.ingest(
         list(paths), collection=into, store=engine.store, embedder=engine.embedder(), cancel=cancelled
     )
     for event in events:
         if isinstance(event, ing.FileStarted):
             tell(f"reading {event.name}")
+        elif isinstance(event, ing.FileDone):
+            read += event.outcome != "removed"
         elif isinstance(event, ing.FileFailed):
-            raise event.error
+            if event.source in named:
+                raise event.error
+            failed.append(event)
+    if failed and not read:
+        raise failed[0].error
+    if failed:
+        names = ", ".join(one_line(failure.name, 40) for failure in failed[:_NAMED])
+        more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
+        warn(f"Asked without what could not be read: {names}{more}.")

@@ -74,7 +74,8 @@ class Watches(Steers, DeepScreen):
 
         def prepare(run: LiveRun) -> Begin:
             engine, session = self.deepthink.engine, self.session
-            return begin(engine, typed, session, tell=run.tell, cancelled=run.steering.cancelled)
+            warn = partial(self.notify, severity="warning", timeout=10, markup=False)
+            return begin(engine, typed, session, tell=run.tell, warn=warn, cancelled=run.steering.cancelled)
 
         self._start(typed.question, RunFold(), prepare)
 

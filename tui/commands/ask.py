@@ -35,7 +35,7 @@ def ask(
             "--session",
             "-s",
             metavar="NAME",
-            help="The conversation it belongs to: a name, known or new, or an id.",
+            help="The conversation it belongs to: a name, known or new, or an id (four digits of it do).",
         ),
     ] = None,
     go_on: Annotated[

@@ -67,6 +67,20 @@ def rate(
     put_rating(run, rating, note, drop=drop)
 
 
+@app.command("delete")
+def delete(
+    run: _Id,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Delete a run with all that is stored of it.
+
+    Its decisions, labels and rating go too. The library keeps what was read, cached web pages included.
+    """
+    from tui.runs_view import delete as delete_stored
+
+    delete_stored(run, ask=not yes)
+
+
 @app.command("export")
 def export(
     run: _Id = "last",

@@ -10,7 +10,7 @@ app = typer.Typer(
     help="See, name and delete conversations.", invoke_without_command=True, rich_markup_mode=None
 )
 _Wanted = Annotated[
-    str, typer.Argument(metavar="SESSION", help="Its name, the beginning of its id, or last.")
+    str, typer.Argument(metavar="SESSION", help="Its name, its id (four digits of it do), or last.")
 ]
 
 

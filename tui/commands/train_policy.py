@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -60,6 +59,7 @@ def train_policy(
     from policy.training.course import train
     from policy.training.request import TrainingRequest
     from traces.paths import store_file
+    from traces.typed_path import expanded_path
     from tui.interrupts import ctrl_c
     from tui.training_view import show_training
 
@@ -69,7 +69,7 @@ def train_policy(
         )
     if force and not activate:
         raise typer.BadParameter("--force and --no-activate contradict each other.")
-    places = [store_file() if one == "traces" else Path(one).expanduser() for one in sources or []]
+    places = [store_file() if one == "traces" else expanded_path(one) for one in sources or []]
     request = TrainingRequest(
         method=method,
         sources=tuple(places),

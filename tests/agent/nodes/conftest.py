@@ -116,7 +116,7 @@ def evidence(number: int, text: str, **changes: Any) -> Evidence:
 
 
 def replied(node: Callable[[], dict[str, Any]], *replies: str) -> dict[str, Any]:
-    """What a node that waits for a person returns once these were replied, one after the other."""
+    """What a node that waits for a person returns once these were replied, each after two seconds."""
     from typing import TypedDict
 
     from langgraph.checkpoint.memory import InMemorySaver
@@ -135,7 +135,7 @@ def replied(node: Callable[[], dict[str, Any]], *replies: str) -> dict[str, Any]
     result: Any = compiled.invoke({}, config)
     for reply in replies:
         assert result["__interrupt__"]
-        result = compiled.invoke(Command(resume={"reply": reply}), config)
+        result = compiled.invoke(Command(resume={"reply": reply, "waited": 2.0}), config)
     assert "__interrupt__" not in result
     update: dict[str, Any] = result["update"]
     return update

@@ -41,6 +41,8 @@ def test_searching_more_opens_the_run_again(make: Make) -> None:
     assert not deps.steering.finishing
 
 
-def test_an_unknown_reply_is_asked_again(make: Make) -> None:
+def test_an_unknown_reply_is_asked_again(make: Make, events: list[ev.Event]) -> None:
     deps = make()
     assert replied(lambda: approve(state(), deps), "perhaps", "stop")["status"] == "rejected"
+    assert isinstance(events[0], ev.Replied)
+    assert events[0].waited == 4.0, "for both"

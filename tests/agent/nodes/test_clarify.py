@@ -13,5 +13,7 @@ def test_the_reply_makes_the_question_clear(make: Make, events: list[ev.Event]) 
     assert "Orlavane" in update["question"]
     assert update["clarified"]
     assert events == [
-        ev.Replied("clarify", "Which company do you mean?", "the revenue of Orlavane in 2024", "person")
+        ev.Replied(
+            "clarify", "Which company do you mean?", "the revenue of Orlavane in 2024", "person", 2.0
+        )
     ]

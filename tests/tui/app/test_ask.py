@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,14 @@ from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 
+from agent.reading.document import UnreadableDocument
 from models.protocols import ChatOptions, ModelError
 from tests.tui.app.conftest import Gate, MakeApp
 from tests.tui.app.waiting import until
 from tests.tui.conftest import QUESTION, Answering
 from traces.runs import Runs
 from tui.app.app import DeepthinkApp
+from tui.app.question import Typed, begin
 from tui.app.screens.ask import AskScreen
 from tui.app.screens.passage import PassageScreen
 from tui.app.widgets.answer import Answer
@@ -175,6 +178,10 @@ async def test_several_lines_earlier_questions_and_completion(
         await pilot.press("down", "tab")
         assert prompt.text == "@supplier.md "
         await until(pilot, lambda: not choices.display)
+        prompt.put("")
+        await pilot.press(*"@~nobody-here/a")
+        assert prompt.text == "@~nobody-here/a"
+        assert not choices.option_count, "nobody has that home: there is nothing to complete"
 
 
 async def test_collections_and_files_are_named_in_the_question(
@@ -193,6 +200,42 @@ async def test_collections_and_files_are_named_in_the_question(
         await pilot.press("enter")
         assert screen.live is None
         assert screen.query_one(Prompt).text == "#facts"
+
+
+async def test_a_file_of_a_folder_that_cannot_be_read_is_told_and_the_question_asked(
+    make_app: MakeApp, filled: Path
+) -> None:
+    (filled / "empty.md").touch()
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await asked(pilot, f"Who supplies the bearings? @{filled}")
+        assert Runs(app.engine.store).find("last").question == "Who supplies the bearings?"
+        told = "Asked without what could not be read: empty.md."
+        await until(pilot, lambda: [toast.message for toast in app._notifications] == [told])
+        assert not app.failures
+
+
+def test_a_file_that_is_named_or_all_of_a_folder_has_to_be_read(make_app: MakeApp, tmp_path: Path) -> None:
+    (tmp_path / "bad").mkdir()
+    for number in range(7):
+        (tmp_path / "bad" / f"{number}.md").touch()
+    told: list[str] = []
+    warned: list[str] = []
+
+    def prepare(*paths: Path) -> None:
+        engine, typed = make_app().engine, Typed("Who?", paths=paths)
+        begin(engine, typed, "", tell=told.append, warn=warned.append, cancelled=threading.Event())
+
+    for wanted in (tmp_path / "bad" / "0.md", tmp_path / "bad"):
+        with pytest.raises(UnreadableDocument, match=r"0\.md is empty"):
+            prepare(wanted)
+    assert not warned
+    (tmp_path / "bad" / "good.md").write_text("Orlavane makes pumps.\n", encoding="utf-8")
+    prepare(tmp_path / "bad")
+    assert warned == ["Asked without what could not be read: 0.md, 1.md, 2.md, 3.md, 4.md and 2 more."]
+    assert "reading good.md" in told
+    with pytest.raises(UnreadableDocument):
+        prepare(tmp_path / "bad" / "good.md", tmp_path / "bad" / "1.md")
 
 
 async def test_the_reader_who_scrolled_up_is_left_where_they_are(make_app: MakeApp, filled: Path) -> None:

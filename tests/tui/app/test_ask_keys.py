@@ -91,6 +91,10 @@ async def test_a_question_of_the_run_takes_no_keys_from_who_is_typing(
     [
         ("#nosuch where is it?", "No collection is called nosuch; there are facts."),
         ("@/nonexistent/file.md what is it?", "There is no file or folder /nonexistent/file.md."),
+        ("what says @~nobody-here about it?", "There is no file or folder ~nobody-here."),
+        pytest.param(
+            f"@/{'x' * 300} what is it?", f"There is no file or folder /{'x' * 300}.", id="too long"
+        ),
         ("#facts", "Write the question beside it."),
     ],
 )

@@ -131,6 +131,26 @@ async def test_paths_are_typed_completed_and_pasted(make_app: MakeApp, shelf: Pa
     assert taken == [Intake((shelf / "report.pdf", shelf / "letters"), (), "documents", "")]
 
 
+@pytest.mark.parametrize("text", ["~nobody-here/", pytest.param("x" * 300, id="too long"), "file://["])
+async def test_what_can_be_no_path_is_told_and_the_app_goes_on(
+    text: str, make_app: MakeApp, shelf: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = FilesScreen(shelf)
+        app.push_screen(screen)
+        await until(pilot, lambda: screen.is_mounted and rows(screen))
+        line = screen.query_one(PathInput)
+        line.focus()
+        await pilot.press(text[0])
+        line.post_message(events.Paste(text[1:]))
+        await until(pilot, lambda: line.value == text)
+        await pilot.press("enter")
+        await until(pilot, lambda: told(screen).startswith("✗"))
+        assert text.rstrip("/")[:20] in told(screen)
+        assert not app.failures
+
+
 async def test_what_is_typed_in_the_tree_goes_to_the_line_for_paths(make_app: MakeApp, shelf: Path) -> None:
     app = make_app()
     taken: list[Intake | None] = []
@@ -204,5 +224,7 @@ def test_completion(shelf: Path) -> None:
     assert completion("report.pdf") is None
     assert completion(".s") == ".secret.md"
     assert completion("nowhere/x") is None
+    assert completion("~nobody-here/x") is None
+    assert completion("a\0b/x") is None
     assert completion("https://exa") is None
     assert completion("") is None

@@ -11,6 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from models import checked_files
 from models.catalogue import ALL_MINILM_L6_V2, QWEN_CODER_0_5B, QWEN_CODER_1_5B, ModelEntry
 from models.fetch import PullProgress
 from models.fetch_errors import DiskFull, PullCancelled
@@ -35,12 +36,14 @@ _RESULT = ProbeResult(
 
 
 def _install(folder: Path, entry: ModelEntry) -> None:
-    """Files of the right names and sizes, without a byte on the disk."""
+    """Files of the right names and sizes, without a byte on the disk, and taken for the published ones."""
     for file in entry.files:
         path = folder / entry.name / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as stream:
             stream.truncate(file.size)
+    home = folder / entry.name
+    checked_files.keep(home, checked_files.stamps(home, entry.files))
 
 
 class _Machine:

@@ -111,7 +111,10 @@ async def test_a_folder_gets_the_default_name(here: Path, make_app: MakeApp) -> 
     assert [path.name for path in (here / "runs").iterdir()] == [f"{NAME}-{run_id[:6]}.md"]
 
 
-async def test_a_file_that_cannot_be_written_is_told(make_app: MakeApp) -> None:
+@pytest.mark.parametrize(
+    "typed", ["not/there.md", "~nobody-here/run.md", pytest.param("x" * 300, id="too long")]
+)
+async def test_a_file_that_cannot_be_written_is_told(typed: str, make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         screen = await exporting(pilot, stored.store_run())
@@ -119,10 +122,10 @@ async def test_a_file_that_cannot_be_written_is_told(make_app: MakeApp) -> None:
         path.value = ""
         await pilot.press("ctrl+s")
         assert "Type a file name" in str(screen.query_one("#export-note", Static).content)
-        path.value = "not/there.md"
+        path.value = typed
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "✗" in str(screen.query_one("#export-note", Static).content))
-        assert app.failures
+        assert [failure.error.title for failure in app.failures] == ["That path cannot be used"]
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is not screen)
 

@@ -15,7 +15,7 @@ from agent.ingest import FileEmbedding, FileFound, FileStarted
 from agent.sample_library import demo_question
 from models.catalogue import ModelEntry
 from models.fetch import PullProgress
-from models.fetch_errors import DiskFull, PullCancelled
+from models.fetch_errors import ChecksumMismatch, DiskFull, PullCancelled
 from models.local_embedder import LocalEmbedder
 from models.protocols import ModelMissing, Vectors
 from models.scripted import HashEmbedder
@@ -27,6 +27,7 @@ from traces.library import Library
 from traces.runs import Runs
 from tui.app.app import DeepthinkApp
 from tui.app.first_start import Reading
+from tui.app.first_start import look as what_is_here
 from tui.app.screens.welcome import WelcomeScreen, welcome_needed
 from tui.intake import Intake
 from tui.settings import Settings, load
@@ -104,6 +105,19 @@ def _shown(app: DeepthinkApp) -> str:
 async def _opened(app: DeepthinkApp, pilot: Pilot[Any], answers: list[str | None]) -> None:
     app.push_screen(WelcomeScreen(), answers.append)
     await until(pilot, lambda: "▸" in _shown(app))
+
+
+def test_a_model_file_that_is_not_the_published_one_is_to_be_fetched(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def differs(_settings: Settings) -> Answering:
+        raise ChecksumMismatch("It differs.", "Pull it.")
+
+    monkeypatch.setattr("tui.assemble.open_chat", differs)
+    assert what_is_here(_make(make_app, machine, monkeypatch).engine).missing == [
+        "qwen2.5-coder-1.5b",
+        "all-minilm-l6-v2",
+    ]
 
 
 @pytest.mark.usefixtures("bare")

@@ -16,6 +16,7 @@ from textual.widgets import Footer, Input, RadioButton, RadioSet, Static
 
 from traces.runs import Runs
 from traces.store import Store
+from traces.typed_path import existing_path, expanded_path
 from tui.app.actions import bindings
 from tui.app.work import Failed, in_background
 from tui.export import Form, file_name, written
@@ -105,10 +106,11 @@ without a folder is in the folder that the app was started in; `~` is your home.
         if not typed:
             self.query_one("#export-note", Static).update("Type a file name.")
             return
-        path = Path(typed).expanduser()
-        if path.is_dir():
+        path = expanded_path(typed)
+        place = existing_path(path)
+        if place is not None and place.is_dir():
             path /= file_name(self._run_id, self._question, self._form)
-        if path.exists() and self._asked != typed:
+        if existing_path(path) is not None and self._asked != typed:
             self._asked = typed
             self.query_one("#export-note", Static).update(f"{path} is there. Enter again replaces it.")
             return

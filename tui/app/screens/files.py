@@ -16,6 +16,7 @@ from textual.suggester import SuggestFromList
 from textual.widgets import Footer, Input, Label, Static, Tree
 
 from traces.errors import DeepthinkError
+from traces.typed_path import existing_path
 from tui.app.actions import bindings
 from tui.app.widgets.library_paths import PathInput, PathTree
 from tui.app.work import in_background
@@ -212,7 +213,7 @@ def _checked(names: Sequence[str], settings: Settings, collection: str | None, d
 
     choice = intake(names, settings, collection, description)
     for path in choice.paths:
-        if not path.expanduser().exists():
+        if existing_path(path) is None:
             raise NothingToIngest(f"{one_line(str(path), 60)} does not exist.", "Check the path.")
     return choice
 
@@ -224,15 +225,16 @@ def _told(text: str, marked: Sequence[Path], under: Path | None) -> tuple[str, P
     worker = get_current_worker()
     names = [name for name in pasted(text) if "://" not in name]
     addresses = len(pasted(text)) - len(names)
-    typed = [Path(name).expanduser() for name in names]
-    folder = typed[0] if text.endswith("/") and len(typed) == 1 and typed[0].is_dir() else None
-    paths = [*typed, *marked] if text.strip() or marked else [under] if under else []
+    typed = {name: existing_path(name) for name in names}
+    there = [path for path in typed.values() if path is not None]
+    folder = there[0] if text.endswith("/") and len(names) == 1 and there and there[0].is_dir() else None
+    paths = [*there, *marked] if text.strip() or marked else [under] if under else []
     count, more = count_readable(paths, _MOST, lambda: worker.is_cancelled)
     files = f"{'more than ' if more else ''}{count:,} file{'' if count == 1 else 's'}"
     if text.strip():
-        missing = next((path for path in typed if not path.exists()), None)
+        missing = next((name for name, path in typed.items() if path is None), None)
         if missing is not None:
-            return f"{one_line(str(missing), 60)} is not there.", None
+            return f"{one_line(missing, 60)} is not there.", None
         pages = f"{addresses} address{'' if addresses == 1 else 'es'}" if addresses else ""
         told = " and ".join(part for part in (files if paths else "", pages) if part)
         return f"Enter reads {told}{f', the {len(marked)} marked among them' if marked else ''}.", folder

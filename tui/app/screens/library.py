@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.widgets import ContentSwitcher, Input, Tree
 
 from traces.records import Collection, Document
+from traces.typed_path import expanded_path
 from tui.app.actions import bindings
 from tui.app.screens.base import DeepScreen
 from tui.app.widgets import library_work as works
@@ -160,7 +161,7 @@ class LibraryScreen(DeepScreen):
         if chosen is None:
             return
         if chosen.paths:
-            self._folder = chosen.paths[0].expanduser().parent
+            self._folder = expanded_path(chosen.paths[0]).parent
         self._begin(IngestJob.of(self.deepthink.engine, chosen))
 
     def action_samples(self) -> None:

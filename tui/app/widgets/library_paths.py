@@ -20,6 +20,7 @@ from textual.widgets._directory_tree import DirEntry
 from textual.widgets.tree import TreeNode
 
 from agent.reading import SUFFIXES
+from traces.typed_path import existing_path
 from tui.app.actions import bindings
 from tui.intake import pasted
 from tui.terminal import one_line
@@ -30,7 +31,9 @@ def completion(value: str) -> str | None:
     if not value or "://" in value:
         return None
     head, slash, begun = value.rpartition("/")
-    folder = Path(f"{head}{slash}" or ".").expanduser()
+    folder = existing_path(f"{head}{slash}" or ".")
+    if folder is None:
+        return None
     try:
         names = sorted(
             f"{entry.name}/" if entry.is_dir() else entry.name

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from traces.records import Collection, Document, Passage
+from traces.typed_path import existing_path
 
 if TYPE_CHECKING:
     from tui.app.engine import Engine
@@ -118,7 +119,7 @@ def dropped(engine: Engine, text: str, collection: str) -> Named:
 
     chosen = intake(pasted(text), engine.settings(), collection or None)
     for path in chosen.paths:
-        if not path.expanduser().exists():
+        if existing_path(path) is None:
             raise NothingToIngest(
                 f"There is no file {one_line(str(path), 80)}.", "Add it from where it is now."
             )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import ClassVar
 
 from textual import on
@@ -17,6 +16,7 @@ from textual.message import Message
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
+from traces.typed_path import existing_path
 from tui.app.actions import bindings
 
 PLACEHOLDER = "Ask something of your documents…   #collection looks only there, @file reads it first"
@@ -207,7 +207,9 @@ def _completions(word: str, collections: Sequence[str]) -> list[str]:
 def _paths(typed: str) -> list[str]:
     """Files and folders that begin as ``typed``; a folder ends with the separator."""
     folder, _, beginning = typed.rpartition(os.sep)
-    place = Path(folder + os.sep if os.sep in typed else ".").expanduser()
+    place = existing_path(folder + os.sep if os.sep in typed else ".")
+    if place is None:  # no such folder yet
+        return []
     found: list[str] = []
     try:
         with os.scandir(place) as entries:
@@ -217,7 +219,7 @@ def _paths(typed: str) -> list[str]:
                 if entry.name.startswith(beginning) and (beginning or not entry.name.startswith(".")):
                     lead = f"{folder}{os.sep}" if os.sep in typed else ""
                     found.append(f"@{lead}{entry.name}{os.sep if entry.is_dir() else ''}")
-    except OSError:  # no such folder yet, or not ours to read: nothing to complete
+    except OSError:  # not a folder, or not ours to read: nothing to complete
         return []
     found = sorted(found)[:_MOST]
     return [] if found == [f"@{typed}"] else found
