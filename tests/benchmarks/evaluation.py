@@ -52,7 +52,8 @@ _BEGIN, _END = "<!-- evaluation: made by tests.benchmarks.evaluation -->", "<!--
 _WHERE = (
     "On the dev files, all paragraphs of a file in one library; a question that a system finds nothing\n"
     "for counts as wrong. `search-and-guess` is `search-and-answer` without leave to find nothing; the\n"
-    "`oracle` stops when the gold evidence is complete. Where answers were lost, what was cited, the\n"
+    "`oracle` stops when the gold evidence is complete. Rows may be of several machines, each as fast as\n"
+    "it is: tokens do not depend on that, seconds do. Where answers were lost, what was cited, the\n"
     "differences with their intervals and every bar with its verdict are in\n"
     "[`tests/benchmarks/results/evaluation.md`](tests/benchmarks/results/evaluation.md)."
 )
