@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,4 +27,16 @@ def append(file: Path, told: Mapping[str, Any]) -> None:
     """Add a line, on disk when this returns; the file and its folder are made if need be."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a", encoding="utf-8") as out:
-        out.write(json.dumps(told, ensure_ascii=False) + "\n")
+        out.write(_line(told))
+
+
+def write(file: Path, told: Iterable[Mapping[str, Any]]) -> None:
+    """Write a file anew; it appears when it is whole, so that a killed writer leaves none half-written."""
+    part = file.with_name(f"{file.name}.part")
+    with part.open("w", encoding="utf-8") as out:
+        out.writelines(map(_line, told))
+    part.replace(file)
+
+
+def _line(told: Mapping[str, Any]) -> str:
+    return json.dumps(told, ensure_ascii=False) + "\n"

@@ -12,6 +12,7 @@ from pathlib import Path
 from agent.retrieval.recall import Hit, Recall
 from agent.retrieval.terms import terms
 from models.protocols import Embedder
+from policy import lines
 from policy.reranking.questions import Asked, Pool
 from traces.library import Library
 from traces.records import NewChunk, NewDocument, Scope
@@ -108,14 +109,10 @@ def as_the_product_has_it(hit: Hit) -> Hit:
 
 def write_mined(mined: Iterator[Mined], path: Path) -> None:
     """As JSON lines; the file appears when it is whole, so that a killed run leaves none half-written."""
-    part = path.with_name(f"{path.name}.part")
-    with part.open("w", encoding="utf-8") as stream:
-        for one in mined:
-            stream.write(json.dumps(asdict(one), ensure_ascii=False) + "\n")
-    part.replace(path)
+    lines.write(path, map(asdict, mined))
 
 
 def read_mined(path: Path) -> list[Mined]:
     """What `write_mined` wrote."""
-    rows = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+    rows = [json.loads(line) for _, line in lines.whole_lines(path)]
     return [Mined(**{**row, "found": [Found(**found) for found in row["found"]]}) for row in rows]

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from policy.lines import append, whole_lines
+from policy.lines import append, whole_lines, write
 from traces.errors import DeepthinkError
 
 
@@ -96,11 +96,7 @@ class Rows:
         kept = [row for row in self._rows.values() if wanted(row)]
         if len(kept) == len(self._rows):
             return
-        part = self._file.with_name(f"{self._file.name}.part")
-        part.unlink(missing_ok=True)
-        for row in kept:
-            append(part, asdict(row))
-        part.replace(self._file)
+        write(self._file, map(asdict, kept))
         self._rows = {row.key: row for row in kept}
 
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
+from policy.lines import write
 from policy.systems.bars import of_answered, points
 from policy.systems.rows import Row, Rows
 from policy.systems.summary import (
@@ -98,12 +100,7 @@ def keep(rows: Path) -> None:
     found = sorted(Rows(rows).all(), key=lambda row: row.key)
     if not found:
         return
-    part = ROWS.with_name(f"{ROWS.name}.part")
-    part.unlink(missing_ok=True)
-    kept = Rows(part)
-    for row in found:
-        kept.add(row)
-    part.replace(ROWS)
+    write(ROWS, map(asdict, found))
     text = README.read_text("utf-8")
     README.write_text(with_digest(text, found), "utf-8")
 
