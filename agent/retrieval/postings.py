@@ -15,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from agent.retrieval.vocabulary import Vocabulary
+
 _BATCH: Final = 10_000  # documents that are counted at once: some 30 MB of terms
 
 
@@ -29,36 +31,36 @@ class Postings:
     """
 
     def __init__(self, documents: Iterable[str]) -> None:
-        vocabulary: defaultdict[str, int] = defaultdict()
-        vocabulary.default_factory = vocabulary.__len__  # a new term gets the next number
+        number: defaultdict[str, int] = defaultdict()
+        number.default_factory = number.__len__  # a new term gets the next one
         lengths: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
         counted: deque[_Counted] = deque()
         first = 0
         for batch in _batches(documents):
             words = [joined.split() for joined in batch]
             long = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
-            numbers = map(vocabulary.__getitem__, chain.from_iterable(words))
+            numbers = map(number.__getitem__, chain.from_iterable(words))
             counted.append(
                 _Counted(np.fromiter(numbers, dtype=np.int64, count=int(long.sum())), long, first)
             )
             lengths.append(long)
             first += len(batch)
         self.documents = first
-        self._vocabulary: dict[str, int] = dict(vocabulary)
-        self._starts, self._rows, self._counts = _merged(counted, len(vocabulary))
+        self._vocabulary = Vocabulary(number)
+        number.clear()  # before the lists are merged: it is the larger
+        self._starts, self._rows, self._counts = _merged(counted, len(self._vocabulary))
         length = np.concatenate(lengths)
-        if not self._vocabulary:  # rank-bm25 divides by the number of terms
+        if not len(self._vocabulary):  # rank-bm25 divides by the number of terms
             return
-        holding = np.diff(self._starts).tolist()
-        okapi = _okapi(dict(zip(self._vocabulary, holding, strict=True)), self.documents)
-        self._idf = np.fromiter(okapi.idf.values(), dtype=np.float64, count=len(holding))
+        okapi = _okapi(dict(enumerate(np.diff(self._starts).tolist())), self.documents)
+        self._idf = np.fromiter(okapi.idf.values(), dtype=np.float64, count=len(self._vocabulary))
         self._gain = okapi.k1 + 1
         self._brake = okapi.k1 * (1 - okapi.b + okapi.b * length / (int(length.sum()) / self.documents))
 
     def holding(self, term: str) -> npt.NDArray[np.int32]:
         """The documents that hold a term, by number from 0, ascending."""
-        rows, _ = self._list(term)
-        return rows
+        number = self._vocabulary.number(term)
+        return self._rows[:0] if number is None else self._rows[self._list(number)]
 
     def scores(self, query: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """The documents that hold a term of the query, ascending, and their scores.
@@ -69,19 +71,18 @@ class Postings:
         score = np.zeros(self.documents)
         touched = np.zeros(self.documents, dtype=np.bool_)
         for term in query:
-            rows, counts = self._list(term)
-            if len(rows):
-                often = counts.astype(np.float64)
-                weight = self._idf[self._vocabulary[term]]
-                score[rows] += weight * (often * self._gain / (often + self._brake[rows]))
-                touched[rows] = True
+            number = self._vocabulary.number(term)
+            if number is None:
+                continue
+            here = self._list(number)
+            rows, often = self._rows[here], self._counts[here].astype(np.float64)
+            score[rows] += self._idf[number] * (often * self._gain / (often + self._brake[rows]))
+            touched[rows] = True
         found = np.flatnonzero(touched)
         return found, score[found]
 
-    def _list(self, term: str) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.unsignedinteger[Any]]]:
-        number = self._vocabulary.get(term)
-        here = slice(0, 0) if number is None else slice(*self._starts[number : number + 2])
-        return self._rows[here], self._counts[here]
+    def _list(self, number: int) -> slice:
+        return slice(*self._starts[number : number + 2])
 
 
 class _Counted:
@@ -129,17 +130,17 @@ def _batches(documents: Iterable[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _okapi(holding: Mapping[str, int], documents: int) -> Any:
+def _okapi(holding: Mapping[int, int], documents: int) -> Any:
     """rank-bm25's Okapi, its idf and its parameters, from how many documents hold each term.
 
     Args:
-        holding: By the order in which the terms first stand in the corpus: its sums go by that.
+        holding: By term, in the order in which they first stand in the corpus: its sums go by that.
         documents: How many there are.
     """
     from rank_bm25 import BM25Okapi
 
     class Counted(BM25Okapi):  # type: ignore[misc]  # it has no types
-        def _initialize(self, corpus: object) -> Mapping[str, int]:
+        def _initialize(self, corpus: object) -> Mapping[int, int]:
             self.corpus_size = documents
             return holding
 
