@@ -11,6 +11,7 @@ from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 
+from agent import events as ev
 from agent.reading.document import UnreadableDocument
 from models.protocols import ChatOptions, ModelError
 from tests.tui.app.conftest import Gate, MakeApp
@@ -92,6 +93,20 @@ async def test_a_question_is_answered_and_each_citation_opens_its_passage(
         assert isinstance(app.focused, Sources)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+
+
+async def test_what_a_run_warns_of_is_told_once_under_its_answer(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        exchange = screen.query_one(Exchange)
+        warned = exchange.query_one(".warned", Static)
+        assert warned.has_class("hidden")
+        assert exchange.fold
+        for message in ("The web is away.", "The web is away.", "Searched\x1b[2J for already."):
+            exchange.show(exchange.fold, frozenset(exchange.fold.take(ev.Warned(message))))
+        assert not warned.has_class("hidden")
+        assert shown(warned) == "! The web is away.\n! Searched[2J for already."
 
 
 async def test_the_plan_the_evidence_and_the_meters_tell_the_run(make_app: MakeApp, filled: Path) -> None:

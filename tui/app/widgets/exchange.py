@@ -75,7 +75,7 @@ best. **Enter** opens it in its document.
 
 
 class Exchange(Vertical):
-    """A question, what is under way, the answer, its sources.
+    """A question, what is under way, the answer, its sources, what the run warns of.
 
     Args:
         question: In the person's words.
@@ -89,6 +89,7 @@ class Exchange(Vertical):
     }
     Exchange .state { color: $foreground 75%; padding: 0 0 0 2; }
     Exchange .failed { color: $error; padding: 0 0 0 2; }
+    Exchange .warned { color: $warning; padding: 0 0 0 2; }
     Exchange .hidden { display: none; }
     """
 
@@ -113,6 +114,7 @@ class Exchange(Vertical):
         yield Answer()
         yield Sources()
         yield Static(classes="failed hidden", markup=False)
+        yield Static(classes="warned hidden", markup=False)
         yield Static(classes="state", markup=False)
 
     def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
@@ -120,6 +122,7 @@ class Exchange(Vertical):
         self.fold = fold
         if changed & {"status", "meters", "answer", "question"}:
             self.query_one(".state", Static).update(Content(_state(fold)))
+            self._show_warnings(fold)
         if "text" in changed and fold.outcome.answered is None:
             self.query_one(Answer).write(fold.text)
         if "answer" in changed or "text" in changed:
@@ -176,6 +179,12 @@ class Exchange(Vertical):
             return
         self.query_one(Answer).finish(answered.answer)
         sources.show(answered)
+
+    def _show_warnings(self, fold: RunFold) -> None:
+        lines = [f"! {one_line(message)}" for message in dict.fromkeys(fold.outcome.warnings)]
+        box = self.query_one(".warned", Static)
+        box.update(Content("\n".join(lines)))
+        box.set_class(not lines, "hidden")
 
     def _show_asked(self, fold: RunFold) -> None:
         if fold.asked is None:
