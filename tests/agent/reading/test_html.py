@@ -279,3 +279,19 @@ class TestNvidia:
         for table in found:
             widths = {len(row) for row in (*table.header, *table.rows)}
             assert len(widths) == 1
+
+
+@pytest.mark.parametrize(
+    "unsound", ["\x0c", "\x1b", "\ufffe", "&#8;", "&#08", "&#31;", "&#x1F;", "&#xfffe;", "&#65535;"]
+)
+@pytest.mark.parametrize("name", ["a.html", "a.md"])
+def test_a_character_that_xml_has_no_place_for_is_a_space(tmp_path: Path, name: str, unsound: str) -> None:
+    body = f"<div>one{unsound} two<br>{unsound}three</div>"
+    document = parse(tmp_path, name, body)
+    assert shape(document) == [("text", 0, "one two three")]
+    assert document.visible_text == "one two\nthree"
+
+
+def test_what_only_looks_like_such_a_character_stays(tmp_path: Path) -> None:
+    document = parse(tmp_path, "a.html", page("<p>&#80;&#x41;&#9;&#128; &#8226; &#x1f600;</p>"))
+    assert document.visible_text == "PA € • 😀"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from agent.chunking import chunk
 from agent.coverage import coverage, doubled_sentences
 from tests.agent.reading.parsed import parse, shape, tables
@@ -82,3 +84,12 @@ def test_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
 def test_title_without_front_matter(tmp_path: Path) -> None:
     assert parse(tmp_path, "a.md", "# The Title\n\ntext").title == "The Title"
     assert parse(tmp_path, "my_file.md", "only text").title == "my file"
+
+
+@pytest.mark.parametrize(
+    "part", ["<!DOCTYPE html>", "<html>", "<html><head><title>T</title></head>", "</div>", "<!-- c -->"]
+)
+def test_a_part_of_a_page_that_shows_nothing_is_nothing(tmp_path: Path, part: str) -> None:
+    document = parse(tmp_path, "a.md", f"{part}\n\nOnly this is visible.\n")
+    assert shape(document) == [("text", 0, "Only this is visible.")]
+    assert document.visible_text == "Only this is visible."
