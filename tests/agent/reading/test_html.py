@@ -295,3 +295,10 @@ def test_a_character_that_xml_has_no_place_for_is_a_space(tmp_path: Path, name: 
 def test_what_only_looks_like_such_a_character_stays(tmp_path: Path) -> None:
     document = parse(tmp_path, "a.html", page("<p>&#80;&#x41;&#9;&#128; &#8226; &#x1f600;</p>"))
     assert document.visible_text == "PA € • 😀"
+
+
+@pytest.mark.parametrize("declared", ["iso-8859-1", "ISO-8859-1", "us-ascii", "latin1", "windows-1252"])
+def test_a_declared_encoding_is_what_browsers_take_it_for(tmp_path: Path, declared: str) -> None:
+    text = "“Net income” – 5 € … für Käufer"
+    data = page(f"<p>{text}</p>", f"<meta charset='{declared}'>").encode("cp1252")
+    assert parse(tmp_path, "a.html", data).visible_text == text
