@@ -302,3 +302,20 @@ def test_a_declared_encoding_is_what_browsers_take_it_for(tmp_path: Path, declar
     text = "“Net income” – 5 € … für Käufer"
     data = page(f"<p>{text}</p>", f"<meta charset='{declared}'>").encode("cp1252")
     assert parse(tmp_path, "a.html", data).visible_text == text
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.txt", "a.md"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
+def test_a_page_with_a_byte_order_mark(tmp_path: Path, name: str, encoding: str) -> None:
+    data = page("<p>Käufer</p>").encode(encoding)
+    assert parse(tmp_path, name, data).visible_text == "Käufer"
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["<tr><td>a</td><td>b</td></tr>", "<center>a b</center>", "<pre>a b</pre>", "<b>a</b> b", "a <font>b"],
+)
+def test_a_part_of_a_page_is_html(tmp_path: Path, part: str) -> None:
+    document = parse(tmp_path, "a.html", part)
+    assert document.media_type == "text/html"
+    assert document.visible_text.split() == ["a", "b"]
