@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.found_files import FoundFile, file_at, files_in, is_empty, is_folder, is_gone, is_renamed
-from agent.indexing import Indexing, Origin, file_name, page_name
+from agent.indexing import Indexing, Origin, file_name, page_name, stop_if
 from agent.reading import MAX_BYTES, SUFFIXES, read, read_bytes
 from agent.reading.document import ParsedDocument, UnreadableDocument
 from models.protocols import Embedder, GenerationCancelled, ModelError, ModelMissing, ModelUnreachable
@@ -129,7 +129,7 @@ def ingest(
         description: What the collection holds, in one line: the planner reads it.
         store: Where the library is.
         embedder: Makes the vectors.
-        cancel: Stops between batches; documents stored so far stay.
+        cancel: Stops between files and between batches; documents stored so far stay.
 
     Raises:
         NothingToIngest: no path holds a readable file, or one does not exist.
@@ -169,6 +169,7 @@ def ingest(
             elif isinstance(event, FileFailed):
                 counts["failed"] += 1
             yield event
+    stop_if(cancel)
     gone += _renamed(library.documents(collection), here, but={document.id for document in gone})
     for document in gone:
         library.remove_document(document.id)
@@ -316,6 +317,7 @@ def _one(
 ) -> Iterator[IngestEvent]:
     began = time.monotonic()
     before = known.get(wanted.source)
+    stop_if(cancel)
     try:
         yield FileStarted(wanted.source, wanted.name)
         origin = wanted.origin()

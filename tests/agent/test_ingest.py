@@ -361,6 +361,20 @@ def test_cancelling_keeps_what_is_read(store: Store, folder: Path) -> None:
     assert len(Library(store).documents("c")) == 1
 
 
+def test_cancelling_what_is_unchanged_removes_nothing(store: Store, folder: Path) -> None:
+    _read(store, folder)
+    (folder / "c.csv").unlink()
+    cancel = threading.Event()
+    stream = ingest([folder], collection="c", store=store, embedder=HashEmbedder(), cancel=cancel)
+    done = 0
+    with pytest.raises(GenerationCancelled):
+        for event in stream:
+            done += isinstance(event, FileDone)
+            if done == 2:
+                cancel.set()
+    assert len(Library(store).documents("c")) == 3
+
+
 def test_another_embedder_is_refused_before_anything_is_lost(store: Store, folder: Path) -> None:
     _read(store, folder)
     (folder / "a.md").write_text("# Title\n\nChanged.\n")
