@@ -272,6 +272,32 @@ def test_cancel_ends_a_call_to_a_hanging_server(
         chat.generate(HELLO, ChatOptions(cancel=cancel))
 
 
+def test_a_call_that_is_cancelled_before_it_is_sent_is_never_sent(
+    ollama: LoopbackOllama, open_chat: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first call imports the client library; the next one begins while the first still does."""
+    chat, cancel = open_chat(), threading.Event()
+    chat.facts()
+    client, imported, late = chat._client(), threading.Event(), list[threading.Thread]()
+
+    def importing() -> Any:
+        if not late:
+            late.append(threading.current_thread())
+            cancel.set()
+            assert imported.wait(10.0)
+        return client
+
+    monkeypatch.setattr(chat, "_client", importing)
+    with pytest.raises(GenerationCancelled):
+        chat.generate(HELLO, ChatOptions(cancel=cancel))
+    assert chat.generate(HELLO, ChatOptions()).text == "Hello there, friend."
+    read = chat.tokens_read
+    imported.set()
+    late[0].join()
+    assert len(ollama.asked("/api/chat")) == 1
+    assert chat.tokens_read == read
+
+
 def test_cancel_while_text_arrives_stops_the_server(ollama: LoopbackOllama, open_chat: Open) -> None:
     chat, cancel = open_chat(), threading.Event()
     chat.facts()
