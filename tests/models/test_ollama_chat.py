@@ -12,6 +12,7 @@ import pytest
 from models.llama_cpp_chat import LlamaCppChat
 from models.ollama_api import OllamaServer, base_url, full_name
 from models.ollama_chat import OllamaChat
+from models.ollama_embedder import OllamaEmbedder
 from models.ollama_wire import Patience
 from models.protocols import (
     ChatOptions,
@@ -365,8 +366,31 @@ def test_the_server_is_found_however_its_address_is_written(monkeypatch: pytest.
     assert base_url("http://[::1]:1234") == "http://[::1]:1234"
     monkeypatch.setenv("OLLAMA_HOST", "box:5")
     assert base_url() == "http://box:5"
+    for host in ("http://h:abc", "http://h:99999", "http://[::1"):
+        monkeypatch.setenv("OLLAMA_HOST", host)
+        with pytest.raises(ModelUnreachable, match="OLLAMA_HOST is 'http://") as caught:
+            OllamaServer()
+        assert caught.value.way_out
+        assert base_url("box:5") == "http://box:5"
+        with pytest.raises(ValueError):
+            base_url(host)
     assert full_name("a/b") == "a/b:latest"
     assert full_name("a/b:7b") == "a/b:7b"
+
+
+@pytest.mark.parametrize("line", ["null", "[1]", "5", '"text"'])
+def test_what_poses_as_ollama_is_no_server(ollama: LoopbackOllama, open_chat: Open, line: str) -> None:
+    chat = open_chat()
+    chat.facts()
+    embedder = OllamaEmbedder("tiny", base_url=ollama.url)
+    ollama.behaviour.says = line
+    for ask in (
+        lambda: chat.generate(HELLO, ChatOptions()),
+        OllamaServer(ollama.url).version,
+        lambda: embedder.dimensions,
+    ):
+        with pytest.raises(ModelUnreachable, match="does not speak as Ollama does"):
+            ask()
 
 
 def test_proxies_are_not_used(
