@@ -78,11 +78,13 @@ def is_folder(path: Path) -> bool:
 
 
 def is_gone(path: Path) -> bool:
-    """Whether nothing is there, not even a link that leads nowhere now."""
+    """Whether nothing is there, nor may be: behind a link that leads nowhere, on a drive that is away."""
     try:
         path.lstat()
     except OSError as error:
-        return error.errno in _MISSING
+        if error.errno not in _MISSING or path == path.parent:
+            return False
+        return is_gone(path.parent) or _leads_somewhere(path.parent)
     return False
 
 
@@ -98,14 +100,14 @@ def is_empty(folder: Path) -> bool:
 def is_renamed(old: Path, new: Path) -> bool:
     """Whether ``old`` is a link to ``new``, or is gone from a folder that is still there and holds ``new``.
 
-    A copy of what lies on a drive that is not mounted now is no new name of it: there, what is left of
-    the old path is the drive's own folder, or one outside.
+    A copy of what lies on a drive that is not mounted now is no new name of it: what is left of the old
+    path then is the drive's own folder, or one that holds drives, such as the root.
     """
     if not old.is_absolute():
         return False
     if not is_gone(old):
         return os.path.realpath(old) == str(new)
-    left = next((folder for folder in old.parents if not is_gone(folder)), None)
+    left = next((folder for folder in old.parents[:-1] if not is_gone(folder)), None)
     if left is None or not new.is_relative_to(left):
         return False
     try:
@@ -117,6 +119,14 @@ def is_renamed(old: Path, new: Path) -> bool:
 def _found(path: Path, name: str, *, outright: bool = False) -> FoundFile:
     real = Path(os.path.realpath(path))
     return FoundFile(Path(os.path.realpath(path.parent), path.name), real, name, outright)
+
+
+def _leads_somewhere(path: Path) -> bool:
+    try:
+        path.stat()
+    except OSError:
+        return False
+    return True
 
 
 def _is_hidden(name: str) -> bool:

@@ -213,6 +213,15 @@ def test_a_copy_of_what_lies_on_a_drive_that_is_not_mounted_replaces_nothing(
     assert len(Library(store).documents("c")) == 6
 
 
+def test_what_lies_behind_a_link_that_leads_nowhere_now_is_not_gone(store: Store, folder: Path) -> None:
+    _read(store, folder)
+    shutil.rmtree(folder / "inner")
+    (folder / "inner").symlink_to(folder.parent / "drive")
+    assert "removed" not in _outcomes(_read(store, folder)).values()
+    (folder.parent / "drive").mkdir()
+    assert _outcomes(_read(store, folder))["inner/b.txt"] == "removed"
+
+
 def test_a_file_that_fails_under_its_new_name_stays_under_the_old(store: Store, folder: Path) -> None:
     _read(store, folder / "inner")
     (folder / "inner").rename(folder / "renamed")
