@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+# YAML between two rules: keys, and what may follow one. Other text there is the document's own.
+_KEY = r"[\"']?\w[\w.:/-]*(?: [\w.-]+){0,2}[\"']?[ \t]*:(?:[ \t].*)?\n"
+_FRONT_MATTER = re.compile(
+    rf"\A---[ \t]*\n((?:\#.*\n)*{_KEY}(?:{_KEY}|(?:[ \t\#\]}}].*|-(?:[ \t].*)?)?\n)*?)"
+    r"(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
+)
 _FIELD = re.compile(r"^(title|date)\s*:\s*[\"']?(.*?)[\"']?\s*$", re.IGNORECASE | re.MULTILINE)
 
 

@@ -127,7 +127,10 @@ def list_ollama(engine: Engine) -> OllamaListed:
     from traces.errors import DeepthinkError
 
     settings = engine.settings()
-    server = OllamaServer(settings.ollama_url or None, Patience(connect=1.5, first_token=3.0, idle=3.0))
+    try:
+        server = OllamaServer(settings.ollama_url or None, Patience(connect=1.5, first_token=3.0, idle=3.0))
+    except DeepthinkError as error:
+        return OllamaListed([], f"{error.message} {error.way_out}")
     rows = []
     try:
         for name in server.models():

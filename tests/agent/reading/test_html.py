@@ -279,3 +279,43 @@ class TestNvidia:
         for table in found:
             widths = {len(row) for row in (*table.header, *table.rows)}
             assert len(widths) == 1
+
+
+@pytest.mark.parametrize(
+    "unsound", ["\x0c", "\x1b", "\ufffe", "&#8;", "&#08", "&#31;", "&#x1F;", "&#xfffe;", "&#65535;"]
+)
+@pytest.mark.parametrize("name", ["a.html", "a.md"])
+def test_a_character_that_xml_has_no_place_for_is_a_space(tmp_path: Path, name: str, unsound: str) -> None:
+    body = f"<div>one{unsound} two<br>{unsound}three</div>"
+    document = parse(tmp_path, name, body)
+    assert shape(document) == [("text", 0, "one two three")]
+    assert document.visible_text == "one two\nthree"
+
+
+def test_what_only_looks_like_such_a_character_stays(tmp_path: Path) -> None:
+    document = parse(tmp_path, "a.html", page("<p>&#80;&#x41;&#9;&#128; &#8226; &#x1f600;</p>"))
+    assert document.visible_text == "PA € • 😀"
+
+
+@pytest.mark.parametrize("declared", ["iso-8859-1", "ISO-8859-1", "us-ascii", "latin1", "windows-1252"])
+def test_a_declared_encoding_is_what_browsers_take_it_for(tmp_path: Path, declared: str) -> None:
+    text = "“Net income” – 5 € … für Käufer"
+    data = page(f"<p>{text}</p>", f"<meta charset='{declared}'>").encode("cp1252")
+    assert parse(tmp_path, "a.html", data).visible_text == text
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.txt", "a.md"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
+def test_a_page_with_a_byte_order_mark(tmp_path: Path, name: str, encoding: str) -> None:
+    data = page("<p>Käufer</p>").encode(encoding)
+    assert parse(tmp_path, name, data).visible_text == "Käufer"
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["<tr><td>a</td><td>b</td></tr>", "<center>a b</center>", "<pre>a b</pre>", "<b>a</b> b", "a <font>b"],
+)
+def test_a_part_of_a_page_is_html(tmp_path: Path, part: str) -> None:
+    document = parse(tmp_path, "a.html", part)
+    assert document.media_type == "text/html"
+    assert document.visible_text.split() == ["a", "b"]

@@ -133,3 +133,33 @@ def test_japanese_csv(tmp_path: Path) -> None:
     rows = "商品名,価格,在庫数\n赤いりんご,100,20\n緑のぶどう,250,13\n".encode("shift_jis")
     (table,) = tables(parse(tmp_path, "a.csv", rows))
     assert table.rows[0] == ("赤いりんご", "100", "20")
+
+
+@pytest.mark.parametrize("stray", [b"\xff", b"\x80", b"\xc3", b"\xe4 "])
+def test_a_stray_byte_costs_one_character_not_all(tmp_path: Path, stray: bytes) -> None:
+    text = "Der Käufer zahlt für die Übergabe der Schlüssel eine Gebühr."
+    data = text.encode().replace(b"zahlt", stray + b"zahlt")
+    (block,) = parse(tmp_path, "a.txt", data).blocks
+    assert block.text.replace("\ufffd ", "").replace("\ufffd", "") == text
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "Der Käufer zahlt für die Übergabe der Schlüssel eine „Gebühr“."),
+        ("cp866", "Основной деятельностью компании является исследование, разработка и продажа."),
+        (
+            "euc_jp",
+            "当社の主な事業は、半導体製品の研究、開発および販売であり、関連するサービスを提供しています。",
+        ),
+    ],
+)
+def test_another_encoding_is_not_taken_for_broken_utf8(tmp_path: Path, encoding: str, text: str) -> None:
+    assert parse(tmp_path, "a.txt", text.encode(encoding)).blocks[0].text == text
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_character_at_the_end_of_the_sample_rules_no_encoding_out(tmp_path: Path, before: int) -> None:
+    line = "本公司的主要业务是研究、开发和销售半导体产品，并提供相关的技术服务。\n"
+    text = "a" * before + line * ((1 << 20) // len(line.encode("gb18030")) + 9)
+    assert "半导体产品" in parse(tmp_path, "a.txt", text.encode("gb18030")).blocks[0].text
