@@ -246,6 +246,26 @@ async def test_a_pull_shows_how_far_it_is_and_offers_the_model(
         await until(pilot, lambda: load().model == QWEN_CODER_0_5B.name)
 
 
+@pytest.mark.parametrize("elsewhere", ["f9", "f1"], ids=["another screen", "a window over this one"])
+async def test_a_pull_that_ends_while_one_is_elsewhere_takes_no_keys(
+    elsewhere: str, make_app: MakeApp, machine: _Machine
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, QWEN_CODER_0_5B.name)
+        machine.hold.clear()
+        await pilot.press("p")
+        await until(pilot, lambda: "25% of 491 MB" in _told(app, "pull"))
+        await pilot.press(elsewhere)
+        there = app.screen
+        machine.hold.set()
+        await until(pilot, lambda: app._notifications)
+        assert [n.message for n in app._notifications] == [f"{QWEN_CODER_0_5B.name} is here; f7 uses it."]
+        assert app.screen is there
+        await pilot.press("y")
+        assert load().model == QWEN_CODER_1_5B.name
+
+
 def _uninstall(folder: Path) -> None:
     for path in folder.iterdir():
         path.unlink()

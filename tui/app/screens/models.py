@@ -204,8 +204,13 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         told = "Stopped; what was fetched is kept." if message.stopped else f"✓ {message.names[0]} is here."
         self._end(told, message.failure)
         row = next((row for row in self._listed if row.name == message.names[0]), None)
-        if not message.stopped and message.failure is None and row is not None and not row.used:
+        if message.stopped or message.failure is not None or row is None or row.used:
+            return
+        if self.app.screen is self:
             self._offer(row)
+        else:  # a question would take the keys from who types there
+            key = self.deepthink.key_of("app.models") or "f7"
+            self.notify(f"{row.label} is here; {key} uses it.", title="Models", markup=False)
 
     @on(ProbeStep)
     def _step(self, message: ProbeStep) -> None:
