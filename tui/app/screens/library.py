@@ -278,7 +278,7 @@ class LibraryScreen(DeepScreen):
             "remove": with_chosen,
             "describe": with_chosen,
             "samples": here and not panel.running and not held.issuperset(COLLECTIONS),
-            "stop": panel.running,
+            "stop": here and panel.running,
             "hide": not here or (panel.has_class("-shown") and not panel.running),
         }
         return possible.get(action, True)
