@@ -237,6 +237,36 @@ async def test_removing_asks_first(make_app: MakeApp) -> None:
         await until(pilot, lambda: len(tree.root.children) == 1)
 
 
+async def test_a_collection_that_is_being_read_is_not_removed(make_app: MakeApp) -> None:
+    app = make_app()
+    fill(app.engine.store)
+    slow, refused = Slow(), "filings is being read."
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.query_one(Shelves).chosen)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        screen._begin(IngestJob("into filings", slow, ["filings"]))
+        await pilot.press("y")
+        await until(pilot, lambda: refused in notices(app))
+        app.clear_notifications()
+        await pilot.press("d")
+        await until(pilot, lambda: refused in notices(app))
+        assert app.screen is screen
+        assert "filings" in held(app)
+        await pilot.press("down", "d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: set(held(app)) == {"filings"})
+        slow.go.set()
+        await until(pilot, lambda: not screen.query_one(IngestPanel).running)
+        await until(pilot, lambda: screen.query_one(Shelves).collection == "filings")
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: not held(app))
+
+
 async def test_a_collection_is_described(make_app: MakeApp) -> None:
     app = make_app()
     fill(app.engine.store)
