@@ -18,7 +18,7 @@ from tui.app.screens.base import DeepScreen
 from tui.app.steering import Steers
 from tui.app.widgets.decision_detail import DecisionDetail
 from tui.app.widgets.decision_labels import LabelsChanged, drop_label, load_labels, store_label
-from tui.app.widgets.decision_runs import RunRead, RunsListed, heading, list_runs, read_run
+from tui.app.widgets.decision_runs import RunRead, RunsListed, heading, list_runs, older, read_run
 from tui.app.widgets.decision_strip import DecisionStrip
 from tui.app.work import Failed
 
@@ -153,10 +153,8 @@ would have done.
 
     @on(RunsListed)
     def _listed(self, message: RunsListed) -> None:
-        before, more = (self._stored or []) if message.first else [], list(message.runs)
-        if before:  # runs begun since then have moved these on, some of which are known then
-            oldest = (before[-1].started, before[-1].id)
-            more = [run for run in more if (run.started, run.id) < oldest]
+        before = (self._stored or []) if message.first else []
+        more = older(message.runs, before)
         self._stored = [*before, *more]
         self._seen, self._complete = message.seen, message.complete
         self._show_heading()

@@ -76,6 +76,14 @@ def list_runs(node: DOMNode, store: Store, first: int = 0, since: datetime | Non
     in_background(node, work, group="runs", exclusive=True)
 
 
+def older(runs: Sequence[RunSummary], known: Sequence[RunSummary]) -> list[RunSummary]:
+    """Those that are older than all that are known: runs begun meanwhile have moved the others on."""
+    if not known:
+        return list(runs)
+    oldest = (known[-1].started, known[-1].id)
+    return [run for run in runs if (run.started, run.id) < oldest]
+
+
 def read_run(node: DOMNode, store: Store, run_id: str) -> None:
     """Read a run in a worker; `RunRead` or `Failed` is posted to ``node``."""
 
