@@ -61,6 +61,65 @@ def test_text(tmp_path: Path) -> None:
     assert table.rows == (("Revenue", "1,000", "900"), ("Cost", "(500)", "(450)"))
 
 
+PROSE = [
+    (
+        "It was a cold day.  The men walked slowly.  Nobody\n"
+        'spoke a word, or said "Halt!"  Then it began to snow.  They\n'
+        "stopped at the inn.  It was shut.\n"
+    ),
+    (
+        "The   program  is   a wrapper around  another program.  It\n"
+        "allows one  to specify  the  options in one  place,  and\n"
+        "runs the  second program  that  is  right for  the chosen\n"
+        "device.   Doing  so,  a  long chain  of pipes  can  be left.\n"
+    ),
+    (
+        "The exact size of  12  units is rounded  up to the next\n"
+        "whole one,  which may be  larger.  Bear this in  mind when\n"
+        "you search.\n"
+    ),
+]
+TABLES = [
+    ("Name    Amount\nAnna        12\n", (("Name", "Amount"), ("Anna", "12"))),
+    ("Total  5\nRest   3\n", (("Total", "5"), ("Rest", "3"))),
+    (
+        "Anna   Oslo    reads\nBenno  Trento  paints\nClara  Vienna  sings\nDavid  Zurich  draws\n",
+        (
+            ("Anna", "Oslo", "reads"),
+            ("Benno", "Trento", "paints"),
+            ("Clara", "Vienna", "sings"),
+            ("David", "Zurich", "draws"),
+        ),
+    ),
+    (
+        "Acme Inc.           Delaware\nAcme Holdings Inc.  Texas\nBell Ltd.           England\n",
+        (("Acme Inc.", "Delaware"), ("Acme Holdings Inc.", "Texas"), ("Bell Ltd.", "England")),
+    ),
+]
+
+
+@pytest.mark.parametrize("prose", PROSE)
+def test_gaps_without_columns_are_prose(tmp_path: Path, prose: str) -> None:
+    assert shape(parse(tmp_path, "a.txt", prose)) == [("text", 0, " ".join(prose.split()))]
+
+
+@pytest.mark.parametrize(("text", "rows"), TABLES)
+def test_gaps_that_make_columns_are_a_table(
+    tmp_path: Path, text: str, rows: tuple[tuple[str, ...], ...]
+) -> None:
+    (table,) = tables(parse(tmp_path, "a.txt", text))
+    assert (*table.header, *table.rows) == rows
+
+
+def test_a_wide_gap_after_a_number_makes_an_item(tmp_path: Path) -> None:
+    items = "1.   Look at the map\n2.   Take the second road\n10.  Stop there\n"
+    assert [block.text for block in parse(tmp_path, "a.txt", items).blocks] == [
+        "1. Look at the map",
+        "2. Take the second road",
+        "10. Stop there",
+    ]
+
+
 def test_chinese(tmp_path: Path) -> None:
     text = "第一章 总则\n\n为了规范管理，\n制定本办法。\n\n第一条 适用范围\n\n本办法适用于本市。\n"
     assert shape(parse(tmp_path, "a.txt", text)) == [
