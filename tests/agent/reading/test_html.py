@@ -215,6 +215,20 @@ def test_header_cells_rowspan_and_caption(tmp_path: Path) -> None:
     assert table.rows == (("North", "12", "10"), ("North", "5", "4"))
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "<tr><td>North</td><td>12</td></tr>",
+        "<tr><td>North</td></tr><tr><td>South</td></tr>",
+        "<tr><td>1.</td><td>North</td></tr><tr><td>2.</td><td>South</td></tr>",
+    ],
+)
+def test_the_caption_of_what_is_no_table_stands_above_it(tmp_path: Path, rows: str) -> None:
+    document = parse(tmp_path, "a.html", f"<table><caption>Our <b>sites</b></caption>{rows}</table>")
+    assert document.blocks[0].text == "Our sites"
+    assert tables(document) == []
+
+
 def test_years_name_columns_and_model_numbers_do(tmp_path: Path) -> None:
     table = table_of(
         tmp_path,
