@@ -174,6 +174,35 @@ def test_signs_spans_and_spacers(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        (("Item", "Currency", "Amount"), ("Rent", "€", "1,200"), ("Power", "$", "80")),
+        (("Item", "Unit", "2023"), ("Rent", "$", "80"), ("Growth", "%", "5")),
+        (("Item", "2023", "Unit"), ("Growth", "5", "%"), ("Rent", "80", "$")),
+    ],
+)
+@pytest.mark.parametrize("tag", ["td", "th"])
+def test_signs_in_a_column_with_a_name_stay_in_it(
+    tmp_path: Path, rows: tuple[tuple[str, ...], ...], tag: str
+) -> None:
+    names, *values = rows
+    lines = ["".join(f"<{tag}>{name}</{tag}>" for name in names)]
+    lines += ["".join(f"<td>{cell}</td>" for cell in row) for row in values]
+    (table,) = tables(parse(tmp_path, "a.html", f"<table><tr>{'<tr>'.join(lines)}</table>"))
+    assert (*table.header, *table.rows) == rows
+
+
+def test_signs_are_joined_beneath_one_name_and_a_note(tmp_path: Path) -> None:
+    page = """<table>
+    <tr><td></td><td colspan=2>Amount</td><td>(a)</td></tr>
+    <tr><td>Profit</td><td>$</td><td>5</td><td></td></tr>
+    <tr><td>Margin</td><td></td><td>3</td><td>%</td></tr>
+    <tr><td>Loss</td><td></td><td>(7</td><td>)</td></tr></table>"""
+    (table,) = tables(parse(tmp_path, "a.html", page))
+    assert [row[1] for row in table.rows] == ["$5", "3%", "(7)"]
+
+
 def test_header_cells_rowspan_and_caption(tmp_path: Path) -> None:
     table = table_of(
         tmp_path,
@@ -184,6 +213,20 @@ def test_header_cells_rowspan_and_caption(tmp_path: Path) -> None:
     assert table.caption == "Staff"
     assert table.header == (("Site", "People 2023", "People 2022"),)
     assert table.rows == (("North", "12", "10"), ("North", "5", "4"))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "<tr><td>North</td><td>12</td></tr>",
+        "<tr><td>North</td></tr><tr><td>South</td></tr>",
+        "<tr><td>1.</td><td>North</td></tr><tr><td>2.</td><td>South</td></tr>",
+    ],
+)
+def test_the_caption_of_what_is_no_table_stands_above_it(tmp_path: Path, rows: str) -> None:
+    document = parse(tmp_path, "a.html", f"<table><caption>Our <b>sites</b></caption>{rows}</table>")
+    assert document.blocks[0].text == "Our sites"
+    assert tables(document) == []
 
 
 def test_years_name_columns_and_model_numbers_do(tmp_path: Path) -> None:
