@@ -18,6 +18,7 @@ from agent.reading.document import ParsedDocument
 from agent.reading.grid import build_table
 from agent.reading.outline import Look, Passage, outlined
 from agent.reading.prose import bulleted, normal
+from agent.reading.superscript import on_one_line
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -26,6 +27,7 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _NOTES = ("footnotes", "endnotes")
 _BODY_SIZE = 11.0
+_SPOKEN = tuple(f"{_W}{name}" for name in ("t", "tab", "br", "cr", "p", "noBreakHyphen"))
 
 
 def read_docx(path: Path, data: bytes) -> ParsedDocument:
@@ -123,15 +125,23 @@ def _is_bold(cell: Any) -> bool:
 
 def _text(element: Any) -> str:
     """The words inside an element, inserted ones included, deleted ones and second versions not."""
-    parts: list[str] = []
-    for part in element.iter(f"{_W}t", f"{_W}tab", f"{_W}br", f"{_W}cr", f"{_W}p", f"{_W}noBreakHyphen"):
+    return on_one_line(_spoken(element))
+
+
+def _spoken(element: Any) -> Iterator[tuple[str, bool]]:
+    """The texts inside an element, each with whether it is raised."""
+    for part in element.iter(*_SPOKEN):
         if any(True for _ in part.iterancestors(f"{_MC}Fallback")):
             continue
         if part.tag == f"{_W}t":
-            parts.append(part.text or "")
+            yield part.text or "", _is_raised(part.getparent())
         else:
-            parts.append("-" if part.tag == f"{_W}noBreakHyphen" else " ")
-    return "".join(parts)
+            yield "-" if part.tag == f"{_W}noBreakHyphen" else " ", False
+
+
+def _is_raised(run: Any) -> bool:
+    position = run.find(f"{_W}rPr/{_W}vertAlign")
+    return position is not None and position.get(f"{_W}val") == "superscript"
 
 
 def _notes(document: Document) -> Iterator[Passage]:
@@ -155,10 +165,12 @@ def _visible_text(data: bytes) -> str:
                 root = etree.fromstring(archive.read(name))
                 etree.strip_elements(root, f"{_MC}Fallback", with_tail=False)
                 for paragraph in root.iter(f"{_W}p"):
-                    own = [
-                        node.text or "" if node.tag == f"{_W}t" else " "
+                    own = (
+                        (node.text or "", _is_raised(node.getparent()))
+                        if node.tag == f"{_W}t"
+                        else (" ", False)
                         for node in paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br")
                         if next(node.iterancestors(f"{_W}p")) is paragraph
-                    ]
-                    lines.append(normal("".join(own)))
+                    )
+                    lines.append(normal(on_one_line(own)))
     return "\n".join(line for line in lines if line)
