@@ -169,6 +169,8 @@ def separate_raised(root: HtmlElement) -> None:
         if is_hidden(element) or not _is_raised(element):
             continue
         text = element.text_content()
+        if not text:
+            continue
         element.tail = separator(text, element.tail or "", raised=False) + (element.tail or "")
         mark = separator(_text_before(element), text, raised=True)
         before, parent = element.getprevious(), element.getparent()
