@@ -26,6 +26,7 @@ from agent.reading.html_style import (
     is_hidden,
     look_of,
     runs,
+    separate_raised,
 )
 from agent.reading.html_table import read_table
 from agent.reading.outline import Look, Passage, outlined, without_breaks
@@ -78,6 +79,7 @@ def visible_text(root: HtmlElement) -> str:
     """All text of the page that is not hidden, a line for each block or cell. Changes the tree."""
     from lxml import etree
 
+    separate_raised(root)
     for element in [e for e in root.iter() if is_hidden(e)]:
         parent = element.getparent()
         if parent is None:
@@ -152,6 +154,7 @@ class _Walk:
 
 
 def _passages(root: HtmlElement) -> list[Passage]:
+    separate_raised(root)
     walk = _Walk()
     stack: list[tuple[HtmlElement, Look, bool]] = [(root, ROOT_LOOK, False)]
     while stack:

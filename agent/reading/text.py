@@ -14,6 +14,7 @@ from agent.reading.cover import stated_date, stated_title
 from agent.reading.document import ParsedDocument, Table
 from agent.reading.encoding import decode
 from agent.reading.grid import build_table
+from agent.reading.hyphens import mended, words_of
 from agent.reading.outline import Look, Passage, outlined
 from agent.reading.prose import bulleted, is_blank, is_marker, joined, normal
 from agent.reading.quantities import is_value
@@ -34,6 +35,7 @@ _WRAPPED = 35  # characters; shorter lines were broken for a reason
 def read_text(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as plain text."""
     text = decode(data)
+    text = mended(text, words_of(text))
     passages = list(_passages(text.replace("\f", "\n\n").expandtabs(8).split("\n")))
     blocks = outlined(passages, by_look=False)
     return ParsedDocument(
