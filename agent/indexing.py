@@ -23,7 +23,7 @@ from models.protocols import Embedder, GenerationCancelled, Vectors
 from traces.library import Library
 from traces.records import Document, NewChunk, NewDocument
 
-READER_VERSION = 1  # grows when reading or chunking changes, so that files are read anew
+READER_VERSION = 2  # grows when reading or chunking changes, so that files are read anew
 _BATCH = 32
 
 

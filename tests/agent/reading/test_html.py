@@ -109,6 +109,18 @@ def test_headings_alike_in_a_row_stand_one_above_the_other(tmp_path: Path) -> No
     ]
 
 
+def test_a_name_from_the_cover_is_no_section_over_what_follows(tmp_path: Path) -> None:
+    text = f"<div>{'Words of text. ' * 30}</div>"
+    cover = "<div style='font-weight:700;font-size:18pt'>ORLAVANE, INC.</div>"
+    balance = f"{bold('ORLAVANE, INC.')}{bold('BALANCE SHEET')}{text}"
+    found = headings(parse(tmp_path, "a.html", page(f"{cover}{text}{balance}{bold('THE NOTES')}{text}")))
+    assert [(heading.level, heading.text) for heading in found] == [
+        (1, "ORLAVANE, INC."),
+        (2, "BALANCE SHEET"),
+        (2, "THE NOTES"),
+    ]
+
+
 def test_headlines_in_a_row_are_text(tmp_path: Path) -> None:
     text = f"<div>{'Words of text. ' * 30}</div>"
     lines = [bold(line) for line in ("Sales of $3 Billion", "Profit Rose 15%", "Outlook Raised")]
