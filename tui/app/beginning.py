@@ -29,6 +29,7 @@ class Begins(Watches):
 
     _unfinished: Sequence[Resumable] = ()
     _greeted: bool = False
+    _welcome_waits: bool = False
     _away: bool = True
 
     def on_screen_suspend(self) -> None:
@@ -59,22 +60,42 @@ class Begins(Watches):
         self.query_one(Conversation).introduce(_introduction(message))
         if self._greeted or self.session or self.exchange is not None or not self.is_current:
             return
-        self._greeted = True
-        if not message.collections and not message.runs:
-            self._welcome()
-        else:
+        if message.collections or message.runs:
+            self._greeted = True
             self._offer(message)
+        else:  # behind the keys that were typed before: they are the prompt's
+            self.app.call_later(prompt.call_later, self.call_later, self._welcome)
 
     def _welcome(self) -> None:
+        """The first steps, at once or, where somebody is typing, when they want them."""
+        prompt, line = self.query_one(Prompt), self.query_one("#offer", Static)
+        if self._greeted or self.exchange is not None or not self.is_current:
+            return
+        self._welcome_waits = bool(prompt.text.strip()) or prompt.is_being_written
+        line.display = self._welcome_waits
+        if self._welcome_waits:
+            key = self.deepthink.key_of("run.cancel")
+            line.update(Content(f"▸ Nothing is set up yet: {key} goes to it; ↑ brings back what you type."))
+            return
+        self._greeted = True
         from tui.app.screens.welcome import WelcomeScreen
 
+        welcome = WelcomeScreen()
+
         def done(question: str | None) -> None:
+            prompt.insert(welcome.typed)
             self.look_again()
             if question:
-                self.query_one(Prompt).remember(question)
+                prompt.remember(question)
                 self.ask(question)
 
-        self.app.push_screen(WelcomeScreen(), done)
+        self.app.push_screen(welcome, done)
+
+    def action_back(self) -> None:
+        """As ever; and to the first steps, if they wait for that."""
+        super().action_back()
+        if self._welcome_waits:
+            self.look_again()
 
     def _offer(self, message: Beginning) -> None:
         """Say what can go on, where it takes neither the keys nor the view from who is typing."""

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
@@ -40,7 +40,11 @@ class _Taken(Message):
 
 
 class WelcomeScreen(ModalScreen[str]):
-    """Three steps; returns the question to ask, or "" if there is none to ask."""
+    """Three steps; returns the question to ask, or "" if there is none to ask.
+
+    Attributes:
+        typed: What was typed here though it was meant for the prompt.
+    """
 
     CSS_PATH = "welcome.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("welcome")
@@ -54,6 +58,8 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     def __init__(self) -> None:
         super().__init__()
+        self.typed = ""
+        self._begun = False  # something was done here
         self._first: First | None = None
         self._busy = ""
         self._cancel = threading.Event()
@@ -82,6 +88,23 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
     def on_unmount(self) -> None:
         """Nothing goes on behind a screen that is gone: the app could not end."""
         self._cancel.set()
+
+    # --- what was meant for the prompt -----------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """The window came while somebody began to type: it makes way for that."""
+        if event.is_printable and event.character is not None and event.key not in self.active_bindings:
+            self._make_way(event, event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """What is pasted as well."""
+        self._make_way(event, event.text)
+
+    def _make_way(self, event: events.Event, text: str) -> None:
+        if not self._begun:
+            event.stop()
+            self.typed += text
+            self.action_skip()
 
     # --- what is possible ------------------------------------------------------------------------
 
@@ -118,6 +141,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         """Choose documents of one's own."""
         from tui.app.screens.files import FilesScreen
 
+        self._begun = True
         self.app.push_screen(FilesScreen(Path.home()), self._chosen)
 
     def _chosen(self, chosen: Intake | None) -> None:
@@ -214,6 +238,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     def _read(self, job: IngestJob, expected: int = 0) -> None:
         """Start a reading; ``expected`` documents, where that is known before they are looked for."""
+        self._begun = True
         self._busy, self._trouble, self._reading = "reading", "", Reading.of(expected)
         self._cancel = job.cancel
         self._redraw()
@@ -221,6 +246,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         in_background(self, partial(embedder_loading, self._deepthink.engine), group="loading")
 
     def _begin(self, busy: str, work: Callable[[], Message]) -> None:
+        self._begun = True
         self._busy, self._trouble = busy, ""
         self._redraw()
         in_background(self, work, group="welcome")
