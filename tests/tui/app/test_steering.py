@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
+from agent.events import Asked
 from models.protocols import ChatOptions
 from tests.tui.app.conftest import Gate, MakeApp
 from tests.tui.app.test_ask import answer_of, asked, ready, shown
@@ -17,6 +20,7 @@ from traces.labels import Labels
 from traces.runs import Runs
 from tui.app.screens.ask import AskScreen
 from tui.app.widgets.asked import AskedBox
+from tui.app.widgets.conversation import Conversation
 from tui.app.widgets.exchange import Exchange
 from tui.app.widgets.meters import Meters
 from tui.app.widgets.prompt import Prompt
@@ -190,6 +194,18 @@ async def test_what_is_vague_is_asked_back_inline(make_app: MakeApp, filled: Pat
         await accept(pilot, screen)
         await over(pilot, screen)
         assert Runs(app.engine.store).find("last").status == "answered"
+
+
+@pytest.mark.parametrize("question", ["The [acme] or the [/beta] report?", "[A] or [B]?", "[link=x] it?"])
+async def test_what_is_asked_back_is_no_markup(question: str, make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot)
+        box = AskedBox(Asked("clarify", question, []))
+        exchange = screen.query_one(Conversation).begin(QUESTION)
+        await until(pilot, lambda: exchange.is_mounted)
+        exchange.ask(box)
+        await until(pilot, lambda: question in box.render_lines(Region(0, 0, box.size.width, 1))[0].text)
 
 
 async def test_a_worker_that_breaks_never_closes_the_app(make_app: MakeApp, filled: Path) -> None:
