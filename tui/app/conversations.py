@@ -61,10 +61,11 @@ class SessionLoaded(Message):
 
 
 class TurnsLoaded(Message):
-    """Earlier turns of the session that is open, oldest first."""
+    """Earlier turns of a session, oldest first."""
 
-    def __init__(self, folds: Sequence[RunFold]) -> None:
+    def __init__(self, session: str, folds: Sequence[RunFold]) -> None:
         super().__init__()
+        self.session = session
         self.folds = folds
 
 
@@ -120,9 +121,9 @@ def load_session(engine: Engine, session: str) -> SessionLoaded:
 
 
 def load_turns(engine: Engine, runs: Sequence[Run]) -> TurnsLoaded:
-    """Read some turns of a session."""
+    """Read some turns of one session."""
     with engine.store.connect():
-        return TurnsLoaded([load_fold(engine, run) for run in runs])
+        return TurnsLoaded(runs[0].session, [load_fold(engine, run) for run in runs])
 
 
 def load_resumed(engine: Engine, run_id: str) -> ResumeReady:

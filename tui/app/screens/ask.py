@@ -83,14 +83,19 @@ Every `[n]` of the answer opens its passage.
         self.app.push_screen(SessionsScreen(), self._session_chosen)
 
     def _session_chosen(self, session: str | None) -> None:
-        if session is None:
+        if session is None or self._a_run_goes_on():
             return
-        if self.live is not None:
-            self.notify("A run goes on; change the session when it has ended.", severity="warning")
-        elif session:
-            in_background(self, partial(load_session, self.deepthink.engine, session), group="session")
+        if session:
+            load = partial(load_session, self.deepthink.engine, session)
+            in_background(self, load, group="session", exclusive=True)
         else:
             self.post_message(SessionLoaded("", "", ()))
+
+    def _a_run_goes_on(self) -> bool:
+        """Whether the session cannot be changed now, which is told."""
+        if self.live is not None:
+            self.notify("A run goes on; change the session when it has ended.", severity="warning")
+        return self.live is not None
 
     def action_new_session(self) -> None:
         """The next question stands alone."""
@@ -98,6 +103,8 @@ Every `[n]` of the answer opens its passage.
 
     @on(SessionLoaded)
     async def _session_loaded(self, message: SessionLoaded) -> None:
+        if self._a_run_goes_on():  # it began while the session was read
+            return
         self.session = message.session
         self.fold = message.folds[-1] if message.folds else None
         conversation = self.query_one(Conversation)
@@ -117,7 +124,8 @@ Every `[n]` of the answer opens its passage.
 
     @on(TurnsLoaded)
     async def _earlier_read(self, message: TurnsLoaded) -> None:
-        await self.query_one(Conversation).show_earlier(message.folds)
+        if message.session == self.session:  # another may have been opened meanwhile
+            await self.query_one(Conversation).show_earlier(message.folds)
 
     def action_citations(self) -> None:
         """Go to what is asked, or to the first citation of the last answer that has one."""
