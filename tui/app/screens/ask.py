@@ -19,7 +19,7 @@ from tui.app.conversations import (
     load_session,
     load_turns,
 )
-from tui.app.messages import AlreadyHere
+from tui.app.messages import AlreadyHere, StoreChanged
 from tui.app.watching import WHILE_IT_RUNS
 from tui.app.widgets.conversation import Conversation
 from tui.app.widgets.meters import Meters
@@ -217,6 +217,10 @@ Every `[n]` of the answer opens its passage.
                 strip.show_labels(event.labels, event.stored)
 
     # --- the frame -------------------------------------------------------------------------------
+
+    @on(StoreChanged)
+    def _store_changed(self) -> None:
+        self.look_again()
 
     @on(AlreadyHere)
     def _already_here(self) -> None:
