@@ -140,6 +140,9 @@ class Watches(Steers, DeepScreen):
     def run_is_over(self, run_id: str) -> None:
         """A run has ended, and is stored."""
 
+    def look_again(self) -> None:
+        """What is stored may be other than before: to be read again."""
+
     @on(RunEvents)
     def _events(self, message: RunEvents) -> None:
         events = message.run.drain()
@@ -191,6 +194,7 @@ class Watches(Steers, DeepScreen):
             prompt.focus()
         if self.fold.run_id:
             self.run_is_over(self.fold.run_id)
+        self.look_again()  # it may be resumable, and may have read documents
 
     def on_asked_box_replied(self, event: AskedBox.Replied) -> None:
         """Hand the reply to the run."""

@@ -1,0 +1,123 @@
+"""What the Ask screen tells of the store stays true while one is there: what can go on, collections."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.widgets import OptionList, Static
+
+from agent import ingest as ing
+from models.protocols import ChatOptions, ModelError
+from tests.tui.app.conftest import Gate, MakeApp
+from tests.tui.app.test_ask import asked, ready, shown
+from tests.tui.app.test_runs import cut_off
+from tests.tui.app.test_steering import over
+from tests.tui.app.waiting import until
+from tests.tui.conftest import QUESTION, Answering
+from tui.app.screens.confirm import ConfirmScreen
+from tui.app.screens.library import LibraryScreen
+from tui.app.screens.unfinished import UnfinishedScreen
+from tui.app.widgets.conversation import Conversation
+from tui.app.widgets.ingest_panel import IngestPanel
+from tui.app.widgets.prompt import Prompt
+from tui.intake import Intake
+
+
+async def test_a_run_that_failed_here_is_offered(make_app: MakeApp, filled: Path) -> None:
+    def breaks(_options: ChatOptions) -> None:
+        raise ModelError("The engine fell over.", "Start it again.")
+
+    app = make_app(Answering(during=breaks))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        line = screen.query_one("#offer", Static)
+        await until(pilot, lambda: line.display)
+        assert QUESTION[:20] in shown(line)
+        await pilot.press("f12")
+        await until(pilot, lambda: isinstance(app.screen, UnfinishedScreen))
+
+
+async def test_a_run_that_was_given_up_is_offered_no_more(make_app: MakeApp, filled: Path) -> None:
+    cut_off(question="Interrupted one?")
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        line = screen.query_one("#offer", Static)
+        await until(pilot, lambda: line.display)
+        await pilot.press("f12")
+        await until(pilot, lambda: isinstance(app.screen, UnfinishedScreen) and app.screen.is_mounted)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: app.screen is screen and not line.display)
+        await pilot.press("f12")
+        await until(
+            pilot, lambda: [t.message for t in app._notifications][-1:] == ["No run was interrupted."]
+        )
+
+
+async def test_the_run_that_goes_on_is_not_offered(make_app: MakeApp, filled: Path) -> None:
+    cut_off(question="Interrupted one?")
+    gate = Gate(1)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, gate.reached.is_set)
+        await pilot.press("f12")
+        await until(pilot, lambda: isinstance(app.screen, UnfinishedScreen) and app.screen.is_mounted)
+        (option,) = app.screen.query_one(OptionList).options
+        assert "Interrupted one?" in str(option.prompt)
+        await pilot.press("escape")
+        screen.look_again()
+        await until(pilot, lambda: not any(w.group == "beginning" for w in app.workers if w.is_running))
+        assert not screen.query_one("#offer").display  # while a run goes on
+        screen.cancel()
+        gate.open()
+        await over(pilot, screen)
+        await until(pilot, lambda: screen.query_one("#offer").display)
+
+
+async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(
+    make_app: MakeApp, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rent.md").write_text("# Rent\n\nThe rent of the Brevnes plant is 400,000 crowns a year.\n")
+    go_on, real = threading.Event(), ing.ingest
+
+    def held(*arguments: Any, **named: Any) -> Iterator[ing.IngestEvent]:
+        assert go_on.wait(20)
+        yield from real(*arguments, **named)
+
+    monkeypatch.setattr("agent.ingest.ingest", held)
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        await pilot.press("f3")
+        await until(pilot, lambda: isinstance(app.screen, LibraryScreen) and app.screen.is_mounted)
+        library = app.screen
+        assert isinstance(library, LibraryScreen)
+        library.read(Intake((tmp_path / "rent.md",), (), "rents", ""))
+        assert library.query_one(IngestPanel).running
+        await pilot.press("f2")
+        await until(pilot, lambda: app.screen is screen)
+        go_on.set()
+        await until(pilot, lambda: "rents" in screen.known)
+        intro = screen.query_one(Conversation).query_one("#intro", Static)
+        assert "rents  1 document" in shown(intro)
+
+
+async def test_a_collection_that_a_question_made_can_be_named_in_the_next(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        typed = f"#facts {QUESTION} @{filled / 'supplier.md'}"
+        screen = await asked(pilot, typed)
+        await until(pilot, lambda: "documents" in screen.known)
+        await pilot.press("up")
+        await until(pilot, lambda: screen.query_one(Prompt).text == typed)
