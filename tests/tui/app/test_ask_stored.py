@@ -18,10 +18,13 @@ from tests.tui.app.test_runs import cut_off
 from tests.tui.app.test_steering import over
 from tests.tui.app.waiting import until
 from tests.tui.conftest import QUESTION, Answering
+from traces.sessions import Sessions
 from tui.app.screens.confirm import ConfirmScreen
 from tui.app.screens.library import LibraryScreen
+from tui.app.screens.sessions import SessionList, SessionsScreen
 from tui.app.screens.unfinished import UnfinishedScreen
 from tui.app.widgets.conversation import Conversation
+from tui.app.widgets.exchange import Exchange
 from tui.app.widgets.ingest_panel import IngestPanel
 from tui.app.widgets.prompt import Prompt
 from tui.intake import Intake
@@ -121,3 +124,36 @@ async def test_a_collection_that_a_question_made_can_be_named_in_the_next(
         await until(pilot, lambda: "documents" in screen.known)
         await pilot.press("up")
         await until(pilot, lambda: screen.query_one(Prompt).text == typed)
+
+
+async def test_deleting_the_session_that_is_open_begins_a_new_one(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        await pilot.press("f10")
+        await until(pilot, lambda: app.screen.query(SessionList))
+        await until(pilot, lambda: app.screen.query_one(SessionList).row_count)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: isinstance(app.screen, SessionsScreen) and app.screen.deleted)
+        await pilot.press("escape")
+        await until(pilot, lambda: not screen.query(Exchange))
+        assert screen.session == ""
+        await asked(pilot)
+        assert not app.failures
+
+
+async def test_a_session_that_was_deleted_elsewhere_gives_way_to_a_new_one(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        gone = screen.session
+        Sessions(app.engine.store).delete(gone)
+        await asked(pilot)
+        assert screen.session not in {"", gone}
+        assert not app.failures
+        told = "The session was deleted; this question begins a new one."
+        assert told in [toast.message for toast in app._notifications]

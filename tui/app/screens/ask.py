@@ -80,7 +80,13 @@ Every `[n]` of the answer opens its passage.
         """Choose a session to go on with."""
         from tui.app.screens.sessions import SessionsScreen
 
-        self.app.push_screen(SessionsScreen(), self._session_chosen)
+        window = SessionsScreen()
+
+        def chosen(session: str | None) -> None:
+            gone = session is None and self.session in window.deleted
+            self._session_chosen("" if gone else session)
+
+        self.app.push_screen(window, chosen)
 
     def _session_chosen(self, session: str | None) -> None:
         if session is None or self._a_run_goes_on():
