@@ -11,11 +11,11 @@ import pytest
 from textual.widgets import OptionList, Static
 
 from agent import ingest as ing
-from models.protocols import ChatOptions, ModelError
+from models.protocols import ChatOptions, GenerationCancelled, ModelError, ModelMissing
 from tests.tui.app.conftest import Gate, MakeApp
 from tests.tui.app.test_ask import asked, ready, shown
 from tests.tui.app.test_runs import cut_off
-from tests.tui.app.test_steering import over
+from tests.tui.app.test_steering import accept, asking, over
 from tests.tui.app.waiting import until
 from tests.tui.conftest import QUESTION, Answering
 from traces.sessions import Sessions
@@ -26,8 +26,11 @@ from tui.app.screens.unfinished import UnfinishedScreen
 from tui.app.widgets.conversation import Conversation
 from tui.app.widgets.exchange import Exchange
 from tui.app.widgets.ingest_panel import IngestPanel
+from tui.app.widgets.meters import Meters
 from tui.app.widgets.prompt import Prompt
+from tui.app.widgets.run_panel import RunPanel
 from tui.intake import Intake
+from tui.settings import Settings
 
 
 async def test_a_run_that_failed_here_is_offered(make_app: MakeApp, filled: Path) -> None:
@@ -157,3 +160,95 @@ async def test_a_session_that_was_deleted_elsewhere_gives_way_to_a_new_one(
         assert not app.failures
         told = "The session was deleted; this question begins a new one."
         assert told in [toast.message for toast in app._notifications]
+
+
+async def test_a_new_session_begins_without_the_thinking_and_the_meters_of_the_last_run(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await asked(pilot)
+        meters = screen.query_one(Meters)
+        await until(pilot, lambda: "written" in shown(meters))
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: not screen.query_one(Conversation).display)
+        screen.action_new_session()
+        await until(pilot, lambda: not screen.query(RunPanel))
+        assert "written" not in shown(meters)
+        assert screen.query_one(Conversation).display
+        assert screen.query_one(Prompt).has_focus
+        await asked(pilot)
+        await until(pilot, lambda: screen.query(RunPanel) and "written" in shown(meters))
+
+
+async def test_a_run_that_goes_on_is_shown_in_its_own_session(make_app: MakeApp, filled: Path) -> None:
+    gate = Gate(2)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, gate.reached.is_set)
+        await pilot.press("escape")
+        await over(pilot, screen)
+        gate.open()
+        assert screen.fold is not None
+        stopped, session = screen.fold.run_id, screen.session
+        before = "Who supplies the ceramic bearings of Orlavane?"
+        await asked(pilot, before)
+        screen.action_new_session()
+        await until(pilot, lambda: not screen.query(Exchange))
+        await asked(pilot, "What halted the plant?")
+        assert screen.session != session
+        screen.resume(stopped)
+        await until(pilot, lambda: screen.session == session and screen.live is not None)
+        assert [turn.question for turn in screen.query(Exchange)] == [before, QUESTION]
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+        await accept(pilot, screen)
+        await over(pilot, screen)
+
+
+async def test_what_is_done_before_a_run_begins_is_shown_and_ends_where_that_fails(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def slow(_settings: Settings) -> Answering:
+        assert go_on.wait(20)
+        raise ModelMissing("There is none.", "Fetch one.")
+
+    app = make_app()
+    monkeypatch.setattr("tui.assemble.open_chat", slow)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.query(".state"))
+        state = screen.query_one(".state", Static)
+        await until(pilot, lambda: "beginning" in shown(state))
+        go_on.set()
+        await over(pilot, screen)
+        assert shown(state) == ""
+        assert "There is none." in shown(screen.query_one(".failed", Static))
+        assert screen.fold is not None
+        assert screen.fold.over
+
+
+async def test_a_question_that_is_cancelled_before_its_run_begins_is_over(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+
+        def cancelled(*_: object, **__: object) -> None:
+            raise GenerationCancelled("The run was cancelled.")
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("tui.app.watching.begin", cancelled)
+            screen.ask(QUESTION)
+            await over(pilot, screen)
+        await until(pilot, lambda: screen.query(".state"))
+        assert shown(screen.query_one(".state", Static)) == ""
+        assert "Cancelled" in shown(screen.query_one(".failed", Static))
+        assert not app.failures

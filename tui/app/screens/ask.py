@@ -109,16 +109,8 @@ Every `[n]` of the answer opens its passage.
 
     @on(SessionLoaded)
     async def _session_loaded(self, message: SessionLoaded) -> None:
-        if self._a_run_goes_on():  # it began while the session was read
-            return
-        self.session = message.session
-        self.fold = message.folds[-1] if message.folds else None
-        conversation = self.query_one(Conversation)
-        await conversation.open(message.folds, message.earlier)
-        self.exchange = conversation.latest
-        if self.fold is not None:
-            self.run_begins()
-            self.call_after_refresh(self.draw_all)
+        if not self._a_run_goes_on():  # one may have begun while the session was read
+            await self.open_session(message)
 
     def action_older(self) -> None:
         """Show more of the session's earlier turns."""
@@ -152,6 +144,14 @@ Every `[n]` of the answer opens its passage.
         place = self.query_one("#thinking")
         if not place.query(RunPanel):
             place.mount(RunPanel())
+
+    async def run_is_gone(self) -> None:
+        """There is no thinking to be shown, and on a narrow screen the conversation is."""
+        self.remove_class("-has-run")
+        if self.has_class("-narrow"):
+            self.remove_class("-flipped")
+        self.query_one(Prompt).focus()
+        await self.query("RunPanel").remove()
 
     def draw_thinking(self, fold: RunFold, changed: frozenset[Part]) -> None:
         """What changed of it."""
