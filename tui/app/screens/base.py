@@ -45,5 +45,9 @@ class DeepScreen(Screen[None]):
 
     def tell_ask(self) -> None:
         """Have the Ask screen read again what it tells of the store and the settings."""
-        for screen in self.app.get_screen_stack("ask")[:1]:
+        try:
+            stack = self.app.get_screen_stack("ask")
+        except KeyError:  # nobody has been there yet
+            return
+        for screen in stack[:1]:
             screen.post_message(StoreChanged())

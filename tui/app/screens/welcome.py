@@ -8,18 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
 from tui.app.actions import bindings
 from tui.app.first_start import EmbedderLoading, First, Reading, embedder_loading, look, use, welcome_needed
 from tui.app.loading import load_anew
+from tui.app.making_way import MakesWay
 from tui.app.ways_out import in_the_app
 from tui.app.widgets.ingest_job import IngestEnded, IngestJob, IngestTold
 from tui.app.widgets.model_pull import PullEnded, PullTold, PullView, bar, pull_models
@@ -39,12 +39,8 @@ class _Taken(Message):
     """The models that came are in use."""
 
 
-class WelcomeScreen(ModalScreen[str]):
-    """Three steps; returns the question to ask, or "" if there is none to ask.
-
-    Attributes:
-        typed: What was typed here though it was meant for the prompt.
-    """
+class WelcomeScreen(MakesWay):
+    """Three steps; returns the question to ask, or "" if there is none to ask."""
 
     CSS_PATH = "welcome.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("welcome")
@@ -58,8 +54,6 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     def __init__(self) -> None:
         super().__init__()
-        self.typed = ""
-        self._begun = False  # something was done here
         self._first: First | None = None
         self._busy = ""
         self._cancel = threading.Event()
@@ -88,23 +82,6 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
     def on_unmount(self) -> None:
         """Nothing goes on behind a screen that is gone: the app could not end."""
         self._cancel.set()
-
-    # --- what was meant for the prompt -----------------------------------------------------------
-
-    def on_key(self, event: events.Key) -> None:
-        """The window came while somebody began to type: it makes way for that."""
-        if event.is_printable and event.character is not None and event.key not in self.active_bindings:
-            self._make_way(event, event.character)
-
-    def on_paste(self, event: events.Paste) -> None:
-        """What is pasted as well."""
-        self._make_way(event, event.text)
-
-    def _make_way(self, event: events.Event, text: str) -> None:
-        if not self._begun:
-            event.stop()
-            self.typed += text
-            self.action_skip()
 
     # --- what is possible ------------------------------------------------------------------------
 
@@ -141,7 +118,6 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         """Choose documents of one's own."""
         from tui.app.screens.files import FilesScreen
 
-        self._begun = True
         self.app.push_screen(FilesScreen(Path.home()), self._chosen)
 
     def _chosen(self, chosen: Intake | None) -> None:
@@ -238,16 +214,14 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     def _read(self, job: IngestJob, expected: int = 0) -> None:
         """Start a reading; ``expected`` documents, where that is known before they are looked for."""
-        self._begun = True
         self._busy, self._trouble, self._reading = "reading", "", Reading.of(expected)
-        self._cancel = job.cancel
+        self._cancel, self.in_use = job.cancel, True
         self._redraw()
         job.start(self)
         in_background(self, partial(embedder_loading, self._deepthink.engine), group="loading")
 
     def _begin(self, busy: str, work: Callable[[], Message]) -> None:
-        self._begun = True
-        self._busy, self._trouble = busy, ""
+        self._busy, self._trouble, self.in_use = busy, "", True
         self._redraw()
         in_background(self, work, group="welcome")
 
