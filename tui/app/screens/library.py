@@ -180,6 +180,8 @@ class LibraryScreen(DeepScreen):
     def _look_again(self, message: IngestPanel.Changed) -> None:
         if message.ended and self.app.screen is not self:
             self.notify(f"Reading has ended: {message.ended}.", title="Library", markup=False)
+        if message.ended:
+            self.tell_ask()
         self.action_refresh()
 
     @on(events.Paste)
