@@ -372,7 +372,7 @@ def test_the_server_is_found_however_its_address_is_written(monkeypatch: pytest.
             OllamaServer()
         assert caught.value.way_out
         assert base_url("box:5") == "http://box:5"
-        with pytest.raises(ValueError, match=r"port|IPv6"):
+        with pytest.raises(ValueError, match=r"(?i)port|IPv6"):
             base_url(host)
     assert full_name("a/b") == "a/b:latest"
     assert full_name("a/b:7b") == "a/b:7b"
