@@ -23,7 +23,7 @@ from models.protocols import Embedder, GenerationCancelled, Vectors
 from traces.library import Library
 from traces.records import Document, NewChunk, NewDocument
 
-READER_VERSION = 1  # grows when reading or chunking changes, so that files are read anew
+READER_VERSION = 2  # grows when reading or chunking changes, so that files are read anew
 _BATCH = 32
 
 
@@ -104,10 +104,7 @@ class Indexing:
         # A batch takes as long as its longest text: texts of like length share one, wherever they stand.
         order = sorted(range(len(texts)), key=lambda index: -estimate(texts[index]))
         for start in range(0, len(order), _BATCH):
-            if cancel is not None and cancel.is_set():
-                raise GenerationCancelled(
-                    "Reading was stopped.", "Run the same command again; what is read stays read."
-                )
+            stop_if(cancel)
             batch = order[start : start + _BATCH]
             made = self._embedder.embed_passages([texts[index] for index in batch])
             if not start:
@@ -150,6 +147,18 @@ class Indexing:
                 )
                 for piece in self.chunks
             ),
+        )
+
+
+def stop_if(cancel: threading.Event | None) -> None:
+    """Go on unless ``cancel`` is set.
+
+    Raises:
+        GenerationCancelled: it is.
+    """
+    if cancel is not None and cancel.is_set():
+        raise GenerationCancelled(
+            "Reading was stopped.", "Run the same command again; what is read stays read."
         )
 
 

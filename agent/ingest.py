@@ -7,14 +7,16 @@ not read again.
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from agent.indexing import Indexing, Origin, file_name, page_name
+from agent.found_files import FoundFile, file_at, files_in, is_empty, is_folder, is_gone, is_renamed
+from agent.indexing import Indexing, Origin, file_name, page_name, stop_if
 from agent.reading import MAX_BYTES, SUFFIXES, read, read_bytes
 from agent.reading.document import ParsedDocument, UnreadableDocument
 from models.protocols import Embedder, GenerationCancelled, ModelError, ModelMissing, ModelUnreachable
@@ -116,7 +118,8 @@ def ingest(
 ) -> Iterator[IngestEvent]:
     """Bring a collection up to date with files, folders and pages of the web.
 
-    A folder is taken whole: what was read from it before and is no longer there is removed.
+    A folder is taken whole: what was read from it before and is no longer there is removed. So is what
+    was read under an earlier name of a file or folder.
 
     Args:
         paths: Files, and folders that are searched for readable files (hidden ones left out).
@@ -126,7 +129,7 @@ def ingest(
         description: What the collection holds, in one line: the planner reads it.
         store: Where the library is.
         embedder: Makes the vectors.
-        cancel: Stops between batches; documents stored so far stay.
+        cancel: Stops between files and between batches; documents stored so far stay.
 
     Raises:
         NothingToIngest: no path holds a readable file, or one does not exist.
@@ -137,9 +140,10 @@ def ingest(
     """
     began = time.monotonic()
     library = Library(store)
-    files = _files(paths)
     known = {doc.source: doc for doc in library.documents(collection)}
-    gone = _gone(paths, files, known)
+    files = [(_stored_as(file, known), file) for file in _files(paths)]
+    here = {str(path) for path, _ in files}
+    gone = _gone(paths, here, known)
     if not files and not gone and not addresses:
         raise NothingToIngest(
             f"No readable file in {', '.join(str(p) for p in paths)}.",
@@ -147,11 +151,10 @@ def ingest(
         )
     if description:
         library.describe_collection(collection, description)
-    outright = {path.resolve() for path in map(expanded_path, paths) if not path.is_dir()}
     wanted: list[_File | _Page] = [
         # One that was read with its folder keeps the name it has there when it is named by itself.
-        _File(path, known[str(path)].name if path in outright and str(path) in known else name)
-        for path, name in files
+        _File(path, known[str(path)].name if file.outright and str(path) in known else file.name, file)
+        for path, file in files
     ]
     if fetch is not None:
         wanted += [_Page(url, fetch) for url in dict.fromkeys(addresses)]
@@ -166,6 +169,8 @@ def ingest(
             elif isinstance(event, FileFailed):
                 counts["failed"] += 1
             yield event
+    stop_if(cancel)
+    gone += _renamed(library.documents(collection), here, but={document.id for document in gone})
     for document in gone:
         library.remove_document(document.id)
         counts["removed"] += 1
@@ -173,55 +178,99 @@ def ingest(
     yield IngestFinished(**counts, chunks=chunks, seconds=round(time.monotonic() - began, 3))
 
 
-def _files(paths: Sequence[Path]) -> list[tuple[Path, str]]:
-    """Each file once, with the name a person knows it by.
+def _files(paths: Sequence[Path]) -> list[FoundFile]:
+    """Each file once, as itself rather than by a link to it where it is found as both.
 
     A file named outright is taken whatever its ending; its content decides.
     """
-    found: dict[Path, str] = {}
+    found: dict[Path, FoundFile] = {}
     for given in paths:
         path = expanded_path(given)
-        if path.is_dir():
-            for file in sorted(path.rglob("*")):
-                inside = file.relative_to(path)
-                hidden = any(part.startswith((".", "~$")) for part in inside.parts)
-                if not hidden and file.suffix.casefold() in SUFFIXES and file.is_file():
-                    found.setdefault(file.resolve(), inside.as_posix())
-        elif path.exists():
-            found.setdefault(path.resolve(), path.name)
+        if is_folder(path):
+            inside: Iterable[FoundFile] = files_in(path, SUFFIXES)
         else:
-            raise NothingToIngest(f"{given} does not exist.", "Check the path and try again.")
-    return list(found.items())
+            inside = (_named(path, given),)
+        for file in inside:
+            if file.real not in found or (file.path == file.real != found[file.real].path):
+                found[file.real] = file
+    return list(found.values())
 
 
-def _gone(
-    paths: Sequence[Path], files: Sequence[tuple[Path, str]], known: dict[str, Document]
-) -> list[Document]:
-    """Stored documents that came from one of the folders and are no longer in it."""
-    here = {str(path) for path, _ in files}
-    folders = [path.resolve() for path in map(expanded_path, paths) if path.is_dir()]
+def _named(path: Path, given: Path) -> FoundFile:
+    try:
+        file = file_at(path)
+    except OSError as error:
+        raise NothingToIngest(
+            f"{given} cannot be looked at: {error.strerror}.", "Check the path and its permissions."
+        ) from error
+    if file is None:
+        raise NothingToIngest(f"{given} does not exist.", "Check the path and try again.")
+    return file
+
+
+def _gone(paths: Sequence[Path], here: Container[str], known: dict[str, Document]) -> list[Document]:
+    """Stored documents that came from one of the folders and are no longer in it, or doubled by a link.
+
+    A folder that is empty altogether may be that of a drive which is not mounted: it takes nothing along.
+    """
+    folders = [Path(os.path.realpath(path)) for path in map(expanded_path, paths) if is_folder(path)]
+    full = [folder for folder in folders if not is_empty(folder)]
     return [
         document
         for source, document in known.items()
         if source not in here
-        and any(Path(source).is_relative_to(folder) for folder in folders)
-        and not Path(source).exists()  # one that was named outright may be of a kind folders leave out
+        and any(Path(source).is_relative_to(folder) for folder in full)
+        # One that is still there may have been named outright and be of a kind that folders leave out.
+        and (is_gone(Path(source)) or _is_link_to(source, known))
     ]
 
 
-class _File:
-    """A file that is wanted."""
+def _is_link_to(source: str, known: Container[str]) -> bool:
+    real = os.path.realpath(source)
+    return real != source and real in known
 
-    def __init__(self, path: Path, name: str) -> None:
+
+def _renamed(documents: Sequence[Document], here: Container[str], *, but: Container[int]) -> list[Document]:
+    """Documents, ``but`` these, whose file lies here under another name, where it has just been read."""
+    read: dict[str, list[Path]] = {}
+    for document in documents:
+        if document.source in here:
+            read.setdefault(document.sha256, []).append(Path(document.source))
+    return [
+        document
+        for document in documents
+        if document.source not in here
+        and document.id not in but
+        and any(is_renamed(Path(document.source), new) for new in read.get(document.sha256, ()))
+    ]
+
+
+def _stored_as(file: FoundFile, known: dict[str, Document]) -> Path:
+    """The path that is a file's source: where it was found, so that a link that is gone is missed.
+
+    A file that is in the library already keeps its source. Libraries of older versions hold what a link
+    leads to, and so does one to which the file itself was added.
+    """
+    at = (path for path in (file.real, file.path) if str(path) in known)
+    return next(at, file.real if file.outright else file.path)
+
+
+class _File:
+    """A file that is wanted, by its source and the name it goes by."""
+
+    def __init__(self, path: Path, name: str, found: FoundFile) -> None:
         self.source = _utf8(str(path))
         self.name = _utf8(name)
         self._path = path
+        self._unlisted = found.unlisted
 
     def origin(self) -> Origin:
         """What identifies its content, which is not read as a document yet."""
         if self.source != str(self._path):  # the store could not hold it
             raise UnreadableDocument(f"The name of {self.source} is not valid UTF-8.", "Rename the file.")
         try:
+            if self._unlisted is not None:
+                raise self._unlisted
             size = self._path.stat().st_size
             if size > MAX_BYTES:
                 raise UnreadableDocument(
@@ -268,6 +317,7 @@ def _one(
 ) -> Iterator[IngestEvent]:
     began = time.monotonic()
     before = known.get(wanted.source)
+    stop_if(cancel)
     try:
         yield FileStarted(wanted.source, wanted.name)
         origin = wanted.origin()

@@ -24,14 +24,25 @@ class ChatTemplate:
         end: Text of the token that ends one.
         control_texts: Texts of the model's control tokens. Where a message contains one (a document
             may) it is broken up, so that a passage cannot pose as a turn of the conversation.
+
+    Raises:
+        ModelError: if ``source`` is no Jinja template.
     """
 
     def __init__(
         self, source: str | None, *, begin: str = "", end: str = "", control_texts: Sequence[str] = ()
     ) -> None:
+        import jinja2
         from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
-        self._format: Any = Jinja2ChatFormatter(template=source or CHATML, bos_token=begin, eos_token=end)
+        try:
+            self._format: Any = Jinja2ChatFormatter(
+                template=source or CHATML, bos_token=begin, eos_token=end
+            )
+        except jinja2.TemplateError as fault:
+            raise ModelError(
+                f"The model's chat template cannot be read: {fault}.", "Choose another model file."
+            ) from fault
         texts = sorted((text for text in control_texts if len(text) > 2), key=len, reverse=True)
         self._controls = re.compile("|".join(map(re.escape, texts))) if texts else None
 

@@ -96,7 +96,8 @@ class LlamaCppChat:
 
         Raises:
             ModelMissing: if there is no such file.
-            ModelError: if the file is damaged, memory is too small or llama.cpp is not installed.
+            ModelError: if the file or its chat template is damaged, memory is too small or llama.cpp is
+                not installed.
         """
         self.loaded()
 
@@ -189,9 +190,13 @@ class LlamaCppChat:
                     "llama.cpp is not installed.", "Install it with `pip install llama-cpp-python`."
                 ) from missing
             begin, end = engine.edge_texts()
-            self._template = ChatTemplate(
-                engine.template(), begin=begin, end=end, control_texts=engine.control_texts
-            )
+            try:
+                self._template = ChatTemplate(
+                    engine.template(), begin=begin, end=end, control_texts=engine.control_texts
+                )
+            except ModelError:
+                engine.close()
+                raise
             self._engine = engine
             self._context_tokens = min(self._requested, engine.context_tokens)
         return self._engine, self._template

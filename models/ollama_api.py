@@ -28,8 +28,24 @@ def base_url(wanted: str | None = None) -> str:
 
     Forms that Ollama itself accepts are accepted (``0.0.0.0``, ``host:port``), and a trailing ``/v1``
     is dropped.
+
+    Raises:
+        ValueError: ``wanted`` is no address.
+        ModelUnreachable: ``OLLAMA_HOST`` is none.
     """
-    text = (wanted or os.environ.get("OLLAMA_HOST") or DEFAULT_URL).strip()
+    if wanted:
+        return _normalised(wanted.strip())
+    host = os.environ.get("OLLAMA_HOST", "").strip() or DEFAULT_URL
+    try:
+        return _normalised(host)
+    except ValueError as error:
+        raise ModelUnreachable(
+            f"OLLAMA_HOST is {host!r}, which is no address.",
+            "Set it to one like http://127.0.0.1:11434, or unset it.",
+        ) from error
+
+
+def _normalised(text: str) -> str:
     if "://" not in text:
         text = f"http://{text}"
     parts = urlsplit(text)
@@ -117,7 +133,10 @@ class OllamaServer:
             with httpx.Client(transport=wire, base_url=self.url, timeout=wire.timeouts) as client:
                 answer = client.request(method, path, json=body)
                 answer.raise_for_status()
-                yield answer.json()
+                value = answer.json()
+                if not isinstance(value, dict):
+                    raise TypeError(f"{value!r:.40} is no object")
+                yield value
 
         with explained(self.url, model):
             (answer,) = Pump[Mapping[str, Any]](wire, quick, cancel).run(ask)
@@ -148,6 +167,10 @@ def explained(url: str, model: str) -> Iterator[None]:
         raise ModelUnreachable(
             f"No Ollama server answers at {url}.", "Start it with `ollama serve`."
         ) from refusal
+    except (AttributeError, TypeError) as strange:  # the libraries take what is no object for one
+        raise ModelUnreachable(
+            f"What answers at {url} does not speak as Ollama does.", "Check the address of the server."
+        ) from strange
     except (httpx.TransportError, ValueError) as broken:
         raise ModelUnreachable(
             f"The Ollama server at {url} stopped in the middle of an answer.",

@@ -2,7 +2,8 @@
 
 The Ollama client blocks in ``recv`` while a server loads a model, reads a long prompt or hangs; nothing
 but shutting the socket down ends that. So every request gets a connection of its own, the blocking
-iteration runs in a thread, and the calling thread watches the clock and the cancel event.
+iteration runs in a thread, and the calling thread watches the clock and the cancel event. A thread that
+is given up before it has a socket, as while it imports the client library, is refused its request.
 """
 
 from __future__ import annotations
@@ -41,8 +42,40 @@ class Patience:
     idle: float = 60.0
 
 
+class Call:
+    """One call over a wire, which can be cut before it is sent, while it connects and while it answers."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._is_cut = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it has been given up."""
+        return self._is_cut
+
+    def connected(self, connection: socket.socket) -> None:
+        """Its request goes over this socket."""
+        with self._lock:
+            self._socket = connection
+        if self._is_cut:
+            self.cut()
+
+    def cut(self) -> None:
+        """Give it up, from any thread; a server that has begun to answer notices and stops, too."""
+        with self._lock:
+            self._is_cut = True
+            if self._socket is not None:
+                with suppress(OSError):  # it is closed already
+                    self._socket.shutdown(socket.SHUT_RDWR)
+
+
 class Wire(httpx.BaseTransport):
-    """An httpx transport for one request at a time.
+    """An httpx transport for one call at a time.
+
+    A call that was given up may still be on its way to its first request, in a thread of its own: what
+    it asks then is not sent, though the next call has begun.
 
     `last` is the last JSON line the server sent, whole: client libraries drop the fields they do not
     know. Proxies from the environment are not used; the server is on this machine or this network.
@@ -51,9 +84,8 @@ class Wire(httpx.BaseTransport):
     def __init__(self, patience: Patience) -> None:
         self._patience = patience
         self._inner = httpx.HTTPTransport(limits=httpx.Limits(max_keepalive_connections=0))
-        self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
-        self._cut = False
+        self._call = Call()
+        self._of_thread = threading.local()
         self.last: Mapping[str, Any] = {}
 
     @property
@@ -61,42 +93,49 @@ class Wire(httpx.BaseTransport):
         """httpx's own time-outs: only connecting and sending; the rest is `Pump`'s."""
         return httpx.Timeout(None, connect=self._patience.connect, write=30.0)
 
+    def begin(self) -> Call:
+        """A new call, from which `last` is told from now on."""
+        self._call, self.last = Call(), {}
+        return self._call
+
+    def serve(self, call: Call) -> None:
+        """Take what this thread asks from now on as part of ``call``."""
+        self._of_thread.call = call
+
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request over a connection of its own."""
-        with self._lock:
-            self._socket, self._cut, self.last = None, False, {}
-        request.extensions = {**request.extensions, "trace": self._trace}
+        """Send one request over a connection of its own.
+
+        Raises:
+            httpx.ConnectError: Its call was given up before.
+        """
+        call: Call = self._of_thread.call
+        if call.is_cut:
+            raise httpx.ConnectError("The call was given up before it was sent.", request=request)
+
+        def trace(event: str, info: Mapping[str, Any]) -> None:
+            if event == "connection.connect_tcp.complete":
+                call.connected(info["return_value"].get_extra_info("socket"))
+
+        request.extensions = {**request.extensions, "trace": trace}
         response = self._inner.handle_request(request)
         assert isinstance(response.stream, httpx.SyncByteStream)
-        response.stream = _Tapped(response.stream, self._note)
+        response.stream = _Tapped(response.stream, lambda line: self._note(call, line))
         return response
 
     def cut(self) -> None:
-        """End whatever is being received, from any thread; the server notices and stops, too."""
-        with self._lock:
-            self._cut = True
-            if self._socket is not None:
-                with suppress(OSError):  # it is closed already
-                    self._socket.shutdown(socket.SHUT_RDWR)
+        """Give up the call that is under way, from any thread."""
+        self._call.cut()
 
     def close(self) -> None:
         """Close the pool."""
         self._inner.close()
 
-    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
-        if event != "connection.connect_tcp.complete":
-            return
-        with self._lock:
-            self._socket = info["return_value"].get_extra_info("socket")
-        if self._cut:
-            self.cut()
-
-    def _note(self, line: bytes) -> None:
+    def _note(self, call: Call, line: bytes) -> None:
         try:
             value = json.loads(line)
         except ValueError:
             return  # a line that was cut short; whoever reads the stream reports it
-        if isinstance(value, dict):
+        if isinstance(value, dict) and call is self._call:
             self.last = value
 
 
@@ -144,8 +183,10 @@ class Pump(Generic[T]):
             Exception: whatever the iteration raises.
         """
         items: queue.Queue[T | None] = queue.Queue()
+        call = self._wire.begin()
 
         def work() -> None:
+            self._wire.serve(call)
             try:
                 for item in start():
                     items.put(item)
@@ -162,7 +203,7 @@ class Pump(Generic[T]):
             running.result()
         finally:
             if not ended:
-                self._wire.cut()
+                call.cut()
             executor.shutdown(wait=ended)
 
     def _next(self, items: queue.Queue[T | None]) -> T | None:

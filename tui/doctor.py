@@ -248,7 +248,10 @@ def _ollama(settings: Settings) -> Finding:
 
     configured = (settings.model, settings.embedder)
     wanted = [name.removeprefix(OLLAMA) for name in configured if name.startswith(OLLAMA)]
-    server = OllamaServer(settings.ollama_url or None, _SHORT)
+    try:
+        server = OllamaServer(settings.ollama_url or None, _SHORT)
+    except DeepthinkError as error:
+        return Finding("Ollama", "fail" if wanted else "unknown", error.message, error.way_out)
     try:
         release, there = server.version(), set(server.models())
     except DeepthinkError as error:

@@ -111,8 +111,10 @@ class Settings(BaseModel):
     def _usable_address(cls, value: str) -> str:
         from models.ollama_api import base_url
 
+        if not value:
+            return value
         try:
-            base_url(value or None)
+            base_url(value)
         except ValueError as error:
             raise ValueError("it has to be an address like http://127.0.0.1:11434") from error
         return value

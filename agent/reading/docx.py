@@ -7,7 +7,8 @@ and tracked insertions hold text that its own iteration passes over.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from agent.reading.document import ParsedDocument
 from agent.reading.grid import build_table
 from agent.reading.outline import Look, Passage, outlined
 from agent.reading.prose import bulleted, normal
+from agent.reading.superscript import on_one_line
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -26,6 +28,9 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _NOTES = ("footnotes", "endnotes")
 _BODY_SIZE = 11.0
+_LONGEST_REPEATED = 8  # words of a cell over several rows that are repeated on each, as in HTML
+_GONE = (f"{_MC}Fallback", f"{_W}moveFrom")  # a second version; what was moved elsewhere
+_SPOKEN = tuple(f"{_W}{name}" for name in ("t", "tab", "br", "cr", "p", "noBreakHyphen"))
 
 
 def read_docx(path: Path, data: bytes) -> ParsedDocument:
@@ -50,7 +55,7 @@ def _body(document: Document, parent: Any) -> Iterator[Passage]:
             yield from _paragraph(document, element)
         elif element.tag == f"{_W}tbl":
             yield from _table(document, element)
-        elif element.tag in {f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}customXml"}:
+        elif element.tag in {f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}moveTo", f"{_W}customXml"}:
             yield from _body(document, element)
 
 
@@ -89,31 +94,65 @@ def _level(style: str, element: Any) -> int:
 
 
 def _table(document: Document, element: Any) -> Iterator[Passage]:
+    """The table, then the tables in its cells; or, where it only lays out text, its cells one by one."""
     rows: list[list[Cell]] = []
     header = 0
-    nested: list[Any] = []
-    for row in element.iter(f"{_W}tr"):
-        if next(row.iterancestors(f"{_W}tbl")) is not element:
-            continue
+    parts: list[Any] = []
+    inner: list[tuple[str, Any]] = []  # tables in cells, each with the label of its row
+    above: dict[int, Cell] = {}  # by the column where they begin
+    for row in _parts(element, "tr"):
         cells: list[Cell] = []
-        column = 0
-        for cell in row.iter(f"{_W}tc"):
-            if next(cell.iterancestors(f"{_W}tr")) is not row:
-                continue
-            span = cell.find(f"{_W}tcPr/{_W}gridSpan")
-            width = int(span.get(f"{_W}val", "1")) if span is not None else 1
-            nested.extend(cell.iter(f"{_W}tbl"))
-            cells.append(Cell(normal(_text(cell)), column, column + width, _is_bold(cell)))
+        column = _number(row, "trPr/gridBefore", 0)
+        for part in _parts(row, "tc"):
+            width = _number(part, "tcPr/gridSpan", 1)
+            tables = [nested for nested in part.iter(f"{_W}tbl") if _is_apart(nested, part)]
+            text = normal(_text(part, without=tables))
+            if _goes_on(part) and column in above:
+                repeated = above[column].text
+                text = repeated if len(repeated.split()) <= _LONGEST_REPEATED else ""
+            above[column] = Cell(text, column, column + width, _is_bold(part))
+            cells.append(above[column])
+            parts.append(part)
+            inner += [(cells[0].text, nested) for nested in tables]
             column += width
         if row.find(f"{_W}trPr/{_W}tblHeader") is not None and header == len(rows):
             header += 1
         rows.append(cells)
-    if nested or (table := build_table(rows, exact=True, header_rows=header or None)) is None:
-        for cell in element.iterchildren(f"{_W}tr"):
-            for part in cell.iterchildren(f"{_W}tc"):
-                yield from _body(document, part)
-    else:
-        yield Passage("", table=table)
+    table = build_table(rows, exact=True, header_rows=header or None)
+    if table is None or 2 * len(inner) >= len(parts):
+        for part in parts:
+            yield from _body(document, part)
+        return
+    yield Passage("", table=table)
+    for label, nested in inner:
+        for passage in _table(document, nested):
+            named = passage.table and replace(passage.table, caption=label)
+            yield replace(passage, table=named)
+
+
+def _is_apart(nested: Any, cell: Any) -> bool:
+    """Whether ``nested``, right in ``cell``, has rows and columns, so that its text is not the cell's."""
+    rows = [sum(1 for _ in _parts(row, "tc")) for row in _parts(nested, "tr")]
+    return next(nested.iterancestors(f"{_W}tc")) is cell and len(rows) > 1 and max(rows) > 1
+
+
+def _parts(element: Any, name: str) -> Iterator[Any]:
+    """The rows of a table or the cells of a row, in content controls too, not those of tables inside."""
+    for part in element.iter(f"{_W}{name}"):
+        if next(part.iterancestors(element.tag)) is element:
+            yield part
+
+
+def _number(element: Any, path: str, default: int) -> int:
+    found = element.find("/".join(f"{_W}{name}" for name in path.split("/")))
+    value = found.get(f"{_W}val", "") if found is not None else ""
+    return int(value) if value.isdecimal() else default
+
+
+def _goes_on(cell: Any) -> bool:
+    """Whether the cell is the lower part of one that was merged over several rows."""
+    merged = cell.find(f"{_W}tcPr/{_W}vMerge")
+    return merged is not None and merged.get(f"{_W}val", "continue") == "continue"
 
 
 def _is_bold(cell: Any) -> bool:
@@ -121,17 +160,25 @@ def _is_bold(cell: Any) -> bool:
     return bool(runs) and all(run.find(f"{_W}rPr/{_W}b") is not None for run in runs)
 
 
-def _text(element: Any) -> str:
+def _text(element: Any, without: Sequence[Any] = ()) -> str:
     """The words inside an element, inserted ones included, deleted ones and second versions not."""
-    parts: list[str] = []
-    for part in element.iter(f"{_W}t", f"{_W}tab", f"{_W}br", f"{_W}cr", f"{_W}p", f"{_W}noBreakHyphen"):
-        if any(True for _ in part.iterancestors(f"{_MC}Fallback")):
+    return on_one_line(_spoken(element, without))
+
+
+def _spoken(element: Any, without: Sequence[Any]) -> Iterator[tuple[str, bool]]:
+    """The texts inside an element, those ``without`` left out, each with whether it is raised."""
+    for part in element.iter(*_SPOKEN):
+        if any(above.tag in _GONE or above in without for above in part.iterancestors()):
             continue
         if part.tag == f"{_W}t":
-            parts.append(part.text or "")
+            yield part.text or "", _is_raised(part.getparent())
         else:
-            parts.append("-" if part.tag == f"{_W}noBreakHyphen" else " ")
-    return "".join(parts)
+            yield "-" if part.tag == f"{_W}noBreakHyphen" else " ", False
+
+
+def _is_raised(run: Any) -> bool:
+    position = run.find(f"{_W}rPr/{_W}vertAlign")
+    return position is not None and position.get(f"{_W}val") == "superscript"
 
 
 def _notes(document: Document) -> Iterator[Passage]:
@@ -153,12 +200,14 @@ def _visible_text(data: bytes) -> str:
         for name in ("word/document.xml", *(f"word/{notes}.xml" for notes in _NOTES)):
             if name in archive.namelist():
                 root = etree.fromstring(archive.read(name))
-                etree.strip_elements(root, f"{_MC}Fallback", with_tail=False)
+                etree.strip_elements(root, *_GONE, with_tail=False)
                 for paragraph in root.iter(f"{_W}p"):
-                    own = [
-                        node.text or "" if node.tag == f"{_W}t" else " "
+                    own = (
+                        (node.text or "", _is_raised(node.getparent()))
+                        if node.tag == f"{_W}t"
+                        else (" ", False)
                         for node in paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br")
                         if next(node.iterancestors(f"{_W}p")) is paragraph
-                    ]
-                    lines.append(normal("".join(own)))
+                    )
+                    lines.append(normal(on_one_line(own)))
     return "\n".join(line for line in lines if line)

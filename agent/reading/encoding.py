@@ -1,4 +1,4 @@
-"""Bytes to text: the declared encoding, else UTF-8, else the likeliest."""
+"""Bytes to text: a mark's encoding, else UTF-8, else the declared one, else the likeliest."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ _MARKS = (
 )
 _DECLARED = re.compile(rb"(?:charset\s*=\s*[\"']?|encoding\s*=\s*[\"'])([\w.:-]+)", re.IGNORECASE)
 _SAMPLE = 1 << 20
-# The Encoding Standard of browsers reads these names as the larger sets that pages really use.
+# The Encoding Standard of browsers reads these codecs' names as the larger sets that pages really use.
 _AS_BROWSERS_DO = {
-    **dict.fromkeys(("iso-8859-1", "latin-1", "latin1", "us-ascii", "ascii"), "cp1252"),
-    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
+    "iso8859-1": "cp1252",
+    "ascii": "cp1252",
+    "iso8859-9": "cp1254",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
     "shift_jis": "cp932",
-    "euc-kr": "cp949",
+    "euc_kr": "cp949",
 }
+_SOUND = 5  # sound characters for each broken one: text in another encoding has fewer even by chance
 
 
 def decode(data: bytes) -> str:
@@ -35,43 +39,57 @@ def decode(data: bytes) -> str:
 def in_utf8(data: bytes, charset: str) -> bytes:
     """``data`` in UTF-8, for text that a server says is in ``charset``.
 
-    What carries a mark or is valid UTF-8 stays as it is, because servers often name one encoding for
-    all of their pages, whatever is in them.
+    What carries a mark or is UTF-8 stays as it is, because servers often name one encoding for all of
+    their pages, whatever is in them.
     """
-    if any(data.startswith(mark) for mark, _ in _MARKS):
+    if any(data.startswith(mark) for mark, _ in _MARKS) or _as_utf8(data) is not None:
         return data
     try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        name = charset.strip().strip("\"'").lower()
-        try:
-            return data.decode(_AS_BROWSERS_DO.get(name, name), "replace").encode("utf-8", "replace")
-        except (LookupError, UnicodeError):
-            return data  # a name no codec has: `decode` guesses
-    return data
+        text = data.decode(_codec(charset.strip().strip("\"'")), "replace")
+    except (LookupError, UnicodeError):
+        return data  # a name no codec has: `decode` guesses
+    return text.encode("utf-8", "replace")
 
 
 def _decoded(data: bytes) -> str:
     for mark, name in _MARKS:
         if data.startswith(mark):
             return data.decode(name, "replace")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        pass  # the ordinary case is over; look closer
+    if (text := _as_utf8(data)) is not None:
+        return text
     head = data[:4096]
     if b"<" in head and (declared := _DECLARED.search(head)):
         try:
-            return data.decode(declared[1].decode("ascii"), "replace")
+            return data.decode(_codec(declared[1].decode("ascii")), "replace")
         except LookupError:
             pass  # a name no codec has; guess as if none were given
     return data.decode(_likeliest(data), "replace")
 
 
+def _as_utf8(data: bytes) -> str | None:
+    """``data`` as UTF-8, if it is that but for a few broken characters, which become U+FFFD."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")
+    broken = text.count("\ufffd") - data.count("\ufffd".encode())
+    sound = len(text) - len(text.encode("ascii", "ignore")) - broken
+    return text if sound >= _SOUND * broken else None
+
+
+def _codec(name: str) -> str:
+    """The codec for text that is said to be in ``name``; `LookupError` if there is none."""
+    said = codecs.lookup(name).name
+    return _AS_BROWSERS_DO.get(said, said)
+
+
 def _likeliest(data: bytes) -> str:
     from charset_normalizer import from_bytes
 
-    matches = from_bytes(data[:_SAMPLE])
+    sample = data[:_SAMPLE]
+    if len(data) > _SAMPLE:  # a character cut in two would rule its encoding out
+        sample = sample.rpartition(b"\n")[0] or sample
+    matches = from_bytes(sample)
     best = matches.best()
     if best is None:
         return "cp1252"

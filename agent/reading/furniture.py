@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 _TOP = 4
 _BOTTOM = 3
-_PAGES = 3  # seen at the edge of this many pages, a line is furniture
+_FEWEST = 3  # pages that show a habit, in a document of no more
+_ENOUGH = 5  # in a long one
+_MANY = 10  # where the line may be a field of a form
 _NUMBER = re.compile(r"^\W*(\d{1,4})\b|\b(\d{1,4})\W*$")
 _ONLY_A_NUMBER = re.compile(r"\W*(?:page|p\.|seite|第)?\s*#\s*(?:页|頁)?\W*")
+_FIELD = re.compile(r"([^:]{1,30}): \S")
 _LONGEST = 120
+_Spot = tuple[int, int]  # page and entry, both from 0
 
 
-def furniture(pages: Sequence[Sequence[str]]) -> set[tuple[int, int]]:
+def furniture(pages: Sequence[Sequence[str]]) -> set[_Spot]:
     """Positions (page, entry), both from 0, of the entries that a reader would not call text.
 
-    A line that repeats at the edge of pages is kept where it first occurs, since it may be a heading
-    there. One that counts the pages goes everywhere; since "Exhibit 3" may keep step with them for a
-    while, a number with words must do so on most pages. An empty entry stands for what must stay,
-    such as a table.
+    A running line has its place: as far from the edge on page after page, or every other page, with
+    nothing but the like between it and the edge. It is kept where it first occurs, since it may be a
+    heading there. A field of a form ("Status: active") is none, as long as that can be told. A line
+    that counts the pages goes everywhere; since "Exhibit 3" may keep step with them for a while, a
+    number with words must do so on most pages. An empty entry stands for what must stay, such as a
+    table.
     """
-    repeats: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    repeats: defaultdict[str, list[_Spot]] = defaultdict(list)
     numbers: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for page, entries in enumerate(pages):
         for entry in _edges(len(entries)):
@@ -34,15 +41,69 @@ def furniture(pages: Sequence[Sequence[str]]) -> set[tuple[int, int]]:
                 number = int(match.group(1) or match.group(2))
                 pattern = _NUMBER.sub("#", text, count=1).casefold()
                 numbers[pattern].append((page, entry, number - page))
-    found: set[tuple[int, int]] = set()
-    for places in repeats.values():
-        if len({page for page, _ in places}) >= _PAGES:
-            found.update(place for place in places if place[0] != places[0][0])
+    counting = _counting(numbers, len(pages))
+    running = _running(repeats, pages)
+    outer = running | counting
+    firsts = {spot for spots in repeats.values() for spot in spots if spot[0] == spots[0][0]}
+    return counting | {spot for spot in running - firsts if _is_outermost(spot, pages, outer)}
+
+
+def _counting(numbers: Mapping[str, Sequence[tuple[int, int, int]]], pages: int) -> set[_Spot]:
+    """Spots of the lines whose number keeps step with the pages."""
+    found: set[_Spot] = set()
     for pattern, counted in numbers.items():
-        fewest = _PAGES if _ONLY_A_NUMBER.fullmatch(pattern) else max(_PAGES + 2, len(pages) // 2)
+        fewest = _FEWEST if _ONLY_A_NUMBER.fullmatch(pattern) else max(_FEWEST + 2, pages // 2)
         shifts = Counter(shift for _, _, shift in counted)
         found.update((page, entry) for page, entry, shift in counted if shifts[shift] >= fewest)
     return found
+
+
+def _running(repeats: Mapping[str, Sequence[_Spot]], pages: Sequence[Sequence[str]]) -> set[_Spot]:
+    """Spots of the lines that stand in one place on enough pages; of fields, those with one value only."""
+    fewest = min(_ENOUGH, max(_FEWEST, math.ceil(len(pages) * 2 / 3)))
+    values = Counter(match[1] for text in repeats if (match := _FIELD.match(text)))
+    found: set[_Spot] = set()
+    for text, spots in repeats.items():
+        field = _FIELD.match(text)
+        if field is None:
+            found |= _in_place(spots, pages, fewest)
+        elif values[field[1]] == 1:
+            found |= _in_place(spots, pages, _MANY)
+    return found
+
+
+def _in_place(spots: Sequence[_Spot], pages: Sequence[Sequence[str]], fewest: int) -> set[_Spot]:
+    """Those of a line's spots that are as far from one edge, give or take one, on enough pages in step."""
+    found: set[_Spot] = set()
+    from_top = [(entry, (page, entry)) for page, entry in spots]
+    from_foot = [(len(pages[page]) - 1 - entry, (page, entry)) for page, entry in spots]
+    for places, depth in ((from_top, _TOP), (from_foot, _BOTTOM)):
+        for place in range(depth):
+            level = [spot for where, spot in places if where in {place, place + 1}]
+            if _in_step({page for page, _ in level}) >= fewest:
+                found.update(level)
+    return found
+
+
+def _in_step(pages: set[int]) -> int:
+    """How many of the pages follow each other, or stand all on one side of an open book."""
+    longest = 0
+    for step in (1, 2):
+        for first in pages:
+            if first - step not in pages:
+                page = first
+                while page in pages:
+                    page += step
+                longest = max(longest, (page - first) // step)
+    return longest
+
+
+def _is_outermost(spot: _Spot, pages: Sequence[Sequence[str]], outer: set[_Spot]) -> bool:
+    page, entry = spot
+    above, below = range(entry), range(entry + 1, len(pages[page]))
+    return (entry < _TOP and all((page, other) in outer for other in above)) or (
+        len(below) < _BOTTOM and all((page, other) in outer for other in below)
+    )
 
 
 def _edges(count: int) -> list[int]:

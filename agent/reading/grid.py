@@ -8,14 +8,18 @@ come out where a reader would see them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from agent.reading.column_names import count_header_rows, name_columns
-from agent.reading.columns import Cell, Row, find_columns, place
+from agent.reading.columns import Cell, Row, find_columns, overlap, place
 from agent.reading.document import Table
 from agent.reading.prose import is_marker, joined
 from agent.reading.quantities import CLOSING, CURRENCY, is_value, is_year
+
+_WORD = re.compile(r"[^\W\d_]{2}")
 
 
 def build_table(
@@ -34,7 +38,8 @@ def build_table(
         header_rows: How many rows name the columns, where the format says so.
         caption: Text above the table that belongs to it.
     """
-    joined = [cells for cells in (_with_signs_joined(row) for row in rows) if cells]
+    heads = _heads(rows, header_rows) if exact else []
+    joined = [cells for cells in (_with_signs_joined(row, heads) for row in rows) if cells]
     columns = find_columns(joined, exact=exact)
     if len(columns) < 2:
         return None
@@ -51,8 +56,29 @@ def build_table(
     )
 
 
-def _with_signs_joined(row: Sequence[Cell]) -> list[Cell]:
-    """The row's cells with ``$`` joined to the number after it and ``)`` or ``%`` to the one before."""
+def _heads(rows: Sequence[Sequence[Cell]], declared: int | None) -> list[Sequence[Cell]]:
+    """The rows that may name columns: those ``declared`` to, or those above the first value."""
+    if declared is not None:
+        return list(rows[:declared])
+    return list(takewhile(lambda row: not any(is_value(cell.text) for cell in row[1:]), rows))
+
+
+def _named_apart(sign: Cell, value: Cell, heads: Sequence[Sequence[Cell]]) -> bool:
+    """Whether a row of ``heads`` has a word over the sign, such as ``Unit``, and another over the value."""
+    for row in heads:
+        over_sign, over_value = (
+            [cell for cell in row if cell.text.strip() and overlap(cell, (part.start, part.end))]
+            for part in (sign, value)
+        )
+        in_words = any(_WORD.search(cell.text) for cell in over_sign)
+        if in_words and over_value and not any(cell in over_value for cell in over_sign):
+            return True
+    return False
+
+
+def _with_signs_joined(row: Sequence[Cell], heads: Sequence[Sequence[Cell]]) -> list[Cell]:
+    """The row's cells with ``$`` joined to the number after it and ``)`` or ``%`` to the one before,
+    unless ``heads`` name the two apart."""
     cells: list[Cell] = []
     sign: Cell | None = None
     for given in row:
@@ -64,12 +90,17 @@ def _with_signs_joined(row: Sequence[Cell]) -> list[Cell]:
             sign = cell
             continue
         if sign is not None:
-            if is_value(text):
+            if is_value(text) and not _named_apart(sign, cell, heads):
                 cell = Cell(sign.text + text, sign.start, cell.end, cell.strong)
             else:
                 cells.append(sign)
             sign = None
-        if cells and CLOSING.fullmatch(text) and is_value(cells[-1].text):
+        if (
+            cells
+            and CLOSING.fullmatch(text)
+            and is_value(cells[-1].text)
+            and (text[0] in ")]" or not _named_apart(cell, cells[-1], heads))
+        ):
             last = cells.pop()
             space = " " if text[0].isalpha() else ""
             cell = Cell(last.text + space + text, last.start, cell.end, last.strong)

@@ -7,6 +7,7 @@ for `outline` to judge, and print marks (page breaks) tell running headers from 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from agent.reading.html_style import (
     is_hidden,
     look_of,
     runs,
+    separate_raised,
 )
 from agent.reading.html_table import read_table
 from agent.reading.outline import Look, Passage, outlined, without_breaks
@@ -34,6 +36,13 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+# What XML has no place for, as a character or a reference: the parser takes it, the tree does not.
+_NOT_XML = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
+    "|&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01]|6553[45])(?![0-9])"
+    "|x0*(?:[0-8bcef]|1[0-9a-f]|fff[ef])(?![0-9a-f]));?",
+    re.IGNORECASE,
+)
 
 
 def read_html(path: Path, data: bytes) -> ParsedDocument:
@@ -57,23 +66,20 @@ def read_html(path: Path, data: bytes) -> ParsedDocument:
 
 def fragment_blocks(html: str) -> list[Block]:
     """The blocks of a piece of HTML, such as one that stands inside Markdown."""
-    from lxml import html as lxml_html
-
-    root = lxml_html.fragment_fromstring(html, create_parent="div")
-    return [Block("table", table=p.table) if p.table else Block("text", p.text) for p in _passages(root)]
+    passages = _passages(_fragment(html))
+    return [Block("table", table=p.table) if p.table else Block("text", p.text) for p in passages]
 
 
 def fragment_text(html: str) -> str:
     """The visible text of a piece of HTML."""
-    from lxml import html as lxml_html
-
-    return visible_text(lxml_html.fragment_fromstring(html, create_parent="div"))
+    return visible_text(_fragment(html))
 
 
 def visible_text(root: HtmlElement) -> str:
     """All text of the page that is not hidden, a line for each block or cell. Changes the tree."""
     from lxml import etree
 
+    separate_raised(root)
     for element in [e for e in root.iter() if is_hidden(e)]:
         parent = element.getparent()
         if parent is None:
@@ -94,17 +100,26 @@ def visible_text(root: HtmlElement) -> str:
 
 def _parsed(data: bytes, name: str) -> HtmlElement:
     from lxml import etree
-    from lxml import html as lxml_html
 
-    parser = lxml_html.HTMLParser(huge_tree=True, encoding="utf-8")
     try:
-        root = lxml_html.document_fromstring(_without_declaration(decode(data)).encode(), parser=parser)
+        return _tree(_without_declaration(decode(data)))
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableDocument(
             f"{name} looks like a web page, but nothing in it can be read ({error}).",
             "Open it in a browser, save it again and add the new file.",
         ) from error
-    return root
+
+
+def _fragment(html: str) -> HtmlElement:
+    """The body of a page around ``html``, which may hold any part of a page, or nothing that is seen."""
+    return _tree(f"<html><body>{html}</body></html>").body
+
+
+def _tree(html: str) -> HtmlElement:
+    from lxml import html as lxml_html
+
+    parser = lxml_html.HTMLParser(huge_tree=True, encoding="utf-8")
+    return lxml_html.document_fromstring(_NOT_XML.sub(" ", html).encode(), parser=parser)
 
 
 def _without_declaration(text: str) -> str:
@@ -139,6 +154,7 @@ class _Walk:
 
 
 def _passages(root: HtmlElement) -> list[Passage]:
+    separate_raised(root)
     walk = _Walk()
     stack: list[tuple[HtmlElement, Look, bool]] = [(root, ROOT_LOOK, False)]
     while stack:

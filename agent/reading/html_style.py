@@ -1,4 +1,4 @@
-"""What inline styles and presentational tags say about the look of text, and what they hide."""
+"""What inline styles and presentational tags say about the look of text, what they raise and hide."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from agent.reading.outline import Look
+from agent.reading.superscript import separator
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -37,6 +38,7 @@ class _Style:
     underlined: bool | None = None
     coloured: bool | None = None
     size: tuple[float, str] | None = None
+    raised: bool = False
     inline: bool = False
     breaks_before: bool = False
     breaks_after: bool = False
@@ -120,6 +122,8 @@ def _style(css: str) -> _Style:
         underlined=None if line is None else "underline" in line,
         coloured=None if colour is None else _is_coloured(colour),
         size=(float(length[1]), length[2]) if length and length[1].strip(".") else None,
+        raised=values.get("vertical-align") == "super"
+        or (values.get("position") == "relative" and values.get("top", "").startswith("-")),
         inline=values.get("display", "").startswith("inline"),
         breaks_before=_ends_page(values.get("page-break-before") or values.get("break-before")),
         breaks_after=_ends_page(values.get("page-break-after") or values.get("break-after")),
@@ -157,6 +161,50 @@ def runs(element: HtmlElement, look: Look) -> Iterator[Run]:
             stack.extend((child, style, False) for child in reversed(current))
         elif current is not element and current.tail:
             yield Run(current.tail, outer)
+
+
+def separate_raised(root: HtmlElement) -> None:
+    """Keep raised digits apart from the numbers beside them. Changes the tree."""
+    for element in root.iter():
+        if is_hidden(element) or not _is_raised(element):
+            continue
+        text = element.text_content()
+        if not text:
+            continue
+        element.tail = separator(text, element.tail or "", raised=False) + (element.tail or "")
+        mark = separator(_text_before(element), text, raised=True)
+        before, parent = element.getprevious(), element.getparent()
+        if before is not None:
+            before.tail = (before.tail or "") + mark
+        elif parent is not None:
+            parent.text = (parent.text or "") + mark
+
+
+def _is_raised(element: HtmlElement) -> bool:
+    """Whether the element is a superscript; Word and EDGAR's writers set one with a style only."""
+    if element.tag == "sup":
+        return True
+    css = element.get("style")
+    return bool(css) and _style(css).raised and not is_block(element)
+
+
+def _text_before(element: HtmlElement) -> str:
+    """The text on the element's line that ends where it begins, unless that is raised too."""
+    inner: HtmlElement | None = element
+    while inner is not None and not is_block(inner):
+        part = inner.getprevious()
+        while part is not None:
+            if part.tail:
+                return str(part.tail)
+            if not is_hidden(part):
+                text = part.text_content()
+                if text or part.tag == "br" or is_block(part):
+                    return "" if is_block(part) or _is_raised(part) else str(text)
+            part = part.getprevious()
+        inner = inner.getparent()
+        if inner is not None and inner.text:
+            return str(inner.text)
+    return ""
 
 
 def common_look(parts: list[Run]) -> Look:

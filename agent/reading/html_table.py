@@ -23,8 +23,9 @@ def read_table(element: HtmlElement, look: Look) -> Table | list[str] | None:
     """What a ``table`` element holds.
 
     Returns:
-        The table; or the text of its rows, where it only sets a bullet, a number or a label before
-        a text; or None, where it lays out a page and its cells are to be read one after the other.
+        The table; or its caption and the text of its rows, where it only sets a bullet, a number or a
+        label before a text; or None, where it lays out a page and its cells are to be read one after
+        the other.
     """
     if any(part is not element and not is_hidden(part) for part in element.iter("table")):
         return None
@@ -33,11 +34,12 @@ def read_table(element: HtmlElement, look: Look) -> Table | list[str] | None:
     texts = [[cell.text for cell in row if cell.text] for row in filled]
     if _lays_out(element):
         return None
-    if len(filled) <= 1 or all(len(row) == 1 or (len(row) == 2 and is_marker(row[0])) for row in texts):
-        return [normal(" ".join(row)) for row in texts]
     caption = next((normal(_text(part, look)) for part in element.iter("caption")), "")
+    lines = [*([caption] if caption else []), *(normal(" ".join(row)) for row in texts)]
+    if len(filled) <= 1 or all(len(row) == 1 or (len(row) == 2 and is_marker(row[0])) for row in texts):
+        return lines
     table = build_table(filled, exact=True, header_rows=_declared_header(element), caption=caption)
-    return table or [normal(" ".join(row)) for row in texts]
+    return table or lines
 
 
 def _lays_out(element: HtmlElement) -> bool:

@@ -13,12 +13,18 @@ from agent.reading.document import Block, ParsedDocument, Table
 from agent.reading.encoding import decode
 from agent.reading.html import fragment_blocks, fragment_text
 from agent.reading.prose import joined, normal
+from agent.reading.superscript import on_one_line
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+# YAML between two rules: keys, and what may follow one. Other text there is the document's own.
+_KEY = r"[\"']?\w[\w.:/-]*(?: [\w.-]+){0,2}[\"']?[ \t]*:(?:[ \t].*)?\n"
+_FRONT_MATTER = re.compile(
+    rf"\A---[ \t]*\n((?:\#.*\n)*{_KEY}(?:{_KEY}|(?:[ \t\#\]}}].*|-(?:[ \t].*)?)?\n)*?)"
+    r"(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
+)
 _FIELD = re.compile(r"^(title|date)\s*:\s*[\"']?(.*?)[\"']?\s*$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -107,16 +113,22 @@ class _Builder:
 
 def _spoken(token: Token) -> str:
     """The words of an inline token, without marks; a broken line goes on."""
-    lines = [""]
+    lines: list[list[tuple[str, bool]]] = [[]]
+    raised = False
     for child in token.children or []:
         if child.type in {"text", "code_inline"}:
-            lines[-1] += child.content
+            lines[-1].append((child.content, raised))
         elif child.type == "image":
-            lines[-1] += _spoken(child)
-        elif child.type in {"softbreak", "hardbreak"} or _breaks_line(child):
-            lines.append("")
-    return normal(joined(line.strip() for line in lines if line.strip()))
+            lines[-1].append((_spoken(child), raised))
+        elif child.type in {"softbreak", "hardbreak"} or _is_tag(child, "<br"):
+            lines.append([])
+        elif _is_tag(child, "<sup"):
+            raised = True
+        elif _is_tag(child, "</sup"):
+            raised = False
+    texts = (on_one_line(line).strip() for line in lines)
+    return normal(joined(text for text in texts if text))
 
 
-def _breaks_line(token: Token) -> bool:
-    return token.type == "html_inline" and token.content.lower().startswith("<br")
+def _is_tag(token: Token, begins: str) -> bool:
+    return token.type == "html_inline" and token.content.lower().startswith(begins)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import zipfile
 from io import BytesIO
 from pathlib import Path
 
 from agent.reading.document import UnreadableDocument
+from agent.reading.encoding import decode
 
 HTML = "text/html"
 PDF = "application/pdf"
@@ -40,13 +42,17 @@ _SERVED = {
 }
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # UTF-32 LE begins as 16
 _HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*"
     rb"<(?:!doctype\s+html|html|head|body|title|meta|div|p|table|h[1-6])\b",
     re.IGNORECASE | re.DOTALL,
 )
-_TAG = re.compile(rb"</?(?:p|div|span|table|h[1-6]|body|ul|ol|li|a|br)\b[^>]*>", re.IGNORECASE)
+_TAG = re.compile(
+    rb"</?(?:p|div|span|table|t[rdh]|h[1-6]|body|main|section|article|ul|ol|li|d[ldt]|pre|center|font"
+    rb"|a|b|i|em|strong|br)\b[^>]*>",
+    re.IGNORECASE,
+)
 _FOREIGN = (
     (b"{\\rtf", "a rich-text (RTF) file", "Save it as DOCX or PDF and add that."),
     (b"\x89PNG", "an image", "Make its text readable with OCR and add the result."),
@@ -80,15 +86,18 @@ def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
     for mark, kind, way_out in _FOREIGN:
         if data.startswith(mark):
             raise UnreadableDocument(f"{path.name} is {kind}, which cannot be read.", way_out)
-    if _is_binary(data[:_SAMPLE]):
+    sample = data[:_SAMPLE]
+    if sample.startswith(_WIDE_MARKS):
+        sample = decode(sample).encode()
+    elif _is_binary(sample):
         raise UnreadableDocument(
             f"{path.name} is a binary file, not a document.",
             "Add HTML, PDF, DOCX, Markdown, CSV or plain text.",
         )
     by_name = _SERVED.get(served_as) or MEDIA_TYPES.get(path.suffix.lower(), TEXT)
-    if by_name not in {MARKDOWN, CSV} and _HTML_START.match(data[:_SAMPLE]):
+    if by_name not in {MARKDOWN, CSV} and _HTML_START.match(sample):
         return HTML
-    if by_name == HTML and not _TAG.search(data[:_SAMPLE]):
+    if by_name == HTML and not _TAG.search(sample):
         return TEXT
     return TEXT if by_name in {PDF, DOCX} else by_name
 
@@ -135,8 +144,6 @@ def _old_or_encrypted(name: str, data: bytes) -> UnreadableDocument:
 
 
 def _is_binary(sample: bytes) -> bool:
-    if sample.startswith(_UTF16_MARKS):
-        return False
     if b"\x00" in sample:
         return True
     control = sum(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in sample)

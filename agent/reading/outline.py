@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agent.reading.document import Block, Table
@@ -177,6 +177,7 @@ def _by_look(passages: Sequence[Passage], known: dict[int, int], others: set[int
         and _may_head(passage)
         and _stands_out(passage, size, plain)
     }
+    largest = _largest(passages[index] for index in ranks)
     floor = 2 if known else 0
     levels: dict[int, int] = {}
     above: list[tuple[_Rank, int]] = []
@@ -193,12 +194,23 @@ def _by_look(passages: Sequence[Passage], known: dict[int, int], others: set[int
         if below:
             if _alike_above(index, ranks) + below > _MOST_ALIKE or not _names_group(passages[index]):
                 continue
+            if largest[passages[index].text.casefold()] > passages[index].look.size:
+                continue  # the company's name from the cover, over a statement: what follows is not its own
             rank = (*rank[:-1], -below)  # alike in a row: each stands above the next
         while above and above[-1][0] >= rank:
             above.pop()
         levels[index] = min(_DEEPEST, (above[-1][1] if above else floor) + 1)
         above.append((rank, levels[index]))
     return levels
+
+
+def _largest(passages: Iterable[Passage]) -> dict[str, float]:
+    """The largest size in which each line stands, by the line in lower case."""
+    sizes: dict[str, float] = {}
+    for passage in passages:
+        line = passage.text.casefold()
+        sizes[line] = max(sizes.get(line, 0.0), passage.look.size)
+    return sizes
 
 
 def _alike_below(index: int, ranks: dict[int, _Rank]) -> int:

@@ -8,7 +8,7 @@ one file is read at a time.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agent.reading.cover import stated_date, stated_title
 from agent.reading.document import NoText, ParsedDocument, UnreadableDocument
 from agent.reading.furniture import furniture
+from agent.reading.hyphens import mended, words_of
 from agent.reading.outline import Look, Passage, outlined, without_breaks
 from agent.reading.pdf_lines import Line, Segment, page_lines
 from agent.reading.pdf_tables import TableLines, tables_and_lines
@@ -47,12 +48,14 @@ def read_pdf(path: Path, data: bytes) -> ParsedDocument:
             f"{path.name} has no text on any of its pages ({len(texts)}): it is probably a scan.",
             "Make its text readable with OCR (such as `ocrmypdf in.pdf out.pdf`) and add the result.",
         )
-    blocks = outlined(without_breaks(list(_passages(_without_furniture(pages)))))
+    whole = "\n".join(texts)
+    known = words_of(whole)
+    blocks = outlined(without_breaks(list(_passages(_without_furniture(pages), known))))
     return ParsedDocument(
         title=stated_title(normal(declared), blocks, path),
         media_type="application/pdf",
         blocks=tuple(blocks),
-        visible_text="\n".join(texts),
+        visible_text=mended(whole, known),
         pages=len(texts),
         date=stated_date(blocks),
         notices=(
@@ -114,7 +117,7 @@ def _text_pages(pdf: PdfDocument) -> Iterator[PdfTextPage]:
 
 def _page_text(text_page: PdfTextPage) -> str:
     text: str = text_page.get_text_range(errors="replace")
-    return text.replace("\ufffe", "-").replace("\x02", "-").replace("\x00", "")
+    return text.replace("\ufffe", "-\n").replace("\x02", "-").replace("\x00", "")
 
 
 def _without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
@@ -127,21 +130,21 @@ def _without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     ]
 
 
-def _passages(pages: Sequence[Sequence[Line]]) -> Iterator[Passage]:
+def _passages(pages: Sequence[Sequence[Line]], known: Container[str]) -> Iterator[Passage]:
     for number, lines in enumerate(pages, start=1):
         right = max((line.x1 for line in lines), default=0.0)
         paragraph: list[Line] = []
         for part in tables_and_lines([_with_markers_joined(line) for line in lines]):
             if isinstance(part, TableLines):
-                yield from _paragraph(paragraph, number)
+                yield from _paragraph(paragraph, number, known)
                 paragraph = []
                 yield Passage("", page=number, table=part.table)
             elif paragraph and not _same_paragraph(paragraph, part, right):
-                yield from _paragraph(paragraph, number)
+                yield from _paragraph(paragraph, number, known)
                 paragraph = [part]
             else:
                 paragraph.append(part)
-        yield from _paragraph(paragraph, number)
+        yield from _paragraph(paragraph, number, known)
 
 
 def _with_markers_joined(line: Line) -> Line:
@@ -168,10 +171,10 @@ def _same_paragraph(paragraph: Sequence[Line], line: Line, right: float) -> bool
     return not (last.text.endswith((".", ":")) and last.x1 < right * _SHORT_LINE)
 
 
-def _paragraph(lines: Sequence[Line], page: int) -> Iterator[Passage]:
+def _paragraph(lines: Sequence[Line], page: int, known: Container[str]) -> Iterator[Passage]:
     if not lines:
         return
-    text = bulleted(joined(line.text for line in lines))
+    text = bulleted(joined(mended("\n".join(line.text for line in lines), known).split("\n")))
     look = Look(
         size=round(lines[0].height * 2) / 2,
         bold=all(line.bold for line in lines),

@@ -11,9 +11,11 @@ import ctypes
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
+
+from agent.reading.superscript import separator
 
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
 _ITALIC_FLAG = 1 << 6  # ISO 32000-1, table 123
@@ -43,6 +45,10 @@ class Word:
     @property
     def height(self) -> float:
         return self.top - self.bottom
+
+    def is_under(self, bottom: float, top: float) -> bool:
+        """Whether what lies between these heights beside the word is a superscript of it."""
+        return top - bottom < 0.9 * self.height and bottom - self.bottom > 0.2 * self.height
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +114,7 @@ def page_lines(text_page: Any) -> list[Line]:
     strips = _strips(_words(text_page))
     if not _in_columns(strips):
         strips = _by_baseline(strips)
-    return [_line(strip) for strip in strips]
+    return [_line(_with_raised_joined(strip)) for strip in strips]
 
 
 def _words(text_page: Any) -> Iterator[Word | None]:
@@ -119,6 +125,7 @@ def _words(text_page: Any) -> Iterator[Word | None]:
     box = pdfium.FS_RECTF()
     font_of = _font_reader(raw)
     word: Word | None = None
+    raised = False  # whether the word's last character is
     units = [pdfium.FPDFText_GetUnicode(raw, index) for index in range(text_page.count_chars())]
     for index, code in _code_points(units):
         if code in {0x20, 0xA0, 0x09, 0x0D, 0x0A, 0x00, 0x200B}:
@@ -134,12 +141,22 @@ def _words(text_page: Any) -> Iterator[Word | None]:
             yield word  # the same run goes on elsewhere on the page
             yield None
             word = None
+        if word and word.is_under(box.bottom, box.top) != raised:
+            raised = not raised
+            following = chr(units[index + 1]) if index + 1 < len(units) else ""
+            gap = separator(word.text, character + following, raised=raised)
+            if gap.isspace():
+                yield word
+                word = None
+            else:
+                word.text += gap
         if word:
             word.text += character
             word.x1 = max(word.x1, box.right)
         else:
             bold, italic = font_of(index)
             word = Word(character, box.left, box.right, box.bottom, box.top, bold, italic)
+            raised = False
         if code == _HYPHEN_AT_LINE_END:
             yield word
             yield None
@@ -211,6 +228,20 @@ def _by_baseline(strips: list[list[Word]]) -> list[list[Word]]:
         else:
             rows.append(list(strip))
     return [sorted(row, key=lambda word: word.x0) for row in rows]
+
+
+def _with_raised_joined(words: Sequence[Word]) -> list[Word]:
+    """The words with what was set apart, but touches the number that it is raised after, joined to it."""
+    whole = [words[0]]
+    for word in words[1:]:
+        last = whole[-1]
+        touches = abs(word.x0 - last.x1) < 0.1 * last.height and last.is_under(word.bottom, word.top)
+        mark = separator(last.text, word.text, raised=True)
+        if touches and (mark or (last.text[-1].isdecimal() and word.text.isalpha())):
+            whole[-1] = replace(last, text=last.text + mark + word.text, x1=word.x1)
+        else:
+            whole.append(word)
+    return whole
 
 
 def _line(words: list[Word]) -> Line:

@@ -10,10 +10,11 @@ _CODE = r"(?:USD|EUR|GBP|JPY|CNY|RMB|CHF|CAD|AUD|HKD|INR|KRW)\s?"
 _VALUE = re.compile(
     rf"(?:[A-Z]{{0,3}}[$€£¥₹]|{_CODE})?"
     r"[\s(\[<>~≈+\-−–]*(?:[A-Z]{0,3}[$€£¥₹])?\s*\.?\d(?:[\d,.'\s]*\d)?"
-    r"(?:[)%\]\s*†]|\([a-z\d]{1,3}\)|pts\.?|bps|bn|m|x|years?|million|billion)*|[—–\-−]+\s*%?|n/?a|nm",
+    r"(?:[)%\]\s*†]|\^[+\-−–]?\d+(?:,\d+)*|\([a-z\d]{1,3}\)|pts\.?|bps|bn|m|x|years?|million|billion)*"
+    r"|[—–\-−]+\s*%?|n/?a|nm",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"\(?(?:19|20)\d\d[A-Z]?\)?")
+_YEAR = re.compile(r"\(?(?:19|20)\d\d(?:[A-Z]|\^\d+)?\)?")
 _UNIT = re.compile(
     r"\(.*(?:millions?|thousands?|billions?|dollars|unaudited|except|amounts|percent|[$€£¥%]).*\)"
     r"|.{0,12}\bin (?:millions|thousands|billions)\b.{0,40}",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median
 
@@ -13,8 +14,10 @@ from agent.reading.cover import stated_date, stated_title
 from agent.reading.document import ParsedDocument, Table
 from agent.reading.encoding import decode
 from agent.reading.grid import build_table
+from agent.reading.hyphens import mended, words_of
 from agent.reading.outline import Look, Passage, outlined
-from agent.reading.prose import bulleted, is_blank, joined, normal
+from agent.reading.prose import bulleted, is_blank, is_marker, joined, normal
+from agent.reading.quantities import is_value
 
 _UNDERLINE = re.compile(r"={3,}|-{3,}|~{3,}|\*{3,}")
 _RULE = re.compile(r"[\s\-=_+|.*~]+")
@@ -23,12 +26,16 @@ _CHAPTER = re.compile(r"第\s*[一二三四五六七八九十百零〇\d]{1,5}\s
 _ITEM = re.compile(r"\s*(?:[•●▪◦‣*+-]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
 _CELLS = re.compile(r"\S+(?: \S+)*")
 _CHARACTER = 6.0  # points; what measures a PDF's columns then measures these
+_FULL_STOP = re.compile(r"[.!?][\"'”’)\]]*$")
+_SPREAD = 3 * _CHARACTER  # no wider does justified text, or a typist after a full stop, leave a gap
+_FEWEST_ALIGNED = 4  # rows; in fewer, gaps stand one above the other by chance
 _WRAPPED = 35  # characters; shorter lines were broken for a reason
 
 
 def read_text(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as plain text."""
     text = decode(data)
+    text = mended(text, words_of(text))
     passages = list(_passages(text.replace("\f", "\n\n").expandtabs(8).split("\n")))
     blocks = outlined(passages, by_look=False)
     return ParsedDocument(
@@ -76,7 +83,7 @@ def _heading_level(paragraph: Sequence[str]) -> int:
 
 
 def _table(lines: Sequence[str]) -> Table | None:
-    """The paragraph as a table, if most of its lines are cells with wide gaps between them."""
+    """The paragraph as a table, if its lines are cells with gaps between them that make columns."""
     rows = [
         [
             Cell(match[0], match.start() * _CHARACTER, match.end() * _CHARACTER)
@@ -85,9 +92,42 @@ def _table(lines: Sequence[str]) -> Table | None:
         for line in lines
         if not _RULE.fullmatch(line)
     ]
-    if len(rows) < 2 or sum(len(row) > 1 for row in rows) < 0.6 * len(rows):
-        return None
-    return build_table(rows, exact=False)
+    return build_table(rows, exact=False) if len(rows) > 1 and _has_columns(rows) else None
+
+
+def _has_columns(rows: Sequence[Sequence[Cell]]) -> bool:
+    """Whether most rows have gaps, and values after them, or gaps that are wide or end together.
+
+    Two spaces after each full stop are gaps too, and so are those that justify a line; but they
+    stand where they happen to.
+    """
+    gaps = [gaps for row in rows if (gaps := _gaps(row))]
+    if len(gaps) < 0.6 * len(rows):
+        return False
+    with_values = sum(any(is_value(cell.text) for cell in row[1:]) for row in rows)
+    wide = sum(any(end - start > _SPREAD for start, end in row) for row in gaps)
+    (_, together), *_ = Counter(end for row in gaps for _, end in row).most_common(1)
+    return (
+        with_values > len(gaps) / 2
+        or wide >= 0.6 * len(rows)
+        or together >= max(0.6 * len(rows), _FEWEST_ALIGNED)
+    )
+
+
+def _gaps(row: Sequence[Cell]) -> list[tuple[float, float]]:
+    """The gaps of a row that neither a full stop nor the sign of an item before them accounts for."""
+    return [
+        (cell.end, after.start)
+        for number, (cell, after) in enumerate(pairwise(row))
+        if not (
+            (number == 0 and is_marker(cell.text))
+            or (
+                after.start - cell.end <= _SPREAD
+                and _FULL_STOP.search(cell.text)
+                and not is_value(after.text)
+            )
+        )
+    ]
 
 
 def _prose(lines: Sequence[str]) -> Iterator[Passage]:

@@ -239,11 +239,72 @@ def test_no_text_is_lost(blocks: list[Block]) -> None:
 @settings(max_examples=60, deadline=None)
 def test_every_part_of_a_table_has_its_header(rows: list[tuple[str, ...]], header: tuple[str, ...]) -> None:
     chunks = chunk(document(table(*rows, header=header)), table_tokens=60)
-    line = row_text(header)
+    lines = [row_text(header), row_text(header[:2]), row_text((header[0], header[2]))]
     for made in chunks:
-        assert made.text.startswith(line)
-        assert made.text[: made.repeated].startswith(line) or made.position == 0
+        line = next(line for line in lines if made.text.startswith(f"{line}\n"))
+        stood = any(other.text.startswith(f"{line}\n") for other in chunks[: made.position])
+        assert made.repeated > len(line) or not stood
         assert made.repeated < len(made.text)
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=2, max_size=30),
+    st.lists(st.integers(0, 12), min_size=1, max_size=8),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_cell_stands_under_its_name_and_beside_its_label(
+    names: list[int], lengths: list[int]
+) -> None:
+    width = len(names)
+    header = ("id", *(" ".join(["name"] * words) + f" {n}" for n, words in enumerate(names)))
+    rows = [
+        (f"row {r}", *(" ".join(["so"] * words) + f" {r} {n}" for n in range(width)))
+        for r, words in enumerate(lengths)
+    ]
+    parsed = document(table(*rows, header=header))
+    chunks = chunk(parsed, table_tokens=90)
+    found = set()
+    for made in chunks:
+        head, *lines = (line.split(" | ") for line in made.text.splitlines())
+        assert head[0] == "id"
+        for label, *cells in lines:
+            for name, cell in zip(head[1:], cells, strict=True):
+                row, column = cell.split()[-2:]
+                assert (label, name) == (f"row {row}", header[int(column) + 1])
+                found.add((row, column))
+        assert estimate(made.text) <= 90
+    assert len(found) == width * len(lengths)
+    assert coverage(parsed, chunks) == 1.0
+
+
+def test_long_cells_are_cut_alone_and_what_is_short_stands_together() -> None:
+    story = " ".join(f"Sentence {n} of a long story." for n in range(120))
+    rows = [("7", "Bridges", story, "2020"), ("8", "Roads", "short", "2021")]
+    parsed = document(table(*rows, header=("id", "title", "abstract", "year")))
+    first, *cut, last = chunk(parsed)
+    assert first.text == "id | title | year\n7 | Bridges | 2020"
+    assert all(made.text.startswith("id | abstract\n7") for made in cut)
+    assert last.text == "id | title | abstract | year\n8 | Roads | short | 2021"
+    assert [made.repeated for made in cut[1:]] == [len("id | abstract\n7\n")] * (len(cut) - 1)
+    assert coverage(parsed, [first, *cut, last]) == 1.0
+
+
+def test_a_long_row_under_the_name_of_a_section_is_cut_too() -> None:
+    replies = tuple(f"reply number {n} of many" for n in range(80))
+    chunks = chunk(document(table(("Part A:", *[""] * 80), ("Anna", *replies))))
+    assert [made.text.splitlines()[0] for made in chunks] == ["Part A:"] * len(chunks)
+    assert all(estimate(made.text) <= 300 for made in chunks)
+    assert all(made.text.splitlines()[-1].startswith("Anna | reply") for made in chunks[1:])
+
+
+def test_a_long_label_is_shortened_beside_other_columns() -> None:
+    review = " ".join(f"I liked part {n}," for n in range(120))
+    parsed = document(table((review, "5", "2020"), header=("review", "stars", "year")))
+    first, *rest = chunk(parsed)
+    assert first.text.startswith("review | stars | year\nI liked part 0,")
+    assert first.text.endswith(" | 5 | 2020")
+    assert all(made.text.startswith("review\nI liked") for made in rest)
+    assert coverage(parsed, [first, *rest]) == 1.0
 
 
 class TestFilings:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -86,6 +88,148 @@ def test_a_file_named_outright_outlives_its_folder_being_read(store: Store, fold
     _read(store, folder / "notes.log")
     assert "notes.log" not in _outcomes(_read(store, folder))
     assert len(Library(store).documents("c")) == 4
+
+
+def _hide(monkeypatch: pytest.MonkeyPatch, hidden: Path, error: int) -> None:
+    """Nothing below ``hidden`` can be looked at; root, who runs the tests in places, may look anywhere."""
+
+    def refusing(known: Callable[..., object]) -> Callable[..., object]:
+        def asked(path: str | Path, *given: object, **named: object) -> object:
+            if str(path).startswith(str(hidden)):
+                raise OSError(error, os.strerror(error), str(path))
+            return known(path, *given, **named)
+
+        return asked
+
+    for name in ("stat", "lstat", "scandir"):
+        monkeypatch.setattr(os, name, refusing(getattr(os, name)))
+
+
+@pytest.mark.parametrize("error", [errno.EACCES, errno.EIO, errno.ESTALE])
+@pytest.mark.parametrize("hidden", ["a.md", "inner/b.txt", "inner"])
+def test_what_may_not_be_looked_at_fails_alone_and_is_not_gone(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch, error: int, hidden: str
+) -> None:
+    _read(store, folder)
+    _hide(monkeypatch, folder / hidden, error)
+    events = _read(store, folder)
+    (failed,) = [e for e in events if isinstance(e, FileFailed)]
+    assert failed.name == hidden
+    assert os.strerror(error) in failed.error.message
+    assert set(_outcomes(events).values()) == {"unchanged"}
+    assert len(_outcomes(events)) == 2
+    assert len(Library(store).documents("c")) == 3
+
+
+def test_a_folder_that_may_not_be_listed_fails_by_its_name(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: str) -> object:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    _read(store, folder)
+    monkeypatch.setattr(os, "scandir", refused)
+    events = _read(store, folder)
+    assert [e.name for e in events if isinstance(e, FileFailed)] == [folder.name]
+    assert _outcomes(events) == {}
+    assert len(Library(store).documents("c")) == 3
+
+
+@pytest.mark.parametrize("named", ["documents", "documents/a.md"])
+def test_a_path_that_may_not_be_looked_at_is_refused_with_a_sentence(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    _read(store, folder)
+    _hide(monkeypatch, folder, errno.EACCES)
+    with pytest.raises(NothingToIngest, match="Permission denied"):
+        _read(store, folder.parent / named)
+    assert len(Library(store).documents("c")) == 3
+
+
+def test_a_link_whose_file_lies_elsewhere_goes_when_the_link_does(store: Store, folder: Path) -> None:
+    outside = folder.parent / "outside.md"
+    outside.write_text("Gamma is the third letter.")
+    link = folder / "link.md"
+    link.symlink_to(outside)
+    assert _outcomes(_read(store, folder))["link.md"] == "added"
+    assert _outcomes(_read(store, folder))["link.md"] == "unchanged"
+    assert _outcomes(_read(store, link)) == {"link.md": "unchanged"}
+    outside.rename(folder.parent / "away.md")
+    assert "link.md" not in _outcomes(_read(store, folder)), "its drive may be mounted again"
+    assert len(Library(store).documents("c")) == 4
+    link.unlink()
+    assert _outcomes(_read(store, folder))["link.md"] == "removed"
+
+
+def test_a_link_that_an_older_version_read_is_not_read_twice(store: Store, folder: Path) -> None:
+    outside = folder.parent / "outside.md"
+    outside.write_text("Gamma is the third letter.")
+    _read(store, outside)  # the source an older version gave it
+    (folder / "link.md").symlink_to(outside)
+    assert _outcomes(_read(store, folder))["link.md"] == "unchanged"
+    assert len(Library(store).documents("c")) == 4
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_file_and_a_link_to_it_are_one_document(store: Store, folder: Path, changed: bool) -> None:
+    outside = folder.parent / "others"
+    outside.mkdir()
+    (outside / "g.md").write_text("Gamma is the third letter.")
+    (folder / "0.md").symlink_to("a.md")
+    (folder / "link.md").symlink_to(outside / "g.md")
+    assert set(_outcomes(_read(store, folder))) == {"a.md", "inner/b.txt", "c.csv", "link.md"}
+    if changed:
+        (outside / "g.md").write_text("Gamma is no longer the third letter.")
+    _read(store, outside)
+    _read(store, folder)
+    assert {d.name for d in Library(store).documents("c")} == {"a.md", "inner/b.txt", "c.csv", "g.md"}
+
+
+def test_a_renamed_folder_is_not_kept_twice(store: Store, folder: Path) -> None:
+    _read(store, folder)
+    renamed = folder.rename(folder.with_name("renamed"))
+    (renamed / "inner" / "b.txt").write_text("Beta is no longer the second letter.\n")
+    outcomes = [(e.name, e.outcome) for e in _read(store, renamed) if isinstance(e, FileDone)]
+    assert sorted(outcomes) == [
+        ("a.md", "added"),
+        ("a.md", "removed"),
+        ("c.csv", "added"),
+        ("c.csv", "removed"),
+        ("inner/b.txt", "added"),
+    ]
+    assert len(Library(store).documents("c")) == 4, "what was changed may be another document"
+
+
+def test_a_copy_of_what_lies_on_a_drive_that_is_not_mounted_replaces_nothing(
+    store: Store, folder: Path
+) -> None:
+    drive = folder.parent / "drive"
+    shutil.copytree(folder, drive / "documents")
+    _read(store, drive / "documents")
+    shutil.rmtree(drive / "documents")  # what is left when it is not mounted
+    assert "removed" not in _outcomes(_read(store, folder)).values()
+    with pytest.raises(NothingToIngest):
+        _read(store, drive)
+    assert len(Library(store).documents("c")) == 6
+
+
+def test_what_lies_behind_a_link_that_leads_nowhere_now_is_not_gone(store: Store, folder: Path) -> None:
+    _read(store, folder)
+    shutil.rmtree(folder / "inner")
+    (folder / "inner").symlink_to(folder.parent / "drive")
+    assert "removed" not in _outcomes(_read(store, folder)).values()
+    (folder.parent / "drive").mkdir()
+    assert _outcomes(_read(store, folder))["inner/b.txt"] == "removed"
+
+
+def test_a_file_that_fails_under_its_new_name_stays_under_the_old(store: Store, folder: Path) -> None:
+    _read(store, folder / "inner")
+    (folder / "inner").rename(folder / "renamed")
+    events = _read(
+        store, folder / "renamed", embedder=_Failing(ModelError("Not a number.", "Report this."))
+    )
+    assert any(isinstance(e, FileFailed) for e in events)
+    assert len(Library(store).documents("c")) == 1
 
 
 def test_a_name_that_is_not_utf8_fails_alone(store: Store, folder: Path) -> None:
@@ -224,6 +368,18 @@ def test_cancelling_keeps_what_is_read(store: Store, folder: Path) -> None:
     with pytest.raises(GenerationCancelled):
         list(stream)
     assert len(Library(store).documents("c")) == 1
+
+
+def test_cancelling_what_is_unchanged_removes_nothing(store: Store, folder: Path) -> None:
+    _read(store, folder)
+    (folder / "c.csv").unlink()
+    cancel = threading.Event()
+    stream = ingest([folder], collection="c", store=store, embedder=HashEmbedder(), cancel=cancel)
+    next(event for event in stream if isinstance(event, FileDone))
+    cancel.set()
+    with pytest.raises(GenerationCancelled):
+        list(stream)
+    assert len(Library(store).documents("c")) == 3
 
 
 def test_another_embedder_is_refused_before_anything_is_lost(store: Store, folder: Path) -> None:

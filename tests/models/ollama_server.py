@@ -50,6 +50,7 @@ class Behaviour:
     leaves_out_cached: bool = False
     tells_loaded_context: bool = True
     embeds: Sequence[Sequence[float]] | None = None
+    says: str = ""  # in place of every answer
 
 
 @dataclass(frozen=True)
@@ -228,7 +229,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"error": "not found"}, 404)
 
     def _faulty(self) -> bool:
-        fault = self.loopback.behaviour.fault
+        fault, said = self.loopback.behaviour.fault, self.loopback.behaviour.says
+        if said:
+            self._json(json.loads(said))
+            return True
         if fault == "broken":
             self._json({"error": "llama runner process has terminated: out of memory"}, 500)
         if fault == "hang-first":

@@ -45,6 +45,12 @@ def test_a_template_that_accepts_nothing() -> None:
         ChatTemplate("{{ raise_exception('never') }}").render(TALK)
 
 
+def test_what_is_no_template() -> None:
+    with pytest.raises(ModelError, match="cannot be read") as caught:
+        ChatTemplate("{% for m in messages %}{{ m.content }")
+    assert caught.value.way_out
+
+
 @pytest.mark.parametrize(
     ("thinking", "end"), [(None, "Bye|"), (True, "Bye|"), (False, "Bye|<think></think>")]
 )

@@ -302,6 +302,27 @@ def test_a_missing_file() -> None:
             use()
 
 
+def test_a_file_with_a_broken_chat_template_is_closed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        control_texts = ()
+        closed = False
+
+        def edge_texts(self) -> tuple[str, str]:
+            return "", ""
+
+        def template(self) -> str:
+            return "{% for m in messages %}"
+
+        def close(self) -> None:
+            self.closed = True
+
+    engine = Broken()
+    monkeypatch.setattr("models.llama_cpp_chat.Engine", lambda *_given, **_named: engine)
+    with pytest.raises(ModelError, match="chat template cannot be read"):
+        LlamaCppChat("m.gguf", name="x").load()
+    assert engine.closed
+
+
 # Parts that need no model
 
 

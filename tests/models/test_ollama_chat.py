@@ -12,6 +12,7 @@ import pytest
 from models.llama_cpp_chat import LlamaCppChat
 from models.ollama_api import OllamaServer, base_url, full_name
 from models.ollama_chat import OllamaChat
+from models.ollama_embedder import OllamaEmbedder
 from models.ollama_wire import Patience
 from models.protocols import (
     ChatOptions,
@@ -272,6 +273,32 @@ def test_cancel_ends_a_call_to_a_hanging_server(
         chat.generate(HELLO, ChatOptions(cancel=cancel))
 
 
+def test_a_call_that_is_cancelled_before_it_is_sent_is_never_sent(
+    ollama: LoopbackOllama, open_chat: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first call imports the client library; the next one begins while the first still does."""
+    chat, cancel = open_chat(), threading.Event()
+    chat.facts()
+    client, imported, late = chat._client(), threading.Event(), list[threading.Thread]()
+
+    def importing() -> Any:
+        if not late:
+            late.append(threading.current_thread())
+            cancel.set()
+            assert imported.wait(10.0)
+        return client
+
+    monkeypatch.setattr(chat, "_client", importing)
+    with pytest.raises(GenerationCancelled):
+        chat.generate(HELLO, ChatOptions(cancel=cancel))
+    assert chat.generate(HELLO, ChatOptions()).text == "Hello there, friend."
+    read = chat.tokens_read
+    imported.set()
+    late[0].join()
+    assert len(ollama.asked("/api/chat")) == 1
+    assert chat.tokens_read == read
+
+
 def test_cancel_while_text_arrives_stops_the_server(ollama: LoopbackOllama, open_chat: Open) -> None:
     chat, cancel = open_chat(), threading.Event()
     chat.facts()
@@ -339,8 +366,31 @@ def test_the_server_is_found_however_its_address_is_written(monkeypatch: pytest.
     assert base_url("http://[::1]:1234") == "http://[::1]:1234"
     monkeypatch.setenv("OLLAMA_HOST", "box:5")
     assert base_url() == "http://box:5"
+    for host in ("http://h:abc", "http://h:99999", "http://[::1"):
+        monkeypatch.setenv("OLLAMA_HOST", host)
+        with pytest.raises(ModelUnreachable, match="OLLAMA_HOST is 'http://") as caught:
+            OllamaServer()
+        assert caught.value.way_out
+        assert base_url("box:5") == "http://box:5"
+        with pytest.raises(ValueError, match=r"(?i)port|IPv6"):
+            base_url(host)
     assert full_name("a/b") == "a/b:latest"
     assert full_name("a/b:7b") == "a/b:7b"
+
+
+@pytest.mark.parametrize("line", ["null", "[1]", "5", '"text"'])
+def test_what_poses_as_ollama_is_no_server(ollama: LoopbackOllama, open_chat: Open, line: str) -> None:
+    chat = open_chat()
+    chat.facts()
+    embedder = OllamaEmbedder("tiny", base_url=ollama.url)
+    ollama.behaviour.says = line
+    for ask in (
+        lambda: chat.generate(HELLO, ChatOptions()),
+        OllamaServer(ollama.url).version,
+        lambda: embedder.dimensions,
+    ):
+        with pytest.raises(ModelUnreachable, match="does not speak as Ollama does"):
+            ask()
 
 
 def test_proxies_are_not_used(

@@ -110,6 +110,19 @@ def test_an_ollama_that_is_needed_and_away_is_a_failure(
     assert "ollama serve" in row["way_out"]
 
 
+@pytest.mark.parametrize(("model", "state"), [("ollama:llama3", "fail"), ("none", "unknown")])
+def test_an_ollama_host_that_is_no_address_is_told(
+    deepthink: Run, monkeypatch: pytest.MonkeyPatch, model: str, state: str
+) -> None:
+    monkeypatch.setenv("DEEPTHINK_MODEL", model)
+    monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "")
+    monkeypatch.setenv("OLLAMA_HOST", "http://h:abc")
+    row = _rows(deepthink)[1]["Ollama"]
+    assert row["state"] == state
+    assert "OLLAMA_HOST is 'http://h:abc'" in row["detail"]
+    assert "unset it" in row["way_out"]
+
+
 def test_a_missing_package_is_a_failure(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.doctor._NEEDED", ["duckdb", "no_such_package"])
     row = _rows(deepthink)[1]["packages"]

@@ -22,13 +22,14 @@ from tui.terminal import one_line
 if TYPE_CHECKING:
     from agent.run import Resumable
     from traces.runs import Run
+    from tui.app.widgets.run_list_work import FoundUnfinished
 
 
 class Begins(Watches):
     """A screen that says what there is: settings, collections, runs that can go on, or the first start."""
 
-    _unfinished: Sequence[Resumable] = ()
     _greeted: bool = False
+    _welcome_waits: bool = False
     _away: bool = True
 
     def on_screen_suspend(self) -> None:
@@ -50,54 +51,86 @@ class Begins(Watches):
     def _begun(self, message: Beginning) -> None:
         prompt, meters, setting = self.query_one(Prompt), self.query_one(Meters), message.setting
         prompt.collections = [name for name, _ in message.collections]
-        asked = [text for text in prompt.earlier if text not in message.history]  # and not stored yet
-        prompt.earlier = [*message.history, *asked]
+        elsewhere = [text for text in message.history if text not in prompt.earlier]
+        prompt.earlier = [*elsewhere, *prompt.earlier]  # what was asked here stays the latest, as typed
         self.known = frozenset(prompt.collections)
         meters.model, meters.profile, meters.decider = setting.model, setting.profile, setting.decider
         meters.offline, meters.tokens = setting.offline, setting.tokens
         meters.redraw()
         self.query_one(Conversation).introduce(_introduction(message))
+        if self.live is None:
+            self._offer(message.unfinished)
         if self._greeted or self.session or self.exchange is not None or not self.is_current:
             return
-        self._greeted = True
-        if not message.collections and not message.runs:
-            self._welcome()
-        else:
-            self._offer(message)
+        if message.collections or message.runs:
+            self._greeted = True
+        else:  # behind the keys that were typed before: they are the prompt's
+            self.app.call_later(prompt.call_later, self.call_later, self._welcome)
 
     def _welcome(self) -> None:
+        """The first steps, at once or, where somebody is typing, when they want them."""
+        prompt, line = self.query_one(Prompt), self.query_one("#offer", Static)
+        if self._greeted or self.exchange is not None or not self.is_current:
+            return
+        self._welcome_waits = bool(prompt.text.strip()) or prompt.is_being_written
+        line.display = self._welcome_waits
+        if self._welcome_waits:
+            key = self.deepthink.key_of("run.cancel")
+            line.update(Content(f"▸ Nothing is set up yet: {key} goes to it; ↑ brings back what you type."))
+            return
+        self._greeted = True
         from tui.app.screens.welcome import WelcomeScreen
 
+        welcome = WelcomeScreen()
+
         def done(question: str | None) -> None:
+            prompt.insert(welcome.typed)
             self.look_again()
             if question:
-                self.query_one(Prompt).remember(question)
+                prompt.remember(question)
                 self.ask(question)
 
-        self.app.push_screen(WelcomeScreen(), done)
+        self.app.push_screen(welcome, done)
 
-    def _offer(self, message: Beginning) -> None:
+    def action_back(self) -> None:
+        """As ever; and to the first steps, if they wait for that."""
+        super().action_back()
+        if self._welcome_waits:
+            self.look_again()
+
+    def _offer(self, unfinished: Sequence[Resumable]) -> None:
         """Say what can go on, where it takes neither the keys nor the view from who is typing."""
-        self._unfinished = message.unfinished
         line = self.query_one("#offer", Static)
-        line.display = bool(self._unfinished)
-        if self._unfinished:
-            count = len(self._unfinished)
+        line.display = bool(unfinished)
+        if unfinished:
+            count = len(unfinished)
             runs = "A run was" if count == 1 else f"{count} runs were"
-            question = one_line(self._unfinished[0].run.question, 60)
+            question = one_line(unfinished[0].run.question, 60)
             key = self.deepthink.key_of("ask.unfinished")
             line.update(Content(f"↻ {runs} interrupted: “{question}” {key} goes on with it."))
 
     def action_unfinished(self) -> None:
         """Choose a run to go on with."""
+        from tui.app.widgets.run_list_work import find_unfinished
+
+        in_background(self, partial(find_unfinished, self.deepthink.engine.store), group="unfinished")
+
+    def on_found_unfinished(self, message: FoundUnfinished) -> None:
+        """Offer the runs that can go on, now that they are read."""
         from tui.app.screens.unfinished import UnfinishedScreen
 
         def chosen(run: Run | None) -> None:
             if run is not None:
                 self.resume(run.id)
+            else:
+                self.look_again()  # some may have been given up
 
-        if self._unfinished:
-            self.app.push_screen(UnfinishedScreen(self._unfinished), chosen)
+        here = self.fold.run_id if self.live is not None and self.fold is not None else ""
+        found = [entry for entry in message.found if entry.run.id != here]
+        if not self.is_current:
+            return
+        if found:
+            self.app.push_screen(UnfinishedScreen(found), chosen)
         else:
             self.notify("No run was interrupted.")
 

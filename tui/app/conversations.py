@@ -61,20 +61,24 @@ class SessionLoaded(Message):
 
 
 class TurnsLoaded(Message):
-    """Earlier turns of the session that is open, oldest first."""
+    """Earlier turns of a session, oldest first."""
 
-    def __init__(self, folds: Sequence[RunFold]) -> None:
+    def __init__(self, session: str, folds: Sequence[RunFold]) -> None:
         super().__init__()
+        self.session = session
         self.folds = folds
 
 
 class ResumeReady(Message):
-    """A run that is to go on: what is known of it so far, and the model it began with ("": the set one)."""
+    """A run that is to go on: what is known of it so far, and the model it began with ("": the set one).
 
-    def __init__(self, run_id: str, session: str, model: str, fold: RunFold) -> None:
+    ``before`` is its session without it.
+    """
+
+    def __init__(self, run_id: str, before: SessionLoaded, model: str, fold: RunFold) -> None:
         super().__init__()
         self.run_id = run_id
-        self.session = session
+        self.before = before
         self.model = model
         self.fold = fold
 
@@ -106,32 +110,39 @@ def load_beginning(engine: Engine) -> Beginning:
     )
 
 
-def load_session(engine: Engine, session: str) -> SessionLoaded:
-    """Read a session's latest turns; each takes tens of milliseconds. Raises `UnknownSession`."""
+def load_session(engine: Engine, session: str, but: str = "") -> SessionLoaded:
+    """Read a session's latest turns; each takes tens of milliseconds. Raises `UnknownSession`.
+
+    Args:
+        engine: Where the store comes from.
+        session: Its id.
+        but: Id of a run that is left out.
+    """
     from traces.runs import Runs
     from traces.sessions import Sessions
     from tui.app.widgets.conversation import AT_ONCE
 
     with engine.store.connect():
         found = Sessions(engine.store).find(session)
-        runs = Runs(engine.store).of_session(found.id)
+        runs = [run for run in Runs(engine.store).of_session(found.id) if run.id != but]
         folds = [load_fold(engine, run) for run in runs[-AT_ONCE:]]
     return SessionLoaded(found.id, found.name, folds, runs[:-AT_ONCE])
 
 
 def load_turns(engine: Engine, runs: Sequence[Run]) -> TurnsLoaded:
-    """Read some turns of a session."""
+    """Read some turns of one session."""
     with engine.store.connect():
-        return TurnsLoaded([load_fold(engine, run) for run in runs])
+        return TurnsLoaded(runs[0].session, [load_fold(engine, run) for run in runs])
 
 
 def load_resumed(engine: Engine, run_id: str) -> ResumeReady:
-    """Read what a run that is to go on knows. Raises `UnknownRun`."""
+    """Read what a run that is to go on knows. Raises `UnknownRun`, `UnknownSession`."""
     from traces.runs import Runs
     from tui.resuming import model_of
 
     run = Runs(engine.store).find(run_id)
-    return ResumeReady(run.id, run.session, model_of(run) or "", load_fold(engine, run))
+    before = load_session(engine, run.session, but=run.id) if run.session else SessionLoaded("", "", ())
+    return ResumeReady(run.id, before, model_of(run) or "", load_fold(engine, run))
 
 
 def load_fold(engine: Engine, run: Run) -> RunFold:

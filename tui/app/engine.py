@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
@@ -41,6 +43,15 @@ class EngineChanged(Message):
         self.detail = detail
 
 
+@dataclass(eq=False)
+class _OpenChat:
+    """A language model, what it was made of, and how many use it now."""
+
+    chat: Chat
+    made_of: tuple[object, ...]
+    users: int = 0
+
+
 class Engine:
     """What runs need. Every method may be called from any thread.
 
@@ -53,8 +64,7 @@ class Engine:
         self.store = Store(store_file())
         self._lock = threading.RLock()
         self._settings: Settings | None = None
-        self._chat: Chat | None = None
-        self._chat_made_of: tuple[object, ...] = ()
+        self._chat: _OpenChat | None = None
         self._embedder: Embedder | None = None
         self._embedder_made_of: tuple[object, ...] = ()
         self._reranker: Reranker | None = None
@@ -76,8 +86,11 @@ class Engine:
             self._settings = None
             return self.settings()
 
-    def chat(self, model: str = "") -> Chat:
-        """The language model, not necessarily loaded; one of another name closes the one before.
+    @contextmanager
+    def chat(self, model: str = "") -> Iterator[Chat]:
+        """The language model, not necessarily loaded, for as long as it is used.
+
+        One of another name closes the one before, once nobody uses that any more.
 
         Args:
             model: As the setting ``model`` names it; that setting if empty.
@@ -92,12 +105,21 @@ class Engine:
             settings = settings.model_copy(update={"model": model})
         made_of = (settings.model, settings.context_tokens, settings.threads, settings.ollama_url)
         with self._lock:
-            if self._chat is None or made_of != self._chat_made_of:
-                fresh = assemble.open_chat(settings)
-                if self._chat is not None:
-                    self._chat.close()
-                self._chat, self._chat_made_of = fresh, made_of
-            return self._chat
+            before = self._chat
+            if before is None or made_of != before.made_of:
+                self._chat = _OpenChat(assemble.open_chat(settings), made_of)
+                if before is not None and not before.users:
+                    before.chat.close()
+            used = self._chat
+            assert used is not None
+            used.users += 1
+        try:
+            yield used.chat
+        finally:
+            with self._lock:
+                used.users -= 1
+                if not used.users and used is not self._chat:
+                    used.chat.close()
 
     def embedder(self) -> Embedder:
         """The embedder, not necessarily loaded. Raises `ModelMissing`."""
@@ -150,10 +172,10 @@ class Engine:
     def _warm_chat(self) -> str:
         from models.llama_cpp_chat import LlamaCppChat
 
-        chat = self.chat()
-        if isinstance(chat, LlamaCppChat):
-            chat.load()
-        return chat.name
+        with self.chat() as chat:
+            if isinstance(chat, LlamaCppChat):
+                chat.load()
+            return chat.name
 
     def _warm_embedder(self) -> str:
         from models.local_embedder import LocalEmbedder

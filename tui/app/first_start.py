@@ -67,7 +67,8 @@ def look(engine: Engine) -> First:
     model = ""
     missing: list[ModelEntry] = []
     try:
-        model = engine.chat().name
+        with engine.chat() as chat:
+            model = chat.name
     except (ModelMissing, ChecksumMismatch):  # fetching mends either
         missing.append(_known(settings.model, "chat") or QWEN_CODER_1_5B)
     embedder: list[ModelEntry] = []

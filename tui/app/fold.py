@@ -61,7 +61,7 @@ class RunFold:
         elapsed: Seconds since it began, as far as told.
         generating: Tokens generated so far, those of the call under way included.
         steered: Steps that were given up.
-        failure: What it failed with, in words, once that is known.
+        failure: What its worker failed with, in words; a run that could not begin has no other end.
     """
 
     outcome: Outcome = field(default_factory=Outcome)
@@ -131,7 +131,7 @@ class RunFold:
     @property
     def over(self) -> bool:
         """Whether the run has come to an end, be it that it waits for a person who was not there."""
-        return self.outcome.finished is not None
+        return self.outcome.finished is not None or bool(self.failure)
 
     @property
     def usage(self) -> tuple[int, int, int]:

@@ -86,7 +86,11 @@ class LiveRun:
         failure: Failed | None = None
         try:
             begin = self._prepare(self)
-            with closing(begin(steering=self.steering, **self._parts())) as events:
+            parts = self._parts()
+            with (
+                self._engine.chat(self._model) as chat,
+                closing(begin(steering=self.steering, chat=chat, **parts)) as events,
+            ):
                 for event in events:
                     self._events.put(event)
         except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
@@ -100,7 +104,6 @@ class LiveRun:
         engine = self._engine
         embedder = engine.embedder()
         return {
-            "chat": engine.chat(self._model),
             "embedder": embedder,
             "reranker": engine.reranker(),
             "store": engine.store,

@@ -11,13 +11,18 @@ if TYPE_CHECKING:
     from tui.app.app import DeepthinkApp
 
 
-def load_anew(app: DeepthinkApp) -> bool:
-    """Load what the settings name now; False while a run goes on: then the next question loads it."""
+def a_run_goes_on(app: DeepthinkApp) -> bool:
+    """Whether a language model is at work for a run in this app."""
     try:
         screens = app.get_screen_stack("ask")
     except KeyError:
-        screens = []
-    if any(isinstance(screen, Steers) and screen.live is not None for screen in screens):
+        return False
+    return any(isinstance(screen, Steers) and screen.live is not None for screen in screens)
+
+
+def load_anew(app: DeepthinkApp) -> bool:
+    """Load what the settings name now; False while a run goes on: then the next question loads it."""
+    if a_run_goes_on(app):
         return False
     in_background(app, app.engine.prepare, group="prepare")
     return True

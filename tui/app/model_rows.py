@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -127,7 +127,10 @@ def list_ollama(engine: Engine) -> OllamaListed:
     from traces.errors import DeepthinkError
 
     settings = engine.settings()
-    server = OllamaServer(settings.ollama_url or None, Patience(connect=1.5, first_token=3.0, idle=3.0))
+    try:
+        server = OllamaServer(settings.ollama_url or None, Patience(connect=1.5, first_token=3.0, idle=3.0))
+    except DeepthinkError as error:
+        return OllamaListed([], f"{error.message} {error.way_out}")
     rows = []
     try:
         for name in server.models():
@@ -179,8 +182,7 @@ def probe(node: DOMNode, engine: Engine, row: ModelRow, cancel: threading.Event)
     try:
         # The model in use is in memory already, and a second copy of it might not fit.
         settings = engine.settings().model_copy(update={"model": row.name})
-        chat = nullcontext(engine.chat()) if row.used else closing(assemble.open_chat(settings))
-        with chat as model:
+        with engine.chat() if row.used else closing(assemble.open_chat(settings)) as model:
             result = measure(model, cancel=cancel, on_step=tell)
         remember(result)
     except GenerationCancelled:

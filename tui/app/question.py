@@ -79,9 +79,10 @@ def begin(
     Args:
         engine: Settings, store and embedder.
         typed: The question.
-        session: Id of the session; "" begins one.
+        session: Id of the session; "" begins one, and so does one that was deleted meanwhile.
         tell: Takes a few words about what is read.
-        warn: Takes a sentence about what in a folder cannot be read, which keeps nothing from being asked.
+        warn: Takes a sentence about what keeps nothing from being asked: a session that is gone, what in a
+            folder cannot be read.
         cancelled: Ends the reading.
 
     Raises:
@@ -92,6 +93,7 @@ def begin(
     from tui.intake import DEFAULT_COLLECTION
 
     settings = engine.settings()
+    session = _still_there(engine, session, warn)
     collections = typed.collections
     if typed.paths:
         into = settings.collection or DEFAULT_COLLECTION
@@ -112,6 +114,16 @@ def begin(
             session=session,
         ),
     )
+
+
+def _still_there(engine: Engine, session: str, warn: Callable[[str], None]) -> str:
+    from traces.sessions import Sessions, UnknownSession
+
+    try:
+        return Sessions(engine.store).find(session).id if session else ""
+    except UnknownSession:
+        warn("The session was deleted; this question begins a new one.")
+        return ""
 
 
 def _read_first(

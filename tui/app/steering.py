@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 AFTER_THE_LAST_DECISION = frozenset({"synthesise", "verify", "answer_directly"})
 """Nodes that no decision of this round follows."""
 
+WITHOUT_DECISIONS = frozenset({"direct", "single"})
+"""Routes of questions that take no plan, and so no decision."""
+
 OVERRIDE = "override"
 """What the question for the next decision is about; the others come from the run."""
 
@@ -46,6 +49,7 @@ class Steers(Screen[None]):
         steering = self.live.steering
         if steering.paused:
             steering.resume()
+            self.notify("It goes on.")
         else:
             steering.pause()
             self.notify("It pauses after what is under way.")
@@ -76,8 +80,8 @@ class Steers(Screen[None]):
         if self.fold is not None and self.fold.asked is not None:
             self.notify("The run is asking already.", severity="warning")
             return
-        if self.fold is not None and self.fold.node in AFTER_THE_LAST_DECISION:
-            self.notify("The last decision of this run is taken.", severity="warning")
+        if why := self.why_no_decision():
+            self.notify(why, severity="warning")
             return
         from agent import events as ev
         from agent.state import ACTIONS
@@ -85,6 +89,15 @@ class Steers(Screen[None]):
 
         question = "What is to be done at the next decision?"
         self.exchange.ask(AskedBox(ev.Asked(OVERRIDE, question, list(ACTIONS))))
+
+    def why_no_decision(self) -> str:
+        """Why the run comes to no decision any more, in a sentence; "" if it may."""
+        fold = self.fold
+        if fold is None:
+            return ""
+        if fold.outcome.routed is not None and fold.outcome.routed.route in WITHOUT_DECISIONS:
+            return "This run takes no decisions: its question is answered in one go."
+        return "The last decision of this run is taken." if fold.node in AFTER_THE_LAST_DECISION else ""
 
     def action_teach(self) -> None:
         """Take each decision from now on, or leave them to the decider again."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from textual import on
 
-from tui.app.conversations import ResumeReady, load_resumed
+from tui.app.conversations import ResumeReady, SessionLoaded, load_resumed
 from tui.app.live import Begin, LiveRun, RunEnded, RunEvents
 from tui.app.question import Typed, begin, read
 from tui.app.screens.base import DeepScreen
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agent import events as ev
     from tui.app.fold import Part, RunFold
     from tui.app.widgets.asked import AskedBox
+    from tui.app.widgets.exchange import Exchange
 
 WHILE_IT_RUNS = frozenset({"pause", "finish", "skip", "add", "decide"})
 """Actions that are possible only while a run goes on."""
@@ -97,16 +98,32 @@ class Watches(Steers, DeepScreen):
             key = self.deepthink.key_of("ask.citations")
             self.notify(f"{event.box.asked.question} {key} goes there.", title="The run asks", markup=False)
 
+    async def open_session(self, loaded: SessionLoaded) -> None:
+        """Show a session's latest turns in place of what is there; the next question belongs to it."""
+        self.session = loaded.session
+        self.fold = loaded.folds[-1] if loaded.folds else None
+        conversation = self.query_one(Conversation)
+        await conversation.open(loaded.folds, loaded.earlier)
+        self.exchange = conversation.latest
+        if self.fold is not None:
+            self.run_begins()
+            self.call_after_refresh(self.draw_all)
+        else:
+            self.query_one(Meters).clear_away()
+            await self.run_is_gone()
+
     def resume(self, run_id: str) -> None:
         """Go on with a stored run, in its session."""
-        in_background(self, partial(load_resumed, self.deepthink.engine, run_id), group="session")
+        load = partial(load_resumed, self.deepthink.engine, run_id)
+        in_background(self, load, group="session", exclusive=True)
 
     @on(ResumeReady)
-    def _resume_ready(self, message: ResumeReady) -> None:
+    async def _resume_ready(self, message: ResumeReady) -> None:
         if self.live is not None:
             self.notify("A run goes on; resume the other when it has ended.", severity="warning")
             return
-        self.session = message.session
+        if message.before.session != self.session:
+            await self.open_session(message.before)
         fold = message.fold
         fold.outcome.finished = None
         self._typed = fold.outcome.question
@@ -128,17 +145,27 @@ class Watches(Steers, DeepScreen):
         self.query_one(RunBar).add_class("-on")
         self.refresh_bindings()
         self.run_begins()
-        self.call_after_refresh(self.draw_all)  # what shows it has to be composed first
         self.live.start(self)
+
+    def on_exchange_ready(self, event: Exchange.Ready) -> None:
+        """What shows the run is composed, for which nothing that comes later can be waited."""
+        if event.exchange is self.exchange:
+            self.draw_all()
 
     def run_begins(self) -> None:
         """A run begins: to be shown."""
+
+    async def run_is_gone(self) -> None:
+        """No run is shown any more."""
 
     def draw_thinking(self, fold: RunFold, changed: frozenset[Part]) -> None:
         """What changed of a run's plan, evidence and decisions: to be shown."""
 
     def run_is_over(self, run_id: str) -> None:
         """A run has ended, and is stored."""
+
+    def look_again(self) -> None:
+        """What is stored may be other than before: to be read again."""
 
     @on(RunEvents)
     def _events(self, message: RunEvents) -> None:
@@ -166,7 +193,8 @@ class Watches(Steers, DeepScreen):
             return
         exchange.show(fold, changed)
         self.query_one(Meters).show(fold, changed)
-        self.query_one(RunBar).show_paused(fold.paused)
+        # As it was asked for: the run itself is paused only after what is under way.
+        self.query_one(RunBar).show_paused(self.live.steering.paused if self.live else fold.paused)
         self.draw_thinking(fold, changed)
 
     @on(RunEnded)
@@ -181,9 +209,14 @@ class Watches(Steers, DeepScreen):
         prompt = self.query_one(Prompt)
         failure = message.failure
         cancelled = failure is not None and failure.error.kind == "cancelled"
+        if failure is not None and not (cancelled and self.fold.over):
+            error, fold = failure.error, self.fold
+            way_out = in_the_app(error, self.deepthink.keys)
+            told = f"{error.title}: {error.message} {way_out}"
+            fold.failure = "Cancelled before anything was done." if cancelled else told
+            fold.asked = None
+            self.draw_all()
         if failure is not None and not cancelled:
-            way_out = in_the_app(failure.error, self.deepthink.keys)
-            self.exchange.tell(f"{failure.error.title}: {failure.error.message} {way_out}")
             self.post_message(failure)
         if failure is not None:
             prompt.take_back(self._typed)
@@ -191,6 +224,7 @@ class Watches(Steers, DeepScreen):
             prompt.focus()
         if self.fold.run_id:
             self.run_is_over(self.fold.run_id)
+        self.look_again()  # it may be resumable, and may have read documents
 
     def on_asked_box_replied(self, event: AskedBox.Replied) -> None:
         """Hand the reply to the run."""
@@ -223,6 +257,9 @@ class Watches(Steers, DeepScreen):
             return
         if not text:
             self.notify("Type what else is to be found out, then press this key.", severity="warning")
+            return
+        if why := self.why_no_decision():
+            self.notify(why, severity="warning")
             return
         self.live.steering.add(text)
         prompt.remember(text)

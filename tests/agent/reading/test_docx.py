@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import docx
+import pytest
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
@@ -17,17 +19,19 @@ from tests.agent.reading.parsed import parse, shape, tables
 from tests.agent.reading.samples import saved
 
 
+def fill(table: Any, rows: Sequence[Sequence[str]]) -> None:
+    for row, texts in zip(table.rows, rows, strict=True):
+        for cell, text in zip(row.cells, texts, strict=True):
+            cell.text = text
+
+
 def test_headings_lists_and_tables_in_order(tmp_path: Path) -> None:
     document = docx.Document()
     document.core_properties.title = "Quarterly Review"
     document.add_heading("Overview", level=1)
     document.add_paragraph("First paragraph.")
     table = document.add_table(rows=3, cols=3)
-    for row, cells in zip(
-        table.rows, [("", "2023", "2022"), ("Sales", "1,200", "1,100"), ("Cost", "(3)", "—")], strict=True
-    ):
-        for cell, text in zip(row.cells, cells, strict=True):
-            cell.text = text
+    fill(table, [("", "2023", "2022"), ("Sales", "1,200", "1,100"), ("Cost", "(3)", "—")])
     document.add_heading("Detail", level=2)
     document.add_paragraph("an item", style="List Bullet")
     document.add_paragraph("Last paragraph.")
@@ -121,9 +125,86 @@ def test_table_that_holds_a_table_is_read_cell_by_cell(tmp_path: Path) -> None:
     outer = document.add_table(rows=1, cols=2)
     outer.cell(0, 0).text = "Left side."
     inner = outer.cell(0, 1).add_table(rows=2, cols=2)
-    for row, cells in zip(inner.rows, [("Year", "Sum"), ("2023", "5")], strict=True):
-        for cell, text in zip(row.cells, cells, strict=True):
-            cell.text = text
+    fill(inner, [("Year", "Sum"), ("2023", "5")])
     parsed = parse(tmp_path, "a.docx", saved(document))
     assert [kind for kind, _, _ in shape(parsed)] == ["text", "table"]
+    assert coverage(parsed, chunk(parsed)) == 1.0
+
+
+def test_a_table_in_a_cell_leaves_the_table_around_it_whole(tmp_path: Path) -> None:
+    document = docx.Document()
+    outer = document.add_table(rows=3, cols=3)
+    fill(outer, [("Plant", "2023", "2022"), ("Oslo", "7", ""), ("Bergen", "4", "3")])
+    inner = outer.cell(1, 2).add_table(rows=3, cols=2)
+    fill(inner, [("Half", "Sum"), ("First", "2"), ("Second", "3")])
+    list_in_cell = outer.cell(2, 0).add_table(rows=1, cols=1)
+    list_in_cell.cell(0, 0).text = "(leased)"
+    parsed = parse(tmp_path, "a.docx", saved(document))
+    around, within = tables(parsed)
+    assert around.header == (("Plant", "2023", "2022"),)
+    assert around.rows == (("Oslo", "7", ""), ("Bergen (leased)", "4", "3"))
+    assert within.caption == "Oslo"
+    assert within.rows == (("First", "2"), ("Second", "3"))
+    assert coverage(parsed, chunk(parsed)) == 1.0
+
+
+def test_labels_over_several_rows_are_repeated(tmp_path: Path) -> None:
+    document = docx.Document()
+    table = document.add_table(rows=5, cols=3)
+    fill(
+        table,
+        [
+            ("Region", "Name", "2023"),
+            ("North", "a", "7"),
+            ("", "b", "8"),
+            ("South", "c", "9"),
+            ("", "d", "3"),
+        ],
+    )
+    table.cell(1, 0).merge(table.cell(2, 0))
+    (found,) = tables(parse(tmp_path, "a.docx", saved(document)))
+    assert found.rows == (("North", "a", "7"), ("North", "b", "8"), ("South", "c", "9"), ("", "d", "3"))
+
+
+def test_a_row_that_begins_further_right_keeps_its_columns(tmp_path: Path) -> None:
+    document = docx.Document()
+    table = document.add_table(rows=3, cols=3)
+    fill(table, [("", "2023", "2022"), ("Sales", "12", "11"), ("", "100 %", "90 %")])
+    last: Any = table.rows[2]._tr
+    last.remove(last.tc_lst[0])
+    last.get_or_add_trPr().append(parse_xml(f"<w:gridBefore {nsdecls('w')} w:val='1'/>"))
+    (found,) = tables(parse(tmp_path, "a.docx", saved(document)))
+    assert found.rows == (("Sales", "12", "11"), ("", "100 %", "90 %"))
+
+
+def test_moved_text_counts_once(tmp_path: Path) -> None:
+    document = docx.Document()
+    body: Any = document.element.body
+    run = "<w:r><w:t>{}</w:t></w:r>".format
+    for index, (tag, text) in enumerate((("moveFrom", "moved"), ("moveTo", "moved"))):
+        moved = f"<w:{tag} w:id='{index}'>{run(f' and {text}')}</w:{tag}>"
+        body.insert(index, parse_xml(f"<w:p {nsdecls('w')}>{run(f'{tag}:')}{moved}</w:p>"))
+    parsed = parse(tmp_path, "a.docx", saved(document))
+    assert [text for _, _, text in shape(parsed)] == ["moveFrom:", "moveTo: and moved"]
+    assert parsed.visible_text == "moveFrom:\nmoveTo: and moved"
+
+
+@pytest.mark.parametrize("laid_out", [False, True])
+def test_rows_in_content_controls(tmp_path: Path, laid_out: bool) -> None:
+    """Whether the table is read as one or, since its cells hold tables, cell by cell."""
+    document = docx.Document()
+    table = document.add_table(rows=2, cols=2)
+    for row, cells in zip(table.rows, [("Year", "Sum"), ("2023", "5")], strict=True):
+        for cell, text in zip(row.cells, cells, strict=True):
+            cell.text = text
+            if laid_out:
+                inner = cell.add_table(rows=2, cols=2)
+                inner.cell(1, 1).text = f"in {text}"
+    element: Any = table._tbl
+    last = table.rows[1]._tr
+    control = parse_xml(f"<w:sdt {nsdecls('w')}><w:sdtContent/></w:sdt>")
+    element.replace(last, control)
+    control[0].append(last)
+    parsed = parse(tmp_path, "a.docx", saved(document))
+    assert {kind for kind, _, _ in shape(parsed)} == {"text" if laid_out else "table"}
     assert coverage(parsed, chunk(parsed)) == 1.0

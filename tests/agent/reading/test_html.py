@@ -109,6 +109,18 @@ def test_headings_alike_in_a_row_stand_one_above_the_other(tmp_path: Path) -> No
     ]
 
 
+def test_a_name_from_the_cover_is_no_section_over_what_follows(tmp_path: Path) -> None:
+    text = f"<div>{'Words of text. ' * 30}</div>"
+    cover = "<div style='font-weight:700;font-size:18pt'>ORLAVANE, INC.</div>"
+    balance = f"{bold('ORLAVANE, INC.')}{bold('BALANCE SHEET')}{text}"
+    found = headings(parse(tmp_path, "a.html", page(f"{cover}{text}{balance}{bold('THE NOTES')}{text}")))
+    assert [(heading.level, heading.text) for heading in found] == [
+        (1, "ORLAVANE, INC."),
+        (2, "BALANCE SHEET"),
+        (2, "THE NOTES"),
+    ]
+
+
 def test_headlines_in_a_row_are_text(tmp_path: Path) -> None:
     text = f"<div>{'Words of text. ' * 30}</div>"
     lines = [bold(line) for line in ("Sales of $3 Billion", "Profit Rose 15%", "Outlook Raised")]
@@ -174,6 +186,35 @@ def test_signs_spans_and_spacers(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        (("Item", "Currency", "Amount"), ("Rent", "€", "1,200"), ("Power", "$", "80")),
+        (("Item", "Unit", "2023"), ("Rent", "$", "80"), ("Growth", "%", "5")),
+        (("Item", "2023", "Unit"), ("Growth", "5", "%"), ("Rent", "80", "$")),
+    ],
+)
+@pytest.mark.parametrize("tag", ["td", "th"])
+def test_signs_in_a_column_with_a_name_stay_in_it(
+    tmp_path: Path, rows: tuple[tuple[str, ...], ...], tag: str
+) -> None:
+    names, *values = rows
+    lines = ["".join(f"<{tag}>{name}</{tag}>" for name in names)]
+    lines += ["".join(f"<td>{cell}</td>" for cell in row) for row in values]
+    (table,) = tables(parse(tmp_path, "a.html", f"<table><tr>{'<tr>'.join(lines)}</table>"))
+    assert (*table.header, *table.rows) == rows
+
+
+def test_signs_are_joined_beneath_one_name_and_a_note(tmp_path: Path) -> None:
+    page = """<table>
+    <tr><td></td><td colspan=2>Amount</td><td>(a)</td></tr>
+    <tr><td>Profit</td><td>$</td><td>5</td><td></td></tr>
+    <tr><td>Margin</td><td></td><td>3</td><td>%</td></tr>
+    <tr><td>Loss</td><td></td><td>(7</td><td>)</td></tr></table>"""
+    (table,) = tables(parse(tmp_path, "a.html", page))
+    assert [row[1] for row in table.rows] == ["$5", "3%", "(7)"]
+
+
 def test_header_cells_rowspan_and_caption(tmp_path: Path) -> None:
     table = table_of(
         tmp_path,
@@ -184,6 +225,20 @@ def test_header_cells_rowspan_and_caption(tmp_path: Path) -> None:
     assert table.caption == "Staff"
     assert table.header == (("Site", "People 2023", "People 2022"),)
     assert table.rows == (("North", "12", "10"), ("North", "5", "4"))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "<tr><td>North</td><td>12</td></tr>",
+        "<tr><td>North</td></tr><tr><td>South</td></tr>",
+        "<tr><td>1.</td><td>North</td></tr><tr><td>2.</td><td>South</td></tr>",
+    ],
+)
+def test_the_caption_of_what_is_no_table_stands_above_it(tmp_path: Path, rows: str) -> None:
+    document = parse(tmp_path, "a.html", f"<table><caption>Our <b>sites</b></caption>{rows}</table>")
+    assert document.blocks[0].text == "Our sites"
+    assert tables(document) == []
 
 
 def test_years_name_columns_and_model_numbers_do(tmp_path: Path) -> None:
@@ -279,3 +334,43 @@ class TestNvidia:
         for table in found:
             widths = {len(row) for row in (*table.header, *table.rows)}
             assert len(widths) == 1
+
+
+@pytest.mark.parametrize(
+    "unsound", ["\x0c", "\x1b", "\ufffe", "&#8;", "&#08", "&#31;", "&#x1F;", "&#xfffe;", "&#65535;"]
+)
+@pytest.mark.parametrize("name", ["a.html", "a.md"])
+def test_a_character_that_xml_has_no_place_for_is_a_space(tmp_path: Path, name: str, unsound: str) -> None:
+    body = f"<div>one{unsound} two<br>{unsound}three</div>"
+    document = parse(tmp_path, name, body)
+    assert shape(document) == [("text", 0, "one two three")]
+    assert document.visible_text == "one two\nthree"
+
+
+def test_what_only_looks_like_such_a_character_stays(tmp_path: Path) -> None:
+    document = parse(tmp_path, "a.html", page("<p>&#80;&#x41;&#9;&#128; &#8226; &#x1f600;</p>"))
+    assert document.visible_text == "PA € • 😀"
+
+
+@pytest.mark.parametrize("declared", ["iso-8859-1", "ISO-8859-1", "us-ascii", "latin1", "windows-1252"])
+def test_a_declared_encoding_is_what_browsers_take_it_for(tmp_path: Path, declared: str) -> None:
+    text = "“Net income” – 5 € … für Käufer"
+    data = page(f"<p>{text}</p>", f"<meta charset='{declared}'>").encode("cp1252")
+    assert parse(tmp_path, "a.html", data).visible_text == text
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.txt", "a.md"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
+def test_a_page_with_a_byte_order_mark(tmp_path: Path, name: str, encoding: str) -> None:
+    data = page("<p>Käufer</p>").encode(encoding)
+    assert parse(tmp_path, name, data).visible_text == "Käufer"
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["<tr><td>a</td><td>b</td></tr>", "<center>a b</center>", "<pre>a b</pre>", "<b>a</b> b", "a <font>b"],
+)
+def test_a_part_of_a_page_is_html(tmp_path: Path, part: str) -> None:
+    document = parse(tmp_path, "a.html", part)
+    assert document.media_type == "text/html"
+    assert document.visible_text.split() == ["a", "b"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from agent.chunking import chunk
 from agent.coverage import coverage, doubled_sentences
 from tests.agent.reading.parsed import parse, shape, tables
@@ -82,3 +84,46 @@ def test_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
 def test_title_without_front_matter(tmp_path: Path) -> None:
     assert parse(tmp_path, "a.md", "# The Title\n\ntext").title == "The Title"
     assert parse(tmp_path, "my_file.md", "only text").title == "my file"
+
+
+@pytest.mark.parametrize(
+    "part", ["<!DOCTYPE html>", "<html>", "<html><head><title>T</title></head>", "</div>", "<!-- c -->"]
+)
+def test_a_part_of_a_page_that_shows_nothing_is_nothing(tmp_path: Path, part: str) -> None:
+    document = parse(tmp_path, "a.md", f"{part}\n\nOnly this is visible.\n")
+    assert shape(document) == [("text", 0, "Only this is visible.")]
+    assert document.visible_text == "Only this is visible."
+
+
+@pytest.mark.parametrize(
+    "matter",
+    [
+        "title: T\ntags:\n- a\n-\n\n# why\n  - b",
+        "# first\n'title': 'T'\nlist: [\n  a\n]",
+        "title:   T  \nDate created: 2024-03-02\nog:type: article\nabstract: |\n  Some words.\n\n  More.",
+    ],
+)
+@pytest.mark.parametrize("end", ["---", "...", "---  "])
+def test_front_matter_is_no_text(tmp_path: Path, matter: str, end: str) -> None:
+    document = parse(tmp_path, "a.md", f"---\n{matter}\n{end}\nOnly this is visible.\n")
+    assert document.visible_text == "Only this is visible."
+    assert shape(document) == [("text", 0, "Only this is visible.")]
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "\nFirst part.\n\n",
+        "First part.\n",
+        "First: a part,\nand more words\n",
+        "- First part.\n",
+        "So he said the following thing: First part.\n",
+        "# First part.\n\n",
+    ],
+)
+def test_what_stands_between_two_rules_is_text(tmp_path: Path, opening: str) -> None:
+    document = parse(tmp_path, "a.md", f"---\n{opening}---\n\nSecond part.\n")
+    whole = " ".join(block.text for block in document.blocks)
+    for text in (whole, document.visible_text):
+        assert "First" in text
+        assert "Second part." in text

@@ -177,6 +177,12 @@ def test_rows_of_the_filings(data: Path, name: str, page: int, row: str) -> None
             9,
             " | 13 Weeks Ended January 28, 2023 | 13 Weeks Ended January 29, 2022",
         ),
+        (
+            "AMCOR_2023_10K.pdf",
+            88,
+            "($ in millions) | Years ended June 30, 2023 | Years ended June 30, 2022 | "
+            "Years ended June 30, 2021",
+        ),
     ],
 )
 def test_names_of_columns(data: Path, name: str, page: int, header: str) -> None:
@@ -186,6 +192,16 @@ def test_names_of_columns(data: Path, name: str, page: int, header: str) -> None
         if block.table and block.table.header and block.page == page
     ]
     assert header in headers
+
+
+def test_what_repeats_in_a_few_places_of_a_filing_stays(data: Path) -> None:
+    """The name of the report stands on top of most pages, the place of a signature at the foot of two."""
+    lines = [(block.page, block.text) for block in filing(data, "BOEING_2022_10K.pdf").blocks]
+    assert [page for page, text in lines if text == "Chicago, Illinois"] == [125, 186]
+    assert (190, "January 27, 2023") in lines
+    certified = [(page, text[:25]) for page, text in lines if "SECTION 906 OF THE SARBANES" in text]
+    assert certified[-2:] == [(189, "CERTIFICATION PURSUANT TO"), (190, "CERTIFICATION PURSUANT TO")]
+    assert sum(text == "Table of Contents" for _, text in lines) <= 1
 
 
 @pytest.mark.parametrize("name", FILINGS[:2])

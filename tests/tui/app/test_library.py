@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.pilot import Pilot
-from textual.widgets import ContentSwitcher, DataTable, Input, Select, Static
+from textual.widgets import Input, Static
 
 from agent import ingest as ing
 from agent.sample_library import COLLECTIONS
-from models.scripted import OverlapReranker
 from tests.tui.app.conftest import MakeApp
 from tests.tui.app.library_shelf import fill, put
 from tests.tui.app.waiting import until
@@ -31,7 +30,6 @@ from tui.app.widgets.library_details import Outline
 from tui.app.widgets.library_paths import PathInput
 from tui.app.widgets.library_shelves import Shelves
 from tui.app.widgets.library_text import DocumentText
-from tui.app.widgets.search_panel import SearchPanel
 from tui.intake import Intake
 
 SIZE = (80, 24)
@@ -239,6 +237,36 @@ async def test_removing_asks_first(make_app: MakeApp) -> None:
         await until(pilot, lambda: len(tree.root.children) == 1)
 
 
+async def test_a_collection_that_is_being_read_is_not_removed(make_app: MakeApp) -> None:
+    app = make_app()
+    fill(app.engine.store)
+    slow, refused = Slow(), "filings is being read."
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.query_one(Shelves).chosen)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        screen._begin(IngestJob("into filings", slow, ["filings"]))
+        await pilot.press("y")
+        await until(pilot, lambda: refused in notices(app))
+        app.clear_notifications()
+        await pilot.press("d")
+        await until(pilot, lambda: refused in notices(app))
+        assert app.screen is screen
+        assert "filings" in held(app)
+        await pilot.press("down", "d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: set(held(app)) == {"filings"})
+        slow.go.set()
+        await until(pilot, lambda: not screen.query_one(IngestPanel).running)
+        await until(pilot, lambda: screen.query_one(Shelves).collection == "filings")
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: not held(app))
+
+
 async def test_a_collection_is_described(make_app: MakeApp) -> None:
     app = make_app()
     fill(app.engine.store)
@@ -313,100 +341,6 @@ async def test_a_reading_that_breaks_off_is_told(
         await until(pilot, lambda: "✗ No readable file in /x. Choose another folder." in told(pilot))
         await until(pilot, lambda: app.failures)
         assert screen.is_running
-
-
-async def search(pilot: Pilot[int], words: str) -> SearchPanel:
-    await pilot.press("slash", *words, "enter")
-    panel = pilot.app.screen.query_one(SearchPanel)
-    await until(pilot, lambda: "passages by" in state(panel) or "Nothing" in state(panel))
-    return panel
-
-
-def state(panel: SearchPanel) -> str:
-    return str(panel.query_one("#state", Static).content)
-
-
-def columns(panel: SearchPanel) -> list[str]:
-    return [str(column.label).strip() for column in panel.query_one(DataTable).ordered_columns]
-
-
-def row(panel: SearchPanel, number: int) -> list[str]:
-    return [str(cell) for cell in panel.query_one(DataTable).get_row_at(number)]
-
-
-async def test_the_search_shows_every_stage(make_app: MakeApp) -> None:
-    app = make_app()
-    fill(app.engine.store)
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot)
-        panel = await search(pilot, "fire at the Brevnes plant")
-        assert columns(panel) == ["#", "passage", "vector", "MMR", "keyword", "fused", "grade"]
-        first = row(panel, 0)
-        assert [cell.strip() for cell in first[:2]] == ["1", "Fire · Fire at B…"]
-        assert all(cell.split()[0].isdigit() for cell in first[2:6])
-        assert first[6].split()[1] in {"correct", "ambiguous"}
-        preview = str(panel.query_one("#preview Static", Static).content)
-        assert "news · fire.md · 2025-05-12" in preview
-        assert panel.query_one(DataTable).has_focus
-        await pilot.press("ctrl+t")
-        await until(pilot, lambda: "by vector search" in state(panel))
-        assert columns(panel) == ["#", "passage", "vector", "grade"]
-        await pilot.press("ctrl+t")
-        await until(pilot, lambda: "by keyword search" in state(panel))
-        assert row(panel, 0)[1].startswith("Fire ·")
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
-        await pilot.press("escape", "d", "a", "e", "r")
-        assert app.screen is screen, "nothing of the shelves can be changed from here"
-        await pilot.press("escape")
-        assert screen.query_one(ContentSwitcher).current == "shelves"
-        await pilot.press("s")
-        assert screen.query_one("#query", Input).has_focus
-        await pilot.press("down")
-        assert panel.query_one(DataTable).has_focus
-
-
-async def test_the_search_is_filtered_and_says_what_is_wrong(make_app: MakeApp) -> None:
-    app = make_app()
-    fill(app.engine.store)
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot)
-        panel = await search(pilot, "fire")
-        within = panel.query_one("#within", Select)
-        within.value = "filings"
-        await until(pilot, lambda: row(panel, 0)[1].startswith("Item 1A."))
-        section = panel.query_one("#section", Input)
-        section.value = "risk factors"
-        section.focus()
-        await pilot.press("enter")
-        await until(pilot, lambda: "1 passage by" in state(panel))
-        section.value = "weather"
-        await pilot.press("enter")
-        await until(pilot, lambda: "✗ No section is like “weather”." in state(panel))
-        assert app.failures
-        panel.query_one("#query", Input).value = " ? "
-        before = state(panel)
-        await pilot.press("enter")
-        assert state(panel) == before
-
-
-async def test_a_reranker_has_its_column(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.assemble.open_reranker", lambda _settings: OverlapReranker())
-    app = make_app()
-    fill(app.engine.store)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
-        panel = await search(pilot, "ceramic bearings")
-        assert columns(panel)[-2:] == ["reranker", "grade"]
-        assert row(panel, 0)[-2].split() == ["1", "1.000"]
-
-
-async def test_an_empty_library_cannot_be_searched(make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("slash", *"fire", "enter")
-        await until(pilot, lambda: "No document has been read yet." in state(screen.query_one(SearchPanel)))
 
 
 async def test_thousands_of_documents_are_listed(

@@ -12,7 +12,8 @@ from agent import ingest as ing
 from agent.reading.document import UnreadableDocument
 from tests.tui.app.conftest import Look, MakeApp, Snap
 from tests.tui.app.library_shelf import fill
-from tests.tui.app.test_library import facts, opened, search
+from tests.tui.app.test_library import facts, opened
+from tests.tui.app.test_library_search import search
 from tests.tui.app.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.app.widgets.ingest_job import IngestJob

@@ -19,10 +19,11 @@ from models.ollama_api import ModelFacts, OllamaServer
 from models.probe import ProbeResult, remember
 from models.protocols import GenerationCancelled
 from tests.tui.app.bare import bare
-from tests.tui.app.conftest import Look, MakeApp, Snap
+from tests.tui.app.conftest import Gate, Look, MakeApp, Snap
 from tests.tui.app.waiting import until
-from tests.tui.conftest import Answering
+from tests.tui.conftest import QUESTION, Answering
 from tui.app.app import DeepthinkApp
+from tui.app.screens.ask import AskScreen
 from tui.app.screens.confirm import ConfirmScreen
 from tui.app.widgets.model_list import ModelList
 from tui.settings import load
@@ -245,6 +246,26 @@ async def test_a_pull_shows_how_far_it_is_and_offers_the_model(
         await until(pilot, lambda: load().model == QWEN_CODER_0_5B.name)
 
 
+@pytest.mark.parametrize("elsewhere", ["f9", "f1"], ids=["another screen", "a window over this one"])
+async def test_a_pull_that_ends_while_one_is_elsewhere_takes_no_keys(
+    elsewhere: str, make_app: MakeApp, machine: _Machine
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, QWEN_CODER_0_5B.name)
+        machine.hold.clear()
+        await pilot.press("p")
+        await until(pilot, lambda: "25% of 491 MB" in _told(app, "pull"))
+        await pilot.press(elsewhere)
+        there = app.screen
+        machine.hold.set()
+        await until(pilot, lambda: app._notifications)
+        assert [n.message for n in app._notifications] == [f"{QWEN_CODER_0_5B.name} is here; f7 uses it."]
+        assert app.screen is there
+        await pilot.press("y")
+        assert load().model == QWEN_CODER_1_5B.name
+
+
 def _uninstall(folder: Path) -> None:
     for path in folder.iterdir():
         path.unlink()
@@ -276,6 +297,39 @@ async def test_a_model_is_measured(make_app: MakeApp, machine: _Machine) -> None
         await pilot.press("t")
         await until(pilot, lambda: "8,192 tokens are really granted" in _told(app, "detail"))
         assert "reads 85 tokens/s, writes 12 tokens/s" in _told(app, "detail")
+
+
+async def test_nothing_is_measured_while_a_run_goes_on(
+    make_app: MakeApp, machine: _Machine, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DeepthinkApp, "MODES", {**DeepthinkApp.MODES, "ask": AskScreen})
+    mine = machine.folder / "mine.gguf"
+    mine.write_bytes(b"GGUF")
+    gate, opened = Gate(1), list[Answering]()
+    app = make_app()
+
+    def open_chat(_settings: object) -> Answering:
+        opened.append(Answering(during=gate))
+        return opened[-1]
+
+    monkeypatch.setattr("tui.assemble.open_chat", open_chat)
+    async with app.run_test(size=(80, 24)) as pilot:
+        asking = app.screen
+        assert isinstance(asking, AskScreen)
+        asking.ask(QUESTION)
+        await until(pilot, gate.reached.is_set)
+        await _at(app, pilot, str(mine))
+        await pilot.press("enter")
+        await until(pilot, lambda: "once the run that goes on has ended" in _told(app))
+        await until(pilot, lambda: "in use" in _line(app, "mine.gguf"))
+        await pilot.press("t")
+        assert _told(app) == "! A run goes on. Measure it when the run has ended."
+        assert [chat.closed for chat in opened] == [False]
+        asking.cancel()
+        await until(pilot, lambda: asking.live is None)
+        await pilot.press("t")
+        await until(pilot, lambda: _told(app) == "mine is measured.")
+        assert [chat.closed for chat in opened] == [True, False]
 
 
 async def test_what_the_settings_name_and_is_not_here(make_app: MakeApp, machine: _Machine) -> None:

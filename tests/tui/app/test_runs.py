@@ -184,6 +184,19 @@ async def test_deleting_asks_first(three: list[str], make_app: MakeApp) -> None:
         assert not Runs(open_store()).events(three[0])
 
 
+async def test_the_mark_goes_with_the_run(three: list[str], make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("c", "d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen) and listed(app) == three[1:])
+        await pilot.press("c")
+        assert isinstance(app.screen, RunsScreen), "there is nothing to compare it with"
+        assert app.screen.query_one(RunList).marked == three[1]
+
+
 async def test_a_run_that_is_going_on_is_not_deleted(make_app: MakeApp) -> None:
     run_id = stored.store_run(status="running")
     app = make_app()

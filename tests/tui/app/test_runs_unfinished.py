@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,8 @@ from tests.tui.app.conftest import MakeApp
 from tests.tui.app.test_runs import Asked, cut_off, opened
 from tests.tui.app.waiting import until
 from traces.runs import Run, Runs
+from traces.store import Store
+from tui import removal
 from tui.app.screens.confirm import ConfirmScreen
 from tui.app.screens.unfinished import UnfinishedScreen, offered, unfinished
 from tui.assemble import open_store
@@ -103,6 +106,35 @@ async def test_a_run_that_is_given_up_is_not_offered_again(make_app: MakeApp) ->
     assert Runs(store).find(failed).status == "failed"
 
 
+async def test_a_run_that_is_being_given_up_is_not_given_up_again(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, run_id = open_store(), cut_off()
+    cut_off(question="Another one?")
+    go_on, real = threading.Event(), removal.forget
+    given_up: list[str] = []
+
+    def slow(store: Store, run: Run) -> None:
+        given_up.append(run.question)
+        assert go_on.wait(20)
+        real(store, run)
+
+    monkeypatch.setattr("tui.removal.forget", slow)
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen, _ = await shown(pilot)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: given_up)
+        await pilot.press("d", "enter")
+        assert app.screen is screen
+        go_on.set()
+        await until(pilot, lambda: len(told(screen)) == 1)
+    assert given_up == ["Another one?"]
+    assert [entry.run.id for entry in unfinished(store)] == [run_id]
+
+
 async def test_what_another_process_works_on_is_left_to_it(make_app: MakeApp) -> None:
     run_id = stored.store_run(status="running")
     app = make_app()
@@ -117,6 +149,7 @@ async def test_what_another_process_works_on_is_left_to_it(make_app: MakeApp) ->
             await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
             await pilot.press("y")
             await until(pilot, lambda: app.failures)
+            await until(pilot, lambda: screen._current)  # it can be given up later
     assert app.failures[0].error.title == "The run is still going on"
 
 

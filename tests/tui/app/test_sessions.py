@@ -143,8 +143,23 @@ async def test_without_a_session_it_says_what_to_do(make_app: MakeApp) -> None:
         )
         await pilot.press("enter", "r", "d")
         assert app.screen is screen
-        await pilot.press("escape")
+        await pilot.press("n")
         await until(pilot, lambda: chosen)
+    assert chosen == [""]
+
+
+async def test_after_the_last_one_is_deleted_a_key_begins_one(make_app: MakeApp) -> None:
+    stored.store_run(session=Sessions(open_store()).begin())
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen, chosen = await opened(pilot, 1)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: app.screen is screen and not shown(screen))
+        await pilot.press("n")
+        await until(pilot, lambda: chosen)
+    assert chosen == [""]
 
 
 async def test_sessions_that_cannot_be_read(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:

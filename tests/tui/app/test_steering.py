@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
+from agent.events import Asked, NodeStarted, Routed
 from models.protocols import ChatOptions
 from tests.tui.app.conftest import Gate, MakeApp
 from tests.tui.app.test_ask import answer_of, asked, ready, shown
@@ -17,9 +20,11 @@ from traces.labels import Labels
 from traces.runs import Runs
 from tui.app.screens.ask import AskScreen
 from tui.app.widgets.asked import AskedBox
+from tui.app.widgets.conversation import Conversation
 from tui.app.widgets.exchange import Exchange
 from tui.app.widgets.meters import Meters
 from tui.app.widgets.prompt import Prompt
+from tui.app.widgets.run_bar import RunBar
 
 UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
 
@@ -86,6 +91,55 @@ async def test_pause_and_go_on(make_app: MakeApp, filled: Path) -> None:
         await pilot.press("ctrl+o")
         await over(pilot, screen)
         assert "Tolvang Ceramics" in answer_of(screen.query_one(Exchange))
+
+
+async def test_a_pause_that_is_asked_for_is_shown_until_it_is_taken_back(
+    make_app: MakeApp, filled: Path
+) -> None:
+    gate = Gate(1)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        bar = screen.query_one(RunBar)
+        for label, said in (("go on", "It pauses after what is under way."), ("pause", "It goes on.")):
+            await pilot.press("ctrl+o")
+            screen.draw_all()  # as each event of the run has it
+            assert label in shown(bar)
+            assert app._notifications
+            assert [toast.message for toast in app._notifications][-1] == said
+        gate.open()
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+        await accept(pilot, screen)
+        await over(pilot, screen)
+
+
+@pytest.mark.parametrize(
+    ("route", "node", "said"),
+    [
+        ("deep", "synthesise", "The last decision of this run is taken."),
+        ("single", "grade", "This run takes no decisions: its question is answered in one go."),
+        ("direct", "", "This run takes no decisions: its question is answered in one go."),
+    ],
+)
+async def test_no_step_and_no_decision_is_promised_where_none_can_come(
+    route: str, node: str, said: str, make_app: MakeApp, filled: Path
+) -> None:
+    gate = Gate()
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        assert screen.fold is not None
+        screen.fold.take_all([Routed(route, "", "rules", QUESTION, QUESTION), NodeStarted(node, 0)])
+        screen.query_one(Prompt).put("What does the plant cost?")
+        for key in ("ctrl+b", "ctrl+d"):
+            app.clear_notifications()
+            await pilot.press(key)
+            await until(pilot, lambda: [toast.message for toast in app._notifications] == [said])
+        assert screen.query_one(Prompt).text == "What does the plant cost?"
+        assert not screen.query(AskedBox)
+        screen.cancel()
+        gate.open()
+        await over(pilot, screen)
 
 
 async def test_answer_now_skip_and_add(make_app: MakeApp, filled: Path) -> None:
@@ -190,6 +244,18 @@ async def test_what_is_vague_is_asked_back_inline(make_app: MakeApp, filled: Pat
         await accept(pilot, screen)
         await over(pilot, screen)
         assert Runs(app.engine.store).find("last").status == "answered"
+
+
+@pytest.mark.parametrize("question", ["The [acme] or the [/beta] report?", "[A] or [B]?", "[link=x] it?"])
+async def test_what_is_asked_back_is_no_markup(question: str, make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot)
+        box = AskedBox(Asked("clarify", question, []))
+        exchange = screen.query_one(Conversation).begin(QUESTION)
+        await until(pilot, lambda: exchange.is_mounted)
+        exchange.ask(box)
+        await until(pilot, lambda: question in box.render_lines(Region(0, 0, box.size.width, 1))[0].text)
 
 
 async def test_a_worker_that_breaks_never_closes_the_app(make_app: MakeApp, filled: Path) -> None:

@@ -26,9 +26,12 @@ from tests.tui.conftest import Answering
 from traces.library import Library
 from traces.runs import Runs
 from tui.app.app import DeepthinkApp
+from tui.app.conversations import Beginning, load_beginning
+from tui.app.engine import Engine
 from tui.app.first_start import Reading
 from tui.app.first_start import look as what_is_here
 from tui.app.screens.welcome import WelcomeScreen, welcome_needed
+from tui.app.widgets.prompt import Prompt
 from tui.intake import Intake
 from tui.settings import Settings, load
 
@@ -201,11 +204,11 @@ async def test_the_smaller_model_is_taken_into_use(
     app = _make(make_app, machine, monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
         await _opened(app, pilot, [])
-        await pilot.press("s")
+        await pilot.press("ctrl+s")
         await until(pilot, lambda: "✓ 1" in _shown(app))
         assert load().model == "qwen2.5-coder-0.5b"
         assert "qwen2.5-coder-0.5b is here." in _shown(app)
-        await pilot.press("s")  # no longer possible
+        await pilot.press("ctrl+s")  # no longer possible
         await pilot.pause()
         assert machine.pulled == ["qwen2.5-coder-0.5b", "all-minilm-l6-v2"]
 
@@ -220,7 +223,7 @@ async def test_a_pull_is_stopped_and_taken_up_again(
         machine.hold.clear()
         await pilot.press("enter")
         await until(pilot, lambda: "50%" in _shown(app))
-        await pilot.press("enter", "s", "o", "x")  # only the last is possible now
+        await pilot.press("enter", "ctrl+s", "ctrl+o", "x")  # only the last is possible now
         await until(pilot, lambda: "Stopped; what was done so far is kept." in _shown(app))
         assert machine.pulled == []
         machine.hold.set()
@@ -257,11 +260,11 @@ async def test_documents_of_ones_own(
     async with app.run_test(size=(80, 24)) as pilot:
         await _opened(app, pilot, answers)
         screen = app.screen
-        await pilot.press("o")
+        await pilot.press("ctrl+o")
         await until(pilot, lambda: app.screen is not screen)
         app.screen.dismiss(None)
         await until(pilot, lambda: app.screen is screen)
-        await pilot.press("o")
+        await pilot.press("ctrl+o")
         await until(pilot, lambda: app.screen is not screen)
         app.screen.dismiss(Intake((folder,), (), "mine", "what is known"))
         await until(pilot, lambda: "✓ 2" in _shown(app))
@@ -304,6 +307,54 @@ async def test_the_app_begins_with_it_and_ends_up_with_an_answer(
         await until(pilot, lambda: any(run.finished for run in runs.recent(1)))
         (run,) = runs.recent(1)
         assert (run.question, run.status) == (demo_question().question, "answered")
+
+
+@pytest.mark.parametrize("meant", ["so what?", "o", "1.5"])
+async def test_what_is_typed_as_the_window_opens_is_the_prompts(
+    meant: str, make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = _make(make_app, machine, monkeypatch)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen) and "▸ 1" in _shown(app))
+        ask = app.screen_stack[0]
+        await pilot.press(*meant)
+        await until(pilot, lambda: ask.query_one(Prompt).text == meant)
+        line = ask.query_one("#offer", Static)
+        assert app.screen is ask
+        assert machine.pulled == []
+        assert not line.display  # it was seen: Models and Library have all of it
+
+
+async def test_who_is_typing_at_the_first_start_is_told_and_welcomed_when_they_want_it(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = threading.Event()
+    real = load_beginning
+
+    def slow(engine: Engine) -> Beginning:
+        assert looked.wait(20)
+        return real(engine)
+
+    monkeypatch.setattr("tui.app.beginning.load_beginning", slow)
+    app = _make(make_app, machine, monkeypatch)
+    async with app.run_test(size=(80, 24)) as pilot:
+        ask = app.screen
+        prompt, line = ask.query_one(Prompt), ask.query_one("#offer", Static)
+        await pilot.press(*"Who")
+        looked.set()
+        await until(pilot, lambda: line.display)
+        assert "Nothing is set up yet: esc goes to it" in str(line.content)
+        await pilot.press(*" is so")
+        assert prompt.text == "Who is so"
+        assert app.screen is ask
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen))
+        assert not line.display
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is ask)
+        await pilot.press("up")
+        await until(pilot, lambda: prompt.text == "Who is so")
+        assert machine.pulled == []
 
 
 _STEPS = ["nothing", "fetching", "documents", "question", "failed"]

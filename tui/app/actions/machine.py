@@ -32,10 +32,10 @@ CONFIRM = (
     Action("confirm.move", "left,right", "app.focus_next", "Other", "Go to the other choice.", shown=False),
 )
 HELP = (Action("help.close", "escape,q", "close", "Close", "Back to the screen beneath; so does F1."),)
-WELCOME = (
+WELCOME = (  # no letter begins anything: one that was meant for the prompt would fetch a model
     Action("welcome.next", "enter", "next", "Next step", "Take the next step."),
-    Action("welcome.small", "s", "small", "Smaller model", "Fetch the smaller, weaker language model."),
-    Action("welcome.files", "o", "files", "Own documents", "Choose documents of your own."),
+    Action("welcome.small", "ctrl+s", "small", "Smaller model", "Fetch the smaller language model."),
+    Action("welcome.files", "ctrl+o", "files", "Own documents", "Choose documents of your own."),
     Action("welcome.stop", "x", "stop", "Stop", "Stop; what was done so far is kept."),
     Action("welcome.skip", "escape", "skip", "Skip", "Go to the prompt at once."),
 )

@@ -19,7 +19,7 @@ from tui.app.conversations import (
     load_session,
     load_turns,
 )
-from tui.app.messages import AlreadyHere
+from tui.app.messages import AlreadyHere, StoreChanged
 from tui.app.watching import WHILE_IT_RUNS
 from tui.app.widgets.conversation import Conversation
 from tui.app.widgets.meters import Meters
@@ -80,17 +80,28 @@ Every `[n]` of the answer opens its passage.
         """Choose a session to go on with."""
         from tui.app.screens.sessions import SessionsScreen
 
-        self.app.push_screen(SessionsScreen(), self._session_chosen)
+        window = SessionsScreen()
+
+        def chosen(session: str | None) -> None:
+            gone = session is None and self.session in window.deleted
+            self._session_chosen("" if gone else session)
+
+        self.app.push_screen(window, chosen)
 
     def _session_chosen(self, session: str | None) -> None:
-        if session is None:
+        if session is None or self._a_run_goes_on():
             return
-        if self.live is not None:
-            self.notify("A run goes on; change the session when it has ended.", severity="warning")
-        elif session:
-            in_background(self, partial(load_session, self.deepthink.engine, session), group="session")
+        if session:
+            load = partial(load_session, self.deepthink.engine, session)
+            in_background(self, load, group="session", exclusive=True)
         else:
             self.post_message(SessionLoaded("", "", ()))
+
+    def _a_run_goes_on(self) -> bool:
+        """Whether the session cannot be changed now, which is told."""
+        if self.live is not None:
+            self.notify("A run goes on; change the session when it has ended.", severity="warning")
+        return self.live is not None
 
     def action_new_session(self) -> None:
         """The next question stands alone."""
@@ -98,14 +109,8 @@ Every `[n]` of the answer opens its passage.
 
     @on(SessionLoaded)
     async def _session_loaded(self, message: SessionLoaded) -> None:
-        self.session = message.session
-        self.fold = message.folds[-1] if message.folds else None
-        conversation = self.query_one(Conversation)
-        await conversation.open(message.folds, message.earlier)
-        self.exchange = conversation.latest
-        if self.fold is not None:
-            self.run_begins()
-            self.call_after_refresh(self.draw_all)
+        if not self._a_run_goes_on():  # one may have begun while the session was read
+            await self.open_session(message)
 
     def action_older(self) -> None:
         """Show more of the session's earlier turns."""
@@ -117,7 +122,8 @@ Every `[n]` of the answer opens its passage.
 
     @on(TurnsLoaded)
     async def _earlier_read(self, message: TurnsLoaded) -> None:
-        await self.query_one(Conversation).show_earlier(message.folds)
+        if message.session == self.session:  # another may have been opened meanwhile
+            await self.query_one(Conversation).show_earlier(message.folds)
 
     def action_citations(self) -> None:
         """Go to what is asked, or to the first citation of the last answer that has one."""
@@ -138,6 +144,14 @@ Every `[n]` of the answer opens its passage.
         place = self.query_one("#thinking")
         if not place.query(RunPanel):
             place.mount(RunPanel())
+
+    async def run_is_gone(self) -> None:
+        """There is no thinking to be shown, and on a narrow screen the conversation is."""
+        self.remove_class("-has-run")
+        if self.has_class("-narrow"):
+            self.remove_class("-flipped")
+        self.query_one(Prompt).focus()
+        await self.query("RunPanel").remove()
 
     def draw_thinking(self, fold: RunFold, changed: frozenset[Part]) -> None:
         """What changed of it."""
@@ -209,6 +223,10 @@ Every `[n]` of the answer opens its passage.
                 strip.show_labels(event.labels, event.stored)
 
     # --- the frame -------------------------------------------------------------------------------
+
+    @on(StoreChanged)
+    def _store_changed(self) -> None:
+        self.look_again()
 
     @on(AlreadyHere)
     def _already_here(self) -> None:

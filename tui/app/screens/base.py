@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widgets import Footer
 
+from tui.app.messages import StoreChanged
 from tui.app.widgets.navigation import Navigation
 
 if TYPE_CHECKING:
@@ -41,3 +42,12 @@ class DeepScreen(Screen[None]):
     def deepthink(self) -> DeepthinkApp:
         """The app, by its own type."""
         return cast("DeepthinkApp", self.app)
+
+    def tell_ask(self) -> None:
+        """Have the Ask screen read again what it tells of the store and the settings."""
+        try:
+            stack = self.app.get_screen_stack("ask")
+        except KeyError:  # nobody has been there yet
+            return
+        for screen in stack[:1]:
+            screen.post_message(StoreChanged())

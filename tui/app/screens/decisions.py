@@ -18,7 +18,7 @@ from tui.app.screens.base import DeepScreen
 from tui.app.steering import Steers
 from tui.app.widgets.decision_detail import DecisionDetail
 from tui.app.widgets.decision_labels import LabelsChanged, drop_label, load_labels, store_label
-from tui.app.widgets.decision_runs import RunRead, RunsListed, heading, list_runs, read_run
+from tui.app.widgets.decision_runs import RunRead, RunsListed, heading, list_runs, older, read_run
 from tui.app.widgets.decision_strip import DecisionStrip
 from tui.app.work import Failed
 
@@ -93,6 +93,9 @@ would have done.
     def _resumed(self) -> None:
         if self._timer is not None:
             self._timer.resume()
+        if self._stored is not None:  # some have come, and some may be gone
+            since = self._stored[-1].started if self._stored else None
+            list_runs(self, self.deepthink.engine.store, since=since)
         self._look()
 
     @on(events.ScreenSuspend)
@@ -150,19 +153,27 @@ would have done.
 
     @on(RunsListed)
     def _listed(self, message: RunsListed) -> None:
-        first = self._stored is None
-        self._stored = [*(self._stored or ()), *message.runs]
+        before = (self._stored or []) if message.first else []
+        more = older(message.runs, before)
+        self._stored = [*before, *more]
         self._seen, self._complete = message.seen, message.complete
         self._show_heading()
-        if first and not self._shown:
-            if self._stored:
-                self.show_run(self._stored[0].id)
-            elif self._ask_fold() is None:
-                self._tell("No decisions yet", _EMPTY.format(ask=self.deepthink.key_of("app.ask") or "f2"))
-        elif message.runs and not first:
-            self.show_run(message.runs[0].id)
-        elif not first:
+        if not message.first:
+            self._show_newest()
+        elif more:
+            self.show_run(more[0].id)
+        elif self._complete:
             self.notify("There is no older run with decisions.")
+        else:
+            list_runs(self, self.deepthink.engine.store, self._seen)
+
+    def _show_newest(self) -> None:
+        if self._shown:
+            return
+        if self._stored:
+            self.show_run(self._stored[0].id)
+        elif self._ask_fold() is None:
+            self._tell("No decisions yet", _EMPTY.format(ask=self.deepthink.key_of("app.ask") or "f2"))
 
     @on(RunRead)
     def _read(self, message: RunRead) -> None:

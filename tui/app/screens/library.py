@@ -180,6 +180,8 @@ class LibraryScreen(DeepScreen):
     def _look_again(self, message: IngestPanel.Changed) -> None:
         if message.ended and self.app.screen is not self:
             self.notify(f"Reading has ended: {message.ended}.", title="Library", markup=False)
+        if message.ended:
+            self.tell_ask()
         self.action_refresh()
 
     @on(events.Paste)
@@ -218,13 +220,23 @@ class LibraryScreen(DeepScreen):
             passages = f"Their {chosen.chunks:,} passages"
         else:
             return
+        if self._is_being_read(chosen):
+            return
         detail = f"{passages} are no longer found. The files stay where they are."
 
         def confirmed(yes: bool | None) -> None:
-            if yes:
+            if yes and not self._is_being_read(chosen):  # a reading may have begun meanwhile
                 self._ask(partial(works.remove, self.deepthink.engine, chosen), "change")
 
         self.app.push_screen(ConfirmScreen(question, detail, "Remove"), confirmed)
+
+    def _is_being_read(self, chosen: Collection | Document) -> bool:
+        """Whether a collection would come back with what is still to be read, which is told."""
+        if isinstance(chosen, Document) or not self.query_one(IngestPanel).is_reading_into(chosen.name):
+            return False
+        told = f"{one_line(chosen.name, 60)} is being read. Stop that first, or remove it afterwards."
+        self.notify(told, severity="warning", markup=False)
+        return True
 
     def action_describe(self) -> None:
         """Say what a collection holds."""
@@ -278,7 +290,7 @@ class LibraryScreen(DeepScreen):
             "remove": with_chosen,
             "describe": with_chosen,
             "samples": here and not panel.running and not held.issuperset(COLLECTIONS),
-            "stop": panel.running,
+            "stop": here and panel.running,
             "hide": not here or (panel.has_class("-shown") and not panel.running),
         }
         return possible.get(action, True)

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 
 from tui.app.actions import bindings
-from tui.app.loading import load_anew
+from tui.app.loading import a_run_goes_on, load_anew
 from tui.app.model_rows import (
     JobEnded,
     ModelRow,
@@ -122,6 +122,9 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     def action_probe(self) -> None:
         """Measure the language model under the cursor."""
+        if a_run_goes_on(self.deepthink):  # two models might not fit, and neither would be as fast as it is
+            self._tell("! A run goes on. Measure it when the run has ended.")
+            return
         engine = self.deepthink.engine
         self._on_row("measuring", lambda row, cancel: probe(self, engine, row, cancel))
 
@@ -201,8 +204,13 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         told = "Stopped; what was fetched is kept." if message.stopped else f"✓ {message.names[0]} is here."
         self._end(told, message.failure)
         row = next((row for row in self._listed if row.name == message.names[0]), None)
-        if not message.stopped and message.failure is None and row is not None and not row.used:
+        if message.stopped or message.failure is not None or row is None or row.used:
+            return
+        if self.app.screen is self:
             self._offer(row)
+        else:  # a question would take the keys from who types there
+            key = self.deepthink.key_of("app.models") or "f7"
+            self.notify(f"{row.label} is here; {key} uses it.", title="Models", markup=False)
 
     @on(ProbeStep)
     def _step(self, message: ProbeStep) -> None:

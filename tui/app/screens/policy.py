@@ -13,7 +13,6 @@ from textual.content import Content
 from textual.widgets import Static, TabbedContent
 
 from tui.app.actions import bindings
-from tui.app.screens.ask import AskScreen
 from tui.app.screens.base import DeepScreen
 from tui.app.widgets import policy_data as data
 from tui.app.widgets import policy_sections as sections
@@ -187,14 +186,14 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         self._deciding = message.deciding
         self._draw()
         self.notify("It counts for runs to come.")
-        self._tell_ask()
+        self.tell_ask()
 
     @on(data.PolicyChanged)
     def _promoted(self, message: data.PolicyChanged) -> None:
         forced = ", although the gate did not pass it" if message.forced else ""
         self.notify(f"{message.name} is active{forced}. It counts for runs to come.", markup=False)
         self.action_reload()
-        self._tell_ask()
+        self.tell_ask()
 
     @on(TrainingPanel.Changed)
     def _trained(self, message: TrainingPanel.Changed) -> None:
@@ -209,7 +208,7 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
             self.app.notify(
                 f"The gate {gate} {done.name}; it is kept{active}.", title="Trained", markup=False
             )
-            self._tell_ask()
+            self.tell_ask()
         self.action_reload()
 
     @on(PolicyBook.Moved)
@@ -291,9 +290,3 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
             self.notify(f"{variable} in the environment says so; unset it first.", severity="warning")
         else:
             data.change_setting(self, self.deepthink.engine, key, value)
-
-    def _tell_ask(self) -> None:
-        """The Ask screen tells who decides."""
-        for screen in self.app.get_screen_stack("ask")[:1]:
-            if isinstance(screen, AskScreen):
-                screen.look_again()

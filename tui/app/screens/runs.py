@@ -268,10 +268,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
 
     def action_unfinished(self) -> None:
         """Which runs can be resumed."""
-        from tui.app.screens.unfinished import unfinished
-
-        store = self.deepthink.engine.store
-        in_background(self, lambda: work.FoundUnfinished(unfinished(store)), group="unfinished")
+        in_background(self, partial(work.find_unfinished, self.deepthink.engine.store), group="unfinished")
 
     @on(work.FoundUnfinished)
     def _found_unfinished(self, message: work.FoundUnfinished) -> None:

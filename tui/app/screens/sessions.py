@@ -40,7 +40,11 @@ class SessionList(RowTable):
 
 
 class SessionsScreen(ModalScreen[str | None]):
-    """Returns the id of the session to go on with, "" for a new one, None for neither."""
+    """Returns the id of the session to go on with, "" for a new one, None for neither.
+
+    Attributes:
+        deleted: Ids of the sessions that were deleted here.
+    """
 
     CSS_PATH = "sessions.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
@@ -62,9 +66,11 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         """What was done to one, in words; the list is to be read again."""
 
         told: str
+        deleted: str = ""
 
     def __init__(self) -> None:
         super().__init__()
+        self.deleted: set[str] = set()
         self._sessions: dict[str, Session] = {}
         self._read = False
         self._words: list[str] = []
@@ -95,12 +101,15 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         self._read = True
         self._sessions = {session.id: session for session in message.sessions}
         self._show()
+        if not self._sessions:
+            self.set_focus(None)  # not to the filter, which would take the key that begins one
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
         if not self._read:
             told = f"✗ The sessions cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
             self._show_none(told)
+            self.set_focus(None)
 
     def _show(self) -> None:
         table = self.query_one(SessionList)
@@ -205,6 +214,8 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
 
     @on(Changed)
     def _changed(self, message: Changed) -> None:
+        if message.deleted:
+            self.deleted.add(message.deleted)
         self.notify(message.told, markup=False)
         self._load()
 
@@ -217,4 +228,6 @@ def _rename(store: Store, session_id: str, name: str) -> SessionsScreen.Changed:
 def _delete(store: Store, session: Session) -> SessionsScreen.Changed:
     from tui.removal import counted, delete_session
 
-    return SessionsScreen.Changed(f"Deleted, with {counted(delete_session(store, session))}.")
+    return SessionsScreen.Changed(
+        f"Deleted, with {counted(delete_session(store, session))}.", deleted=session.id
+    )

@@ -16,6 +16,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, OptionList, Static
 from textual.widgets.option_list import Option
 
+from traces.errors import DeepthinkError
 from traces.runs import Run
 from traces.store import Store
 from tui.app.actions import bindings
@@ -75,6 +76,7 @@ from where it was; no model call that was answered is made again. `d` gives one 
     def __init__(self, found: Sequence[Resumable]) -> None:
         super().__init__()
         self._found = {entry.run.id: entry for entry in found}
+        self._forgetting: set[str] = set()
 
     def compose(self) -> ComposeResult:
         """The runs, with why each stopped."""
@@ -93,7 +95,9 @@ from where it was; no model call that was answered is made again. `d` gives one 
     @property
     def _current(self) -> Resumable | None:
         option = self.query_one(OptionList).highlighted_option
-        return self._found.get(option.id or "") if option is not None else None
+        if option is None or option.id in self._forgetting:  # what is being given up has no second turn
+            return None
+        return self._found.get(option.id or "")
 
     @on(OptionList.OptionSelected)
     def action_resume(self) -> None:
@@ -118,11 +122,16 @@ from where it was; no model call that was answered is made again. `d` gives one 
         def work() -> UnfinishedScreen.Forgotten:
             from tui.removal import forget
 
-            forget(store, run)
+            try:
+                forget(store, run)
+            except DeepthinkError:  # it is still there
+                self._forgetting.discard(run.id)
+                raise
             return self.Forgotten(run.id)
 
         def answered(yes: bool | None) -> None:
             if yes:
+                self._forgetting.add(run.id)
                 in_background(self, work, group="forget")
 
         detail = f"“{one_line(run.question, 160)}” cannot be resumed then. It stays among the runs."

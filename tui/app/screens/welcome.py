@@ -14,12 +14,12 @@ from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
 from tui.app.actions import bindings
 from tui.app.first_start import EmbedderLoading, First, Reading, embedder_loading, look, use, welcome_needed
 from tui.app.loading import load_anew
+from tui.app.making_way import MakesWay
 from tui.app.ways_out import in_the_app
 from tui.app.widgets.ingest_job import IngestEnded, IngestJob, IngestTold
 from tui.app.widgets.model_pull import PullEnded, PullTold, PullView, bar, pull_models
@@ -39,7 +39,7 @@ class _Taken(Message):
     """The models that came are in use."""
 
 
-class WelcomeScreen(ModalScreen[str]):
+class WelcomeScreen(MakesWay):
     """Three steps; returns the question to ask, or "" if there is none to ask."""
 
     CSS_PATH = "welcome.tcss"
@@ -215,13 +215,13 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
     def _read(self, job: IngestJob, expected: int = 0) -> None:
         """Start a reading; ``expected`` documents, where that is known before they are looked for."""
         self._busy, self._trouble, self._reading = "reading", "", Reading.of(expected)
-        self._cancel = job.cancel
+        self._cancel, self.in_use = job.cancel, True
         self._redraw()
         job.start(self)
         in_background(self, partial(embedder_loading, self._deepthink.engine), group="loading")
 
     def _begin(self, busy: str, work: Callable[[], Message]) -> None:
-        self._busy, self._trouble = busy, ""
+        self._busy, self._trouble, self.in_use = busy, "", True
         self._redraw()
         in_background(self, work, group="welcome")
 

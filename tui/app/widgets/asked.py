@@ -80,7 +80,7 @@ prompt; once more, and the run is cancelled, which can be resumed.
 
     def on_mount(self) -> None:
         """The question stays in sight where its own line scrolls away."""
-        self.border_title = one_line(self.asked.question, 60)
+        self.border_title = Content(one_line(self.asked.question, 60))
         # Not when it was handed over to be mounted: what takes the focus has to be composed first.
         self.call_after_refresh(self.post_message, self.Posed(self))
 

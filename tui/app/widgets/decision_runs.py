@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from textual.content import Content
 from textual.dom import DOMNode
@@ -22,17 +23,19 @@ _PAGE = 100  # runs looked through at a time
 
 
 class RunsListed(Message):
-    """More runs that took decisions.
+    """Runs that took decisions.
 
     Attributes:
         runs: Newest first.
+        first: Where they begin, counted from the newest run; 0 for all that are known anew.
         seen: Runs looked through so far, those without decisions included; where the next page begins.
         complete: Whether there are no more.
     """
 
-    def __init__(self, runs: Sequence[RunSummary], seen: int, *, complete: bool) -> None:
+    def __init__(self, runs: Sequence[RunSummary], first: int, seen: int, *, complete: bool) -> None:
         super().__init__()
         self.runs = runs
+        self.first = first
         self.seen = seen
         self.complete = complete
 
@@ -47,28 +50,38 @@ class RunRead(Message):
         self.labels = labels
 
 
-def list_runs(node: DOMNode, store: Store, seen: int = 0) -> None:
+def list_runs(node: DOMNode, store: Store, first: int = 0, since: datetime | None = None) -> None:
     """Look for runs that took decisions in a worker; `RunsListed` or `Failed` is posted to ``node``.
 
     Args:
         node: The screen.
         store: Where they are.
-        seen: Runs that were looked through before, counted from the newest.
+        first: Where to begin, counted from the newest run.
+        since: As far back as it is looked at least.
     """
 
     def work() -> Message:
         from traces.runs import Runs
 
-        runs, at = Runs(store), seen
+        runs, at = Runs(store), first
+        found: list[RunSummary] = []
         while True:
             page = runs.search(limit=_PAGE, offset=at)
             at += len(page)
-            found = [run for run in page if run.decisions]
+            found += [run for run in page if run.decisions]
             complete = len(page) < _PAGE
-            if found or complete:
-                return RunsListed(found, at, complete=complete)
+            if complete or (found and (since is None or page[-1].started <= since)):
+                return RunsListed(found, first, at, complete=complete)
 
     in_background(node, work, group="runs", exclusive=True)
+
+
+def older(runs: Sequence[RunSummary], known: Sequence[RunSummary]) -> list[RunSummary]:
+    """Those that are older than all that are known: runs begun meanwhile have moved the others on."""
+    if not known:
+        return list(runs)
+    oldest = (known[-1].started, known[-1].id)
+    return [run for run in runs if (run.started, run.id) < oldest]
 
 
 def read_run(node: DOMNode, store: Store, run_id: str) -> None:

@@ -100,6 +100,13 @@ class Exchange(Vertical):
             super().__init__()
             self.passage = passage
 
+    class Ready(Message):
+        """A turn is composed: a run can be drawn in it."""
+
+        def __init__(self, exchange: Exchange) -> None:
+            super().__init__()
+            self.exchange = exchange
+
     def __init__(self, question: str) -> None:
         super().__init__()
         self.question = question
@@ -117,11 +124,16 @@ class Exchange(Vertical):
         yield Static(classes="warned hidden", markup=False)
         yield Static(classes="state", markup=False)
 
+    def on_mount(self) -> None:
+        """What is known by now can be drawn."""
+        self.call_later(self.post_message, self.Ready(self))
+
     def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
         """Draw what changed."""
         self.fold = fold
         if changed & {"status", "meters", "answer", "question"}:
             self.query_one(".state", Static).update(Content(_state(fold)))
+            self._show_failure(fold)
             self._show_warnings(fold)
         if "text" in changed and fold.outcome.answered is None:
             self.query_one(Answer).write(fold.text)
@@ -144,12 +156,6 @@ class Exchange(Vertical):
         answer = self.query_one(Answer)
         answer.focus()
         answer.action_citation(1)
-
-    def tell(self, words: str) -> None:
-        """A line of its own for what went wrong."""
-        line = self.query_one(".failed", Static)
-        line.update(Content(f"✗ {words}"))
-        line.remove_class("hidden")
 
     def ask(self, box: AskedBox) -> None:
         """Put a question at the end, in place of one that stands there; whoever is at the end sees it."""
@@ -179,6 +185,11 @@ class Exchange(Vertical):
             return
         self.query_one(Answer).finish(answered.answer)
         sources.show(answered)
+
+    def _show_failure(self, fold: RunFold) -> None:
+        line = self.query_one(".failed", Static)
+        line.update(Content(f"✗ {fold.failure}"))
+        line.set_class(not fold.failure, "hidden")
 
     def _show_warnings(self, fold: RunFold) -> None:
         lines = [f"! {one_line(message)}" for message in dict.fromkeys(fold.outcome.warnings)]
@@ -236,8 +247,10 @@ def _source(item: Evidence, answered: ev.Answered, width: int) -> Content:
 
 
 def _state(fold: RunFold) -> str:
-    if fold.over:
-        return _ended(fold)
+    if fold.outcome.finished is not None:
+        return _ended(fold, fold.outcome.finished)
+    if fold.failure:  # which has a line of its own
+        return ""
     if fold.asked is not None:
         return "? waiting for you"
     doing = DOING.get(fold.node, fold.node) or "beginning"
@@ -247,9 +260,7 @@ def _state(fold: RunFold) -> str:
     return f"… {paused}{doing}{step}{detail} · {duration(fold.elapsed)}"
 
 
-def _ended(fold: RunFold) -> str:
-    finished = fold.outcome.finished
-    assert finished is not None
+def _ended(fold: RunFold, finished: ev.RunFinished) -> str:
     sign = "✓" if finished.status == "answered" else "–" if finished.status == "not_found" else "✗"
     answered = fold.outcome.answered
     told = [f"{sign} {ENDINGS.get(finished.status, finished.status)}, {duration(finished.seconds)}"]

@@ -11,7 +11,12 @@ _PADDING = 2  # cells that a list keeps free beside its entries
 
 
 class HangingList(OptionList):
-    """A list whose entries are folded by `hanging`, so they have to be drawn anew for another width."""
+    """A list whose entries are folded by `hanging`, so they have to be drawn anew for another width.
+
+    An entry always has some cells: Textual cannot draw one without.
+    """
+
+    DEFAULT_CSS = "HangingList { min-width: 8; }"
 
     def __init__(self, *, classes: str | None = None) -> None:
         super().__init__(markup=False, classes=classes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -43,13 +43,15 @@ class IngestJob:
     Args:
         title: What is read, in a few words.
         read: Reads it.
+        into: The collections it goes to.
 
     Attributes:
         cancel: Set to stop between two batches; what is read stays read.
     """
 
-    def __init__(self, title: str, read: Read) -> None:
+    def __init__(self, title: str, read: Read, into: Iterable[str] = ()) -> None:
         self.title = title
+        self.into = frozenset(into)
         self.cancel = threading.Event()
         self._read = read
         self._events: Batch[IngestEvent] = Batch(lambda: IngestTold(self))
@@ -73,19 +75,21 @@ class IngestJob:
                 cancel=cancel,
             )
 
-        return cls(f"into {chosen.collection}", read)
+        return cls(f"into {chosen.collection}", read, [chosen.collection])
 
     @classmethod
     def of_samples(cls, engine: Engine) -> IngestJob:
         """Reads the sample library."""
 
+        from agent.sample_library import COLLECTIONS
+
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
             from tui import samples
 
-            for collection in samples.COLLECTIONS:
+            for collection in COLLECTIONS:
                 yield from samples.read(collection, engine.store, engine.embedder(), cancel)
 
-        return cls("the sample library", read)
+        return cls("the sample library", read, COLLECTIONS)
 
     def start(self, shown_by: Widget) -> None:
         """Begin; `IngestTold` and at last `IngestEnded` are posted to ``shown_by``."""

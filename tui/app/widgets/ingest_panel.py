@@ -88,6 +88,10 @@ stop the others: it is named with what to do about it. You can go to any other s
         self.take(events)
         self._draw()
 
+    def is_reading_into(self, collection: str) -> bool:
+        """Whether the reading under way puts documents into a collection."""
+        return self.running and self.job is not None and collection in self.job.into
+
     def stop(self) -> None:
         """Stop the reading under way, and do not begin what waits."""
         self._next.clear()

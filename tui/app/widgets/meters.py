@@ -48,6 +48,11 @@ class Meters(Static):
         if changed & _PARTS:
             self.redraw()
 
+    def clear_away(self) -> None:
+        """No run is shown any more: only what is set is told."""
+        self._fold = None
+        self.redraw()
+
     def redraw(self) -> None:
         """Draw the line; where it is narrow, numbers are rounded and what matters least falls off."""
         width = max(self.size.width - 2, 1)

@@ -235,7 +235,7 @@ class PromptBox(Vertical):
     }
     PromptBox OptionList.-open { display: block; }
     PromptBox Prompt {
-        height: auto; min-height: 3; max-height: 8; border: round $primary 60%; padding: 0 1;
+        height: auto; min-height: 3; max-height: 8; min-width: 8; border: round $primary 60%; padding: 0 1;
         background: $background;
     }
     PromptBox Prompt:focus { border: round $primary; }

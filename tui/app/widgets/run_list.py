@@ -83,7 +83,9 @@ class RunList(RowTable):
         self.put(run.id, values)
 
     def take_out(self, run_id: str) -> None:
-        """Take a run out of the table."""
+        """Take a run out of the table, and its mark with it."""
+        if run_id == self.marked:
+            self.marked = ""
         if self._runs.pop(run_id, None) is not None:
             self.remove_row(run_id)
 

@@ -82,3 +82,10 @@ def delete(store: Store, run_id: str) -> RunDeleted:
 
     delete_run(store, run_id)
     return RunDeleted(run_id)
+
+
+def find_unfinished(store: Store) -> FoundUnfinished:
+    """What can be resumed."""
+    from tui.app.screens.unfinished import unfinished
+
+    return FoundUnfinished(unfinished(store))

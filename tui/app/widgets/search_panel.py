@@ -74,18 +74,20 @@ opens the passage under the cursor.
         """The embedder is being loaded."""
 
     class Found(Message):
-        """What a query brought."""
+        """What a query brought; ``entered`` tells a search that Enter began."""
 
-        def __init__(self, query: str, strategy: str, staged: Sequence[Staged]) -> None:
+        def __init__(self, query: str, strategy: str, staged: Sequence[Staged], *, entered: bool) -> None:
             super().__init__()
             self.query = query
             self.strategy = strategy
             self.staged = staged
+            self.entered = entered
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self._staged: Sequence[Staged] = ()
         self._strategy = ""
+        self._offered: Sequence[str] = ()
         self._recall: tuple[Embedder, Recall] | None = None  # keeps its keyword index from search to search
 
     def compose(self) -> ComposeResult:
@@ -112,11 +114,15 @@ opens the passage under the cursor.
 
     def offer(self, collections: Sequence[str]) -> None:
         """These collections can be searched."""
+        if list(collections) == list(self._offered):
+            return
+        self._offered = list(collections)
         within = cast("Select[str]", self.query_one("#within", Select))
         before = within.value
-        within.set_options([("all collections", ""), *((one_line(name), name) for name in collections)])
-        if before in collections:
-            within.value = before
+        with within.prevent(Select.Changed):  # nobody has chosen anything
+            within.set_options([("all collections", ""), *((one_line(name), name) for name in collections)])
+            if before in collections:
+                within.value = before
 
     def on_resize(self) -> None:
         """Names are as long as there is room."""
@@ -124,8 +130,14 @@ opens the passage under the cursor.
             self._fill()
 
     @on(Input.Submitted)
+    def _entered(self) -> None:
+        self._search(entered=True)
+
     @on(Select.Changed)
-    def _search(self) -> None:
+    def _chosen(self) -> None:
+        self._search(entered=False)
+
+    def _search(self, *, entered: bool) -> None:
         query = one_line(self.query_one("#query", Input).value)
         if not any(letter.isalnum() for letter in query):
             return
@@ -135,11 +147,13 @@ opens the passage under the cursor.
         self._tell("Searching …")
 
         def work() -> Message:
-            return self._inspect(query, strategy, within, section)
+            return self.Found(
+                query, strategy, self._inspect(query, strategy, within, section), entered=entered
+            )
 
         in_background(self, work, group="search", exclusive=True)
 
-    def _inspect(self, query: str, strategy: Strategy, within: str, section: str) -> Message:
+    def _inspect(self, query: str, strategy: Strategy, within: str, section: str) -> Sequence[Staged]:
         from agent.inspection import inspect
         from agent.retrieval.recall import Recall
         from models.local_embedder import LocalEmbedder
@@ -155,8 +169,7 @@ opens the passage under the cursor.
         if self._recall is None or self._recall[0] is not embedder:
             self._recall = (embedder, Recall(library, embedder))
         recall, reranker = self._recall[1], engine.reranker()
-        staged = inspect(query, strategy, scope, recall=recall, embedder=embedder.name, reranker=reranker)
-        return self.Found(query, strategy, staged)
+        return inspect(query, strategy, scope, recall=recall, embedder=embedder.name, reranker=reranker)
 
     @on(Loading)
     def _tell_loading(self) -> None:
@@ -169,7 +182,9 @@ opens the passage under the cursor.
     @on(Found)
     def _show(self, message: Found) -> None:
         self.show(message.staged, message.strategy)
-        if message.staged and self.query_one("#query", Input).has_focus:
+        line = self.query_one("#query", Input)
+        typed_on = one_line(line.value) != message.query
+        if message.staged and message.entered and line.has_focus and not typed_on:
             self.query_one(DataTable).focus()
 
     def show(self, staged: Sequence[Staged], strategy: str) -> None:

@@ -1,0 +1,140 @@
+"""The files that paths lead to, and whether one that was there before is still there.
+
+A path may lead where one may not look, and to a drive that is not mounted now. What cannot be looked at
+may be there: it is found, so that reading it tells why it cannot be read, and it is never gone.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_MISSING = {errno.ENOENT, errno.ENOTDIR}
+_NOTHING = {*_MISSING, errno.ELOOP}  # a link in a circle leads to no file
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file, or a folder that cannot be listed.
+
+    Attributes:
+        path: Where it was found: absolute, its folder resolved, itself maybe a link.
+        real: The file itself, all links resolved.
+        name: What a person knows it by: its path inside the folder that was searched.
+        outright: It was named by itself.
+        unlisted: Why its files are not known, if it is a folder.
+    """
+
+    path: Path
+    real: Path
+    name: str
+    outright: bool = False
+    unlisted: OSError | None = None
+
+
+def files_in(folder: Path, suffixes: Iterable[str]) -> Iterator[FoundFile]:
+    """The files of a folder and its subfolders, hidden ones and links to folders left out, by name."""
+    failed: list[OSError] = []
+    files: list[Path] = []
+    for parent, inner, names in os.walk(folder, onerror=failed.append):
+        inner[:] = [name for name in inner if not _is_hidden(name)]
+        files += [Path(parent, name) for name in names if not _is_hidden(name)]
+    for file in sorted(files):
+        if file.suffix.casefold() in suffixes and _may_be_file(file):
+            yield _found(file, file.relative_to(folder).as_posix())
+    for error in failed:
+        inside = Path(error.filename).relative_to(folder)
+        path = Path(os.path.realpath(error.filename))
+        yield FoundFile(path, path, inside.as_posix() if inside.parts else path.name, unlisted=error)
+
+
+def file_at(path: Path) -> FoundFile | None:
+    """What a person named outright; None if nothing is there.
+
+    Raises:
+        OSError: It may not be looked at.
+    """
+    try:
+        path.stat()
+    except ValueError:  # no path has such characters
+        return None
+    except OSError as error:
+        if error.errno in _NOTHING:
+            return None
+        raise
+    return _found(path, path.name, outright=True)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there, and may be looked at."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def is_gone(path: Path) -> bool:
+    """Whether nothing is there, nor may be: behind a link that leads nowhere, on a drive that is away."""
+    try:
+        path.lstat()
+    except OSError as error:
+        if error.errno not in _MISSING or path == path.parent:
+            return False
+        return is_gone(path.parent) or _leads_somewhere(path.parent)
+    return False
+
+
+def is_empty(folder: Path) -> bool:
+    """Whether a folder can be listed and holds nothing, as one does whose drive is not mounted."""
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is None
+    except OSError:
+        return False
+
+
+def is_renamed(old: Path, new: Path) -> bool:
+    """Whether ``old`` is a link to ``new``, or is gone from a folder that is still there and holds ``new``.
+
+    A copy of what lies on a drive that is not mounted now is no new name of it: what is left of the old
+    path then is the drive's own folder, or one that holds drives, such as the root.
+    """
+    if not old.is_absolute():
+        return False
+    if not is_gone(old):
+        return os.path.realpath(old) == str(new)
+    left = next((folder for folder in old.parents[:-1] if not is_gone(folder)), None)
+    if left is None or not new.is_relative_to(left):
+        return False
+    try:
+        return left.stat().st_dev == new.parent.stat().st_dev
+    except OSError:
+        return False
+
+
+def _found(path: Path, name: str, *, outright: bool = False) -> FoundFile:
+    real = Path(os.path.realpath(path))
+    return FoundFile(Path(os.path.realpath(path.parent), path.name), real, name, outright)
+
+
+def _leads_somewhere(path: Path) -> bool:
+    try:
+        path.stat()
+    except OSError:
+        return False
+    return True
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "~$"))
+
+
+def _may_be_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        return error.errno not in _NOTHING
