@@ -59,6 +59,13 @@ class StoreFull(StoreError):
     title = "The disk is full"
 
 
+class NotText(DeepthinkError):
+    """Raised when the store is given a text that UTF-8 cannot hold, as an argument of odd bytes is."""
+
+    title = "That is no text"
+    kind = "usage"
+
+
 class StoreTooNew(StoreError):
     """Raised when a newer version of deepthink has written the store."""
 
@@ -96,6 +103,7 @@ class Store:
         Raises:
             StoreBusy: another process kept the file longer than ``patience``.
             StoreFull: the disk is full.
+            NotText: a query was given a text that UTF-8 cannot hold.
             StoreError: the file is damaged or cannot be reached.
         """
         import duckdb
@@ -173,18 +181,24 @@ def is_full(error: Exception) -> bool:
     return any(sign in text for sign in _FULL) or getattr(error, "errno", None) == errno.ENOSPC
 
 
-def _translated(error: Exception, path: Path) -> StoreError:
+def _translated(error: Exception, path: Path) -> DeepthinkError:
     if is_full(error):
         return StoreFull(
             f"There is no room left to write {path}.",
             "Free some disk space and run the command again; nothing that was stored before is lost.",
         )
+    import duckdb
+
     first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return StoreError(
-        f"{path} cannot be used: {first}",
-        "If the file is damaged, move it away and ingest your documents again; "
-        "`deepthink doctor` checks it.",
-    )
+    if isinstance(error, duckdb.InvalidInputException) and "cannot encode str as UTF-8" in first:
+        return NotText(
+            "Something that was given holds bytes that are not UTF-8.", "Type it anew, or leave them out."
+        )
+    checked = "`deepthink doctor` checks it."
+    # Other errors are about a query: no reason to part with the file.
+    if isinstance(error, (duckdb.IOException, duckdb.FatalException, duckdb.SerializationException)):
+        checked = f"If the file is damaged, move it away and ingest your documents again; {checked}"
+    return StoreError(f"{path} cannot be used: {first}", checked)
 
 
 def _migrations() -> list[tuple[int, str]]:

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from traces.store import Store, StoreBusy, StoreError, StoreFull, StoreTooNew, _translated
+from traces.store import NotText, Store, StoreBusy, StoreError, StoreFull, StoreTooNew, _translated
 
 _HOLD = """
 import sys, time, duckdb
@@ -141,6 +141,31 @@ def test_a_file_that_is_no_store_is_a_sentence(tmp_path: Path) -> None:
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
     full = _translated(duckdb.IOException("Could not write file: No space left on device"), tmp_path)
     assert isinstance(full, StoreFull)
+
+
+def test_a_text_of_odd_bytes_is_no_reason_to_part_with_the_file(store: Store) -> None:
+    with pytest.raises(NotText) as caught, store.connect() as db:
+        db.execute("SELECT ?", ["\udcff"])
+    assert "UTF-8" in caught.value.message
+    assert caught.value.kind == "usage"
+
+
+@pytest.mark.parametrize(
+    ("error", "damaged"),
+    [
+        (duckdb.IOException("not a valid DuckDB database file"), True),
+        (duckdb.FatalException("database has been invalidated"), True),
+        (duckdb.OutOfMemoryException("could not allocate"), False),
+        (duckdb.BinderException("no such column"), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_only_a_file_that_may_be_damaged_is_to_be_moved_away(
+    error: duckdb.Error, damaged: bool, tmp_path: Path
+) -> None:
+    told = _translated(error, tmp_path / "s.duckdb")
+    assert ("move it away" in told.way_out) == damaged
+    assert "deepthink doctor" in told.way_out
 
 
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:

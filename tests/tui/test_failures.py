@@ -133,6 +133,19 @@ def test_the_home_of_somebody_unknown_is_a_path_that_leads_nowhere(
     assert "~nobody-here" in ran.err
 
 
+@pytest.mark.parametrize(
+    "arguments", [("runs", "show", "\udcff"), ("runs", "rate", "last", "good", "--note", "\udcffa")]
+)
+def test_an_argument_that_is_not_utf_8_says_nothing_against_the_library(
+    arguments: tuple[str, ...], deepthink: Run
+) -> None:
+    stored.store_run()
+    ran = deepthink(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert "UTF-8" in ran.err
+    assert "move it away" not in ran.err
+
+
 def test_usage_errors_name_the_command_that_helps(deepthink: Run) -> None:
     ran = deepthink("library", "search", "--limit", "many", "x")
     assert ran.code == 2
