@@ -117,6 +117,11 @@ class Store:
             yield connection
         except duckdb.Error as error:
             raise _translated(error, self.path) from error
+        except RuntimeError as error:
+            # What DuckDB makes of Ctrl-C during a query.
+            if str(error) == "Query interrupted":
+                raise KeyboardInterrupt from error
+            raise
         finally:
             self._here.connection = None
             connection.close()

@@ -60,6 +60,17 @@ def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
         assert db.execute("SELECT count(*) FROM collections").fetchone() == (0,)
 
 
+def test_ctrl_c_during_a_query_stays_what_it_is(store: Store) -> None:
+    def fails(with_words: str) -> None:
+        with store.transaction():
+            raise RuntimeError(with_words)
+
+    with pytest.raises(KeyboardInterrupt):
+        fails("Query interrupted")  # as DuckDB raises it
+    with pytest.raises(RuntimeError, match="anything else"):
+        fails("anything else")
+
+
 def test_another_process_is_waited_for(store: Store) -> None:
     with store.connect():
         pass
