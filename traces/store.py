@@ -59,6 +59,12 @@ class StoreFull(StoreError):
     title = "The disk is full"
 
 
+class NotAStore(StoreError):
+    """Raised when a file that was named as a store is none; nothing is written into it."""
+
+    title = "That is no store of deepthink"
+
+
 class NotText(DeepthinkError):
     """Raised when the store is given a text that UTF-8 cannot hold, as an argument of odd bytes is."""
 
@@ -83,10 +89,12 @@ class Store:
     Args:
         path: The file.
         patience: Seconds to wait for another process to let go of it.
+        named: A person named this file: it has to be a store already, and none is made of it.
     """
 
-    def __init__(self, path: Path, patience: float = 20.0) -> None:
+    def __init__(self, path: Path, patience: float = 20.0, *, named: bool = False) -> None:
         self.path = path
+        self._named = named
         self.patience = patience
         self._migrated = False
         self._here = threading.local()
@@ -103,6 +111,7 @@ class Store:
         Raises:
             StoreBusy: another process kept the file longer than ``patience``.
             StoreFull: the disk is full.
+            NotAStore: the file was named by a person, and is something else.
             NotText: a query was given a text that UTF-8 cannot hold.
             StoreError: the file is damaged or cannot be reached.
         """
@@ -157,6 +166,8 @@ class Store:
                 break
             except duckdb.Error as error:
                 if not any(sign in str(error).lower() for sign in _HELD):
+                    if self._named and "not a valid duckdb" in str(error).lower():
+                        raise _no_store(self.path) from error
                     raise _translated(error, self.path) from error
                 if time.monotonic() >= deadline:
                     raise StoreBusy(
@@ -169,6 +180,8 @@ class Store:
         try:
             with _migrating:
                 if not self._migrated:
+                    if self._named:
+                        _check(connection, self.path)
                     _migrate(connection, self.path)
                     self._migrated = True
         except duckdb.Error as error:
@@ -204,6 +217,20 @@ def _translated(error: Exception, path: Path) -> DeepthinkError:
     if isinstance(error, (duckdb.IOException, duckdb.FatalException, duckdb.SerializationException)):
         checked = f"If the file is damaged, move it away and ingest your documents again; {checked}"
     return StoreError(f"{path} cannot be used: {first}", checked)
+
+
+def _check(connection: DuckDBPyConnection, path: Path) -> None:
+    """Raises `NotAStore` for other databases, and for the tables that DuckDB opens as one."""
+    own = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'schema_version'"
+    if connection.execute(own).fetchone() is None:
+        raise _no_store(path)
+
+
+def _no_store(path: Path) -> NotAStore:
+    return NotAStore(
+        f"{path} is something else.",
+        "Name one that `deepthink collect` made. An export is taken in by `deepthink traces import FILE`.",
+    )
 
 
 def _migrations() -> list[tuple[int, str]]:
