@@ -10,7 +10,7 @@ from traces.runs import Run, Runs
 from tui.assemble import OLLAMA, open_store
 
 _LLAMA_CPP = "llama.cpp:"
-NOTHING = "There is nothing to resume: every run came to its end."
+NOTHING = "There is nothing to resume."
 GOING_ON = "There is nothing to resume: run {} is still going on in another process."
 
 

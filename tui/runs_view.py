@@ -43,7 +43,7 @@ def show_unfinished() -> None:
     found = resumable(open_store())
     out = console()
     if not found:
-        out.print("Every run came to its end: there is nothing to resume.")
+        out.print("There is nothing to resume.")
         return
     table = columns("run", "when", "why", "to go on", "question", whole=("run", "when", "to go on"))
     for entry in found:
@@ -56,7 +56,10 @@ def show_unfinished() -> None:
 
 def replay(wanted: str, *, plain: bool) -> None:
     """Show a run as it was shown when it ran. Raises `UnknownRun`."""
-    runs = Runs(open_store())
+    from agent.checkpoints import exists
+
+    store = open_store()
+    runs = Runs(store)
     run = runs.find(wanted)
     stored = runs.events(run.id)
     if not stored:
@@ -74,11 +77,13 @@ def replay(wanted: str, *, plain: bool) -> None:
             screen.take(event)
     if run.status == "waiting":
         console().print(f"Run {run.id} waits for your answer: deepthink resume {run.id}")
-    elif run.finished is None:
+    elif run.finished is None and exists(store, run.id):
         console().print(
             f"Run {run.id} has no end: it is still going on, or was killed. "
             "What can be resumed: deepthink runs --unfinished"
         )
+    elif run.finished is None:
+        console().print(f"Run {run.id} has no end, and nothing is kept from which it could go on.")
 
 
 def rate(wanted: str, rating: Rating | None, note: str, *, drop: bool) -> None:

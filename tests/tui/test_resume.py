@@ -48,7 +48,7 @@ def test_nothing_to_resume_is_said_kindly(resumed: Resumed, deepthink: Run) -> N
     stored.store_run(status="running")  # cut off before its first checkpoint
     ran = deepthink("resume")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "There is nothing to resume: every run came to its end.\n"
+    assert ran.out == "There is nothing to resume.\n"
     assert deepthink("resume", "--json").out == "null\n"
     assert not resumed.calls
 

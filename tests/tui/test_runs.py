@@ -249,7 +249,7 @@ def test_unfinished_belongs_to_the_list(deepthink: Run) -> None:
 def test_a_replay_says_what_is_to_be_done_about_a_run_without_an_end(deepthink: Run) -> None:
     waiting = stored.store_run(status="waiting")
     assert f"deepthink resume {waiting}" in deepthink("runs", "show").out
-    stored.store_run(status="running")
+    cut_off()
     assert "deepthink runs --unfinished" in deepthink("runs", "show").out
 
 
@@ -313,3 +313,11 @@ def test_an_export_that_cannot_be_written_names_the_file(deepthink: Run, tmp_pat
     assert refused.code == 4
     assert str(missing) in refused.err
     assert "Traceback" not in refused.err
+
+
+def test_a_run_that_nothing_is_kept_of_is_not_sent_in_a_circle(deepthink: Run) -> None:
+    killed = stored.store_run(status="running")
+    assert deepthink("runs", "--unfinished").out == "There is nothing to resume.\n"
+    shown = deepthink("runs", "show", killed).out
+    assert f"Run {killed} has no end" in shown
+    assert "--unfinished" not in shown
