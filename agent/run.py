@@ -87,15 +87,15 @@ def run(
         `RunStarted` first and `RunFinished` last, whatever happens in between.
 
     Raises:
-        UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile, UnknownSession: before the
-            first event.
+        UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile, UnknownSession, NameTaken: before
+            the first event.
         DeepthinkError: after `RunFinished`, whatever made the run fail or cancelled it.
     """
     question = checked_question(request.question, chat)
     sessions = Sessions(store)
     session_id = sessions.find(request.session).id if request.session else ""
     execution = Execution(request, chat, embedder, reranker, store, steering or Steering(), web, learned)
-    session_id = session_id or sessions.begin()
+    session_id = session_id or sessions.begin(request.session_name)
     request = replace(request, session=session_id)
     turns = [Turn(question=e.question, answer=e.answer) for e in sessions.exchanges(session_id)]
 
