@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 
 import typer
@@ -54,7 +55,8 @@ def show(wanted: str) -> None:
         out.print(Text(clean(run.answer).strip() or _unanswered(run)))
         out.print(Text(f"run {run.id} · {local(run.started):%Y-%m-%d %H:%M} · {status(run)}", style="dim"))
     if not runs:
-        out.print(f'Nothing was asked in it yet: deepthink ask --session {session.name or session.id} "…"')
+        wanted = shlex.quote(clean(session.name) or session.id)
+        out.print(f'Nothing was asked in it yet: deepthink ask --session {wanted} "…"')
 
 
 def rename(wanted: str, name: str) -> None:
