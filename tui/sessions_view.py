@@ -12,9 +12,9 @@ from traces.runs import Run, Runs
 from traces.sessions import Sessions
 from tui.assemble import open_store
 from tui.failures import WrongUsage
-from tui.removal import called, check_idle, counted, delete_session
+from tui.removal import called, check_idle, delete_session
 from tui.run_status import local, status
-from tui.terminal import cells, clean, columns, console, one_line
+from tui.terminal import cells, clean, columns, console, counted, one_line
 
 
 def show_list(limit: int) -> None:
@@ -82,9 +82,9 @@ def delete(wanted: str, *, ask: bool) -> None:
     if ask:
         if not sys.stdin.isatty():
             raise WrongUsage(f"Deleting session {called(session)} needs a yes.", "Add --yes.")
-        typer.confirm(f"Delete session {called(session)} with {counted(len(runs))}?", abort=True)
+        typer.confirm(f"Delete session {called(session)} with {counted(len(runs), 'run')}?", abort=True)
     gone = delete_session(store, session)
-    typer.echo(f"Deleted session {called(session)} with {counted(gone)}.")
+    typer.echo(f"Deleted session {called(session)} with {counted(gone, 'run')}.")
 
 
 def _unanswered(run: Run) -> str:

@@ -34,7 +34,14 @@ def console() -> Console:
     if not is_live():
         columns = os.environ.get("COLUMNS", "")
         width = int(columns) if columns.isdigit() and int(columns) else _UNBOUNDED
-        return _Out(width=width, color_system=None, force_terminal=False, highlight=False, markup=False)
+        return _Out(
+            width=width,
+            color_system=None,
+            force_terminal=False,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
     out = _Out(highlight=False, markup=False, emoji=False)
     out.width = min(out.width, _WIDEST)
     return out
@@ -69,6 +76,11 @@ def columns(*headers: str, right: Sequence[str] = (), whole: Sequence[str] = ())
 def cells(*values: object) -> list[Text]:
     """Table cells that are shown as they are, without markup or control characters."""
     return [value if isinstance(value, Text) else Text(clean(str(value))) for value in values]
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, which takes an s but for one."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def size(count: int) -> str:

@@ -183,7 +183,7 @@ def test_what_cannot_be_is_one_sentence_and_a_way_out(
 def test_the_counts(ids: tuple[str, str], deepthink: Run) -> None:
     out = deepthink("traces", "stats").out
     lines = {line[:16].strip(): line[16:] for line in out.splitlines()}
-    assert lines["decisions"] == "7 in 2 runs; 1 second opinions"
+    assert lines["decisions"] == "7 in 2 runs; 1 second opinion"
     assert lines["taken by"] == "llm 7"
     assert lines["actions"] == "CONTINUE 3, REVISE 1, FINISH 3"
     assert lines["state versions"] == "3: 4, 1: 3 (today's is 3)"
