@@ -11,10 +11,11 @@ import typer
 from agent.decisions import STATE_VERSION
 from traces.exchange import Form, Imported, export, take_in
 from traces.typed_path import expanded_path
+from tui.failures import WrongUsage
 from tui.terminal import counted
 from tui.traces_view import found, the_store
 
-_ENDINGS: dict[str, Form] = {".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl"}
+_ENDINGS: dict[str, Form] = {".parquet": "parquet", ".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl"}
 
 
 def export_to(
@@ -26,12 +27,19 @@ def export_to(
     *,
     shadows: bool,
 ) -> None:
-    """Write decisions to ``file``. Raises `UnknownRun`, `NoTraces`, `OSError`."""
-    store, target = the_store(path), expanded_path(file)
+    """Write decisions to ``file``. Raises `WrongUsage`, `UnknownRun`, `NoTraces`, `OSError`."""
+    target = expanded_path(file)
+    chosen = form or _ENDINGS.get(target.suffix.lower())
+    if chosen is None:
+        raise WrongUsage(
+            f"The ending of {file} does not say what to write.",
+            f"Known: {', '.join(_ENDINGS)}. Or say it with --format.",
+        )
+    store = the_store(path)
     done = export(
         store,
         target,
-        form or _ENDINGS.get(target.suffix.lower(), "parquet"),
+        chosen,
         since=since.astimezone(UTC).replace(tzinfo=None) if since else None,  # a day of this machine's
         runs=[found(store, wanted).id for wanted in runs],
         shadows=shadows,
