@@ -32,6 +32,7 @@ def show_list(limit: int) -> None:
         "began with",
         right=("runs",),
         whole=("session", "last used"),
+        spare=("last used",),
     )
     for session in found:
         used = f"{local(session.latest):%Y-%m-%d %H:%M}"

@@ -74,6 +74,7 @@ def show_list(
         "question",
         right=("labels",),
         whole=("run", "when"),
+        spare=("when", "labels", "rating", "quality"),
     )
     for run in listed:
         when = f"{local(run.started):%Y-%m-%d %H:%M}"
