@@ -130,6 +130,7 @@ def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approv
     Raises:
         DeepthinkError: whatever keeps it from going on.
     """
+    agent_run.stopped(open_store(), run_id)  # no model is asked for in vain
     begin = partial(agent_run.resume, run_id, interactive=is_interactive(form), approve=approve)
     return _answer(begin, settings, form)
 
