@@ -71,6 +71,7 @@ def test_the_list_says_who_decided_and_what_came_of_it(ids: tuple[str, str], dee
         (ids[1], True, 0),
         (ids[0], False, 1),
     ]
+    assert all(run["started"].endswith("+00:00") for run in listed)
 
 
 @pytest.mark.parametrize(
