@@ -284,6 +284,11 @@ def read_file() -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
+    except NotADirectoryError as error:
+        raise BadSetting(
+            f"There can be no settings file {path}: a part of that path is a file, not a folder.",
+            "Set DEEPTHINK_HOME to a folder, or unset it.",
+        ) from error
     except OSError as error:
         raise BadSetting(
             f"The settings file {path} cannot be read: {error.strerror}.",

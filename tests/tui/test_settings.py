@@ -102,6 +102,14 @@ def test_a_group_of_settings_in_the_environment_is_named_if_it_is_none(
     assert "DEEPTHINK_APP_NAME" in caught.value.way_out
 
 
+def test_a_home_that_is_a_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DEEPTHINK_HOME", str(tmp_path / "file"))
+    with pytest.raises(BadSetting, match="not a folder") as caught:
+        load()
+    assert "DEEPTHINK_HOME" in caught.value.way_out
+
+
 def test_a_setting_is_written_though_another_one_is_wrong(
     deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
