@@ -45,6 +45,7 @@ class Request:
             rewritten from the evidence once and withholds it if that does not help.
         interactive: Whether somebody is there to answer: if not, nothing is clarified either.
         session: Id of the session whose earlier exchanges the question may lean on; "" begins one.
+        session_name: Of the session that is begun; "" leaves it without a name.
         shadow: The decision source that is asked as well and not followed, named likewise; "" none.
     """
 
@@ -58,6 +59,7 @@ class Request:
     approve: Approve = "ask"
     interactive: bool = False
     session: str = ""
+    session_name: str = ""
     shadow: str = ""
 
     @classmethod

@@ -238,12 +238,11 @@ class Registry:
             "`deepthink policy use NAME` chooses any of those in `deepthink policy list`.",
         )
 
-    def remove(self, name: str) -> str:
-        """Delete a person's own policy; its whole name has to be given. Returns the name.
+    def removable(self, name: str) -> Path:
+        """The folder of a person's own policy that may be deleted; its whole name has to be given.
 
         Raises:
             UnknownPolicy: there is none of that name, it is in the box, or it is active.
-            CannotWritePolicy: it cannot be deleted.
         """
         place = self.root / name
         if not is_name(name) or not place.is_dir():
@@ -252,6 +251,16 @@ class Registry:
             raise UnknownPolicy(said, "`deepthink policy list` shows them.")
         if self.active().folder == place:
             raise UnknownPolicy(f"{name} is active.", "Choose another first: `deepthink policy use NAME`.")
+        return place
+
+    def remove(self, name: str) -> str:
+        """Delete a person's own policy, by its whole name, and return that.
+
+        Raises:
+            UnknownPolicy: it is not `removable`.
+            CannotWritePolicy: it cannot be deleted.
+        """
+        place = self.removable(name)
         try:
             shutil.rmtree(place)
         except OSError as error:

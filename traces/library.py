@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,7 +90,7 @@ class Library:
                 there = ", ".join(known) or "none yet"
                 raise UnknownCollection(
                     f"There is no collection “{name}”; the library has: {there}.",
-                    f"Make it with `deepthink ingest PATH --collection {name}`.",
+                    f"Make it with `deepthink ingest PATH --collection {shlex.quote(name)}`.",
                 )
         return [known[name] for name in wanted]
 

@@ -82,6 +82,12 @@ def test_a_run_that_another_process_works_on_is_left_alone(resumed: Resumed, dee
     assert not resumed.calls
 
 
+def test_of_a_run_that_cannot_go_on_no_model_is_asked_for(no_models: None, deepthink: Run) -> None:
+    ended = stored.store_run()
+    ran = deepthink("resume", ended)
+    assert (ran.code, f"Run {ended} has ended." in ran.err) == (2, True)
+
+
 def test_a_run_that_waits_goes_on_with_a_reply(library: Path, model: Answer, deepthink: Run) -> None:
     model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
     assert deepthink("ask", QUESTION, "--approve", "ask").code == 7
