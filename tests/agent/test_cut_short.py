@@ -1,0 +1,94 @@
+"""Research cut short: wherever the person, or the clock, cuts in, the run comes to its answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+import agent.events as ev
+from agent.budget import ANSWER_NOW, BudgetExhausted
+from agent.nodes import correct
+from agent.run import Request, run
+from agent.steering import Steering
+from models.scripted import HashEmbedder, Scripted, ScriptedChat
+from traces.library import Library
+from traces.store import Store
+
+# The library has passages that sound alike, and none that is enough.
+PLAN: dict[str, Any] = {"steps": ["Who painted the ceiling of the Zanzibar chapel?"]}
+DEEP = Request("Who painted the ceiling of the Sixtus chapel in Zanzibar?", route="deep", approve="always")
+
+Do = Callable[[ev.Event, Steering], None]
+Watch = Callable[..., list[ev.Event]]
+
+
+@pytest.fixture
+def watch(library: Library, store: Store, embedder: HashEmbedder) -> Watch:
+    """Runs a request and does something at its events; returns all of them."""
+
+    def watching(
+        replies: Sequence[Scripted],
+        request: Request = DEEP,
+        do: Do = lambda _event, _wheel: None,
+        **parts: Any,
+    ) -> list[ev.Event]:
+        wheel = parts.pop("steering", None) or Steering()
+        seen: list[ev.Event] = []
+        with ScriptedChat(list(replies)) as chat:
+            for event in run(
+                request, chat=chat, embedder=embedder, reranker=None, store=store, steering=wheel, **parts
+            ):
+                seen.append(event)
+                do(event, wheel)
+        return seen
+
+    return watching
+
+
+def _end(events: Sequence[ev.Event]) -> ev.RunFinished:
+    assert isinstance(events[-1], ev.RunFinished)
+    return events[-1]
+
+
+def _nodes(events: Sequence[ev.Event]) -> Counter[str]:
+    return Counter(event.node for event in events if isinstance(event, ev.NodeStarted))
+
+
+def _in_the_rung(rung: Any, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has something happen while a correction is under way: then there is no race."""
+    tried = correct._LADDER[rung]
+
+    def trying(state: Any, deps: Any) -> Any:
+        act()
+        return tried(state, deps)
+
+    monkeypatch.setitem(correct._LADDER, rung, trying)
+
+
+# --- during a correction --------------------------------------------------------------------------
+
+
+def _spend(_wheel: Steering) -> None:
+    raise BudgetExhausted("time budget")
+
+
+@pytest.mark.parametrize("rung", ["reword", "widen"])
+@pytest.mark.parametrize(
+    ("cut", "why"), [(Steering.skip, "skip"), (Steering.finish, ANSWER_NOW), (_spend, "time budget")]
+)
+def test_a_correction_that_is_cut_short_is_not_made_over_and_over(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch, rung: str, cut: Callable[[Steering], None], why: str
+) -> None:
+    wheel = Steering()
+    _in_the_rung(rung, lambda: cut(wheel), monkeypatch)
+    events = watch([PLAN], steering=wheel)
+    assert _end(events).status == "not_found"
+    assert _nodes(events)["rerank"] <= 3
+    if why == "skip":
+        assert [n.note["found"] for n in events if isinstance(n, ev.Noted)] == [False]
+        assert [s.what for s in events if isinstance(s, ev.Steered)] == ["skip"]
+    else:
+        assert _end(events).stopped_because == why
