@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 import pytest
 
 import agent.events as ev
-from agent.budget import ANSWER_NOW, BudgetExhausted
+from agent.budget import ANSWER_NOW, BudgetExhausted, Stop
 from agent.nodes import correct
 from agent.run import Request, run
 from agent.steering import Steering
+from agent.web.gather import Gathered
+from agent.web.waiting import within
+from models.protocols import GenerationCancelled
 from models.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.library import Library
 from traces.store import Store
@@ -92,3 +96,47 @@ def test_a_correction_that_is_cut_short_is_not_made_over_and_over(
         assert [s.what for s in events if isinstance(s, ev.Steered)] == ["skip"]
     else:
         assert _end(events).stopped_because == why
+
+
+class _Web:
+    """A web that takes its time, during which something happens."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        self.act = act
+
+    def gather(self, _query: str, *, stop: threading.Event, **_: Any) -> Gathered:
+        """Waits as the real one does."""
+        self.act()
+        return within(10, stop, self._pages)
+
+    def _pages(self) -> Gathered:
+        threading.Event().wait(10)  # nobody waits for its end
+        return Gathered((), ())
+
+
+@pytest.mark.parametrize(
+    ("wish", "why"), [(Steering.skip, "skip"), (Steering.finish, ANSWER_NOW), (None, "time budget")]
+)
+def test_waiting_for_the_web_can_be_cut_short_without_losing_the_run(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch, wish: Callable[[Steering], None] | None, why: str
+) -> None:
+    wheel = Steering()
+
+    def act() -> None:
+        if wish:
+            wish(wheel)
+        else:
+            monkeypatch.setattr(Stop, "out_of_time", True)
+
+    events = watch([PLAN], steering=wheel, web=_Web(act))
+    assert _end(events).status == "not_found"
+    if why == "skip":
+        assert [n.note["found"] for n in events if isinstance(n, ev.Noted)] == [False]
+    else:
+        assert _end(events).stopped_because == why
+
+
+def test_cancelling_while_the_web_is_waited_for_cancels_the_run(watch: Watch) -> None:
+    wheel = Steering()
+    with pytest.raises(GenerationCancelled):
+        watch([PLAN], steering=wheel, web=_Web(wheel.cancel))
