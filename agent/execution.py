@@ -199,12 +199,15 @@ class Execution:
             return {"reply": "", "waited": 0.0} if asked["about"] == "clarify" else None
         began = time.monotonic()
         session.emit(ev.Asked(asked["about"], asked["question"], asked["options"], asked.get("claims", [])))
-        reply = self._steering.wait_for_reply(lambda: session.stop.cancelled)
-        if reply is None:
+        clarifying = asked["about"] == "clarify"
+        reply = self._steering.wait_for_reply(
+            lambda: session.stop.cancelled or (clarifying and self._steering.finishing)
+        )
+        if reply is None and session.stop.cancelled:
             raise GenerationCancelled("The run was cancelled.")
         waited = time.monotonic() - began
         session.give_back(waited)
-        return {"reply": reply, "waited": round(waited, 3)}
+        return {"reply": reply or "", "waited": round(waited, 3)}
 
 
 def _handover(before: str, now: str) -> str:

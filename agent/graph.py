@@ -121,6 +121,10 @@ def _wire(
     def searches(state: RunState) -> list[Any]:
         return [Send("retrieve", search) for search in state["searches"]]
 
+    def routed(state: RunState) -> str:
+        # Where the research has ended nobody is asked any more: the rest is passed by, to the answer.
+        return "deep" if state["stopped_because"] else state["route"] or "deep"
+
     def step_begins(state: RunState) -> Any:
         if not state["query"] or state["stopped_because"]:
             return "decide"  # a revision brought no new step, or the research has ended
@@ -138,7 +142,7 @@ def _wire(
     for name, node in nodes.items():
         graph.add_node(name, cast(Any, node))
     graph.add_edge(START, "route")
-    graph.add_conditional_edges("route", lambda s: s["route"] or "deep", cast(Any, _ROUTES))
+    graph.add_conditional_edges("route", routed, cast(Any, _ROUTES))
     graph.add_edge("clarify", "route")
     graph.add_edge("answer_directly", END)
     graph.add_edge("single_shot", "next_step")

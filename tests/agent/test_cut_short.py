@@ -140,3 +140,19 @@ def test_cancelling_while_the_web_is_waited_for_cancels_the_run(watch: Watch) ->
     wheel = Steering()
     with pytest.raises(GenerationCancelled):
         watch([PLAN], steering=wheel, web=_Web(wheel.cancel))
+
+
+# --- around a clarifying question -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("at", "reply"), [(ev.Routed, ""), (ev.Asked, ""), (ev.Asked, "the Ostra 180")])
+def test_answering_now_ends_a_clarifying_question(watch: Watch, at: type[ev.Event], reply: str) -> None:
+    def do(event: ev.Event, wheel: Steering) -> None:
+        if isinstance(event, at):
+            wheel.finish()
+            if reply:
+                wheel.reply(reply)
+
+    events = watch([], Request("what about it?", approve="always", interactive=True), do)
+    assert _end(events).stopped_because == ANSWER_NOW
+    assert _nodes(events)["route"] == 1
