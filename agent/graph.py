@@ -54,7 +54,8 @@ NODES: dict[str, Node] = {
     "verify": verify,
     "approve": approve,
 }
-_ALWAYS = {"decide", "synthesise", "verify", "approve"}  # they end a run in order, budget or not
+# They end a run in order, budget or not.
+_ALWAYS = {"answer_directly", "decide", "synthesise", "verify", "approve"}
 _STEP = {"retrieve", "rerank", "grade", "correct", "distil", "reflect"}  # what a person may skip
 _ROUTES = {
     "clarify": "clarify",

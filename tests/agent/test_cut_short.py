@@ -156,3 +156,11 @@ def test_answering_now_ends_a_clarifying_question(watch: Watch, at: type[ev.Even
     events = watch([], Request("what about it?", approve="always", interactive=True), do)
     assert _end(events).stopped_because == ANSWER_NOW
     assert _nodes(events)["route"] == 1
+
+
+def test_a_greeting_is_answered_even_where_the_person_wants_the_answer_now(watch: Watch) -> None:
+    def do(event: ev.Event, wheel: Steering) -> None:
+        if isinstance(event, ev.Routed):
+            wheel.finish()
+
+    assert _end(watch([], Request("Hello!"), do)).status == "answered"
