@@ -21,7 +21,7 @@ from agent.recording import Recorder, Stream
 from agent.request import Request, searchable
 from agent.retrieval.recall import Recall
 from agent.session import Session
-from agent.state import RunState
+from agent.state import RunState, added_and_open
 from agent.steering import Steering
 from models.protocols import Chat, Embedder, GenerationCancelled, Reranker
 from traces.library import Library
@@ -181,6 +181,7 @@ class Execution:
                 final = graph.invoke(command, cast(Any, config), durability="sync")
                 pending = final.get("__interrupt__", ())
                 if not pending:
+                    self._tell_untaken(cast(RunState, final))
                     return cast(RunState, final)
             asked = pending[0].value
             pending = ()
@@ -191,6 +192,11 @@ class Execution:
             if reply is None:
                 return None
             command = Command(resume=reply)
+
+    def _tell_untaken(self, final: RunState) -> None:
+        """Say which steps that a person added were not taken: too late, or the budget was used up."""
+        if left := [*added_and_open(final), *self._steering.take_added()]:
+            self.deps.session.emit(ev.Warned(f"Added, and not taken any more: {'; '.join(left)}"))
 
     def _reply(self, asked: dict[str, Any]) -> dict[str, Any] | None:
         """The reply and the seconds until it came, as the node that asks is given them; None: it waits."""

@@ -5,18 +5,19 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import agent.events as ev
-from agent.budget import ANSWER_NOW, BudgetExhausted, Stop
+from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, Stop
 from agent.nodes import correct
 from agent.run import Request, run
 from agent.steering import Steering
 from agent.web.gather import Gathered
 from agent.web.waiting import within
-from models.protocols import GenerationCancelled
+from models.protocols import GenerationCancelled, Message
 from models.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.library import Library
 from traces.store import Store
@@ -164,3 +165,37 @@ def test_a_greeting_is_answered_even_where_the_person_wants_the_answer_now(watch
             wheel.finish()
 
     assert _end(watch([], Request("Hello!"), do)).status == "answered"
+
+
+# --- steps that were added ------------------------------------------------------------------------
+
+
+UNTAKEN = "Added, and not taken any more: And when?"
+
+
+def _warned(events: Sequence[ev.Event]) -> list[str]:
+    return [event.message for event in events if isinstance(event, ev.Warned)]
+
+
+@pytest.mark.parametrize(
+    "request_", [replace(DEEP, route="single"), Request("Hello!"), replace(DEEP, budget=Budget(steps=1))]
+)
+def test_an_added_step_that_is_not_taken_is_told(watch: Watch, request_: Request) -> None:
+    wheel = Steering()
+    wheel.add("And when?")
+    events = watch([PLAN] if request_.budget.steps == 1 else [], request_, steering=wheel)
+    assert UNTAKEN in _warned(events)
+
+
+def test_a_step_that_is_added_while_the_answer_is_written_is_told_as_untaken(watch: Watch) -> None:
+    wheel = Steering()
+
+    def write(_messages: Sequence[Message]) -> str:
+        wheel.add("And when?")
+        return "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics [1]."
+
+    question = "Who supplies Orlavane's ceramic bearings?"
+    read = {"source": 1, "answer": "Tolvang Ceramics"}
+    events = watch([{"steps": [question]}, read, write], replace(DEEP, question=question), steering=wheel)
+    assert _end(events).status == "answered"
+    assert UNTAKEN in _warned(events)
