@@ -101,8 +101,10 @@ def test_a_decider_cannot_finish_while_an_added_step_is_open(make: Make, events:
     assert update["action"] == "CONTINUE"
     assert _decided(events).valid == ["CONTINUE"]
     # The plan's own step is taken first; then it is still open.
-    assert decide({**_open(), **update, "position": 1, "step": 2}, deps)["action"] == "CONTINUE"
-    assert decide({**_open(), **update, "position": 2, "step": 3}, deps)["action"] == "FINISH"
+    second: Any = {**_open(), **update, "position": 1, "step": 2}
+    assert decide(second, deps)["action"] == "CONTINUE"
+    third: Any = {**second, "position": 2, "step": 3}
+    assert decide(third, deps)["action"] == "FINISH"
 
 
 @pytest.mark.parametrize("wished", ["FINISH", "REVISE"])
