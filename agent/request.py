@@ -46,6 +46,8 @@ class Request:
         interactive: Whether somebody is there to answer: if not, nothing is clarified either.
         session: Id of the session whose earlier exchanges the question may lean on; "" begins one.
         shadow: The decision source that is asked as well and not followed, named likewise; "" none.
+        web: Whether the web may be searched, so that a run goes on as it began; `run` sets it by what it is
+            handed. None: an older version stored the run without it.
     """
 
     question: str
@@ -59,6 +61,7 @@ class Request:
     interactive: bool = False
     session: str = ""
     shadow: str = ""
+    web: bool | None = None
 
     @classmethod
     def from_stored(cls, stored: Any) -> Request:
