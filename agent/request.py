@@ -47,6 +47,8 @@ class Request:
         session: Id of the session whose earlier exchanges the question may lean on; "" begins one.
         session_name: Of the session that is begun; "" leaves it without a name.
         shadow: The decision source that is asked as well and not followed, named likewise; "" none.
+        web: Whether the web may be searched, so that a run goes on as it began; `run` sets it by what it is
+            handed. None: an older version stored the run without it.
     """
 
     question: str
@@ -61,6 +63,7 @@ class Request:
     session: str = ""
     session_name: str = ""
     shadow: str = ""
+    web: bool | None = None
 
     @classmethod
     def from_stored(cls, stored: Any) -> Request:

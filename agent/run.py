@@ -97,7 +97,7 @@ def run(
     session_id = sessions.find(request.session).id if request.session else ""
     execution = Execution(request, chat, embedder, reranker, store, steering or Steering(), web, learned)
     session_id = session_id or sessions.begin(request.session_name)
-    request = replace(request, session=session_id)
+    request = replace(request, session=session_id, web=web is not None)
     turns = [Turn(question=e.question, answer=e.answer) for e in sessions.exchanges(session_id)]
 
     def begin() -> str:

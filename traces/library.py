@@ -185,6 +185,15 @@ class Library:
             _insert_chunks(db, document_id, document.chunks, vectors)
         return int(document_id)
 
+    def renew_document(self, document_id: int) -> None:
+        """Date a document as ingested now: its source was read again and holds what it held.
+
+        The collection's generation stays, as nothing that is searched has changed. An id that is gone
+        is passed over.
+        """
+        with self._store.transaction() as db:
+            db.execute("UPDATE documents SET ingested = ? WHERE id = ?", [now(), document_id])
+
     def remove_document(self, document_id: int) -> None:
         """Remove one document with its chunks and vectors.
 
