@@ -13,6 +13,7 @@ from traces.typed_path import expanded_path
 from tui.assemble import open_store
 from tui.export import Form, written
 from tui.failures import WrongUsage
+from tui.imported import stored_or_told
 from tui.outcome import events_of
 from tui.removal import check_stopped, delete_run
 from tui.render import LiveRun, PlainRun, Renderer
@@ -124,7 +125,7 @@ def export(wanted: str, form: Form, output: Path | None) -> None:
     """Write a run to ``output``, or to stdout. Raises `UnknownRun`, `OSError`."""
     runs = Runs(open_store())
     run = runs.find(wanted)
-    text = written(run, runs.events(run.id), form)
+    text = written(run, stored_or_told(runs, run), form)
     if output is None:
         sys.stdout.write(text)
         return

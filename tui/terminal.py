@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 
@@ -13,10 +12,11 @@ from rich.style import StyleType
 from rich.table import Table
 from rich.text import Text
 
+from tui.failures import CONTROL
+
 _WIDEST = 100  # longer lines are hard to read, however wide the window is
 _NARROW = 60  # an id, a date and a duration leave no room for words in less
 _UNBOUNDED = 10_000  # what a program reads is never folded
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class _Out(Console):
@@ -51,7 +51,7 @@ def console() -> Console:
 
 def clean(text: str) -> str:
     """``text`` without control characters: a document must not be able to steer the terminal."""
-    return _CONTROL.sub("", text)
+    return CONTROL.sub("", text)
 
 
 def one_line(text: str, longest: int = 0) -> str:

@@ -34,13 +34,14 @@ def the_store(path: Path | None) -> Store:
 
     Raises:
         FileNotFoundError: there is none at ``path``: looking at it must not make one.
+        NotAStore: what is there is something else; by the first query.
     """
     if path is None:
         return open_store()
     place = expanded_path(path)
     if not place.is_file():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    return Store(place)
+    return Store(place, named=True)
 
 
 def found(store: Store, wanted: str) -> Run:

@@ -60,6 +60,22 @@ def test_export_to_markdown_holds_everything(ran: str, deepthink: Run, tmp_path:
     assert file.read_text(encoding="utf-8") == text
 
 
+def test_an_imported_run_is_exported_as_what_is_known_of_it(
+    ran: str, deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "t.parquet"
+    original = json.loads(deepthink("runs", "export", "-f", "json").out)
+    assert deepthink("traces", "export", str(file)).code == 0
+    monkeypatch.setenv("DEEPTHINK_HOME", str(tmp_path / "other"))
+    assert deepthink("traces", "import", str(file)).code == 0
+    exported = json.loads(deepthink("runs", "export", "-f", "json").out)
+    for name in ("run_id", "question", "status"):
+        assert exported[name] == original[name]
+    assert exported["decisions"] == original["decisions"]
+    assert deepthink("runs", "export").out.startswith(f"# {QUESTION}\n")
+    assert original["run_id"] in deepthink("runs", "export", "-f", "otlp").out
+
+
 def test_export_to_json_is_what_ask_gives(library: Path, model: Answer, deepthink: Run) -> None:
     model()
     asked = json.loads(deepthink("ask", QUESTION, "--json").out)
