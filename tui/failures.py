@@ -18,6 +18,7 @@ import textwrap
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from traces.errors import DeepthinkError, ErrorKind
@@ -90,6 +91,7 @@ def guarded(command: Callable[[], object]) -> int:
 
     What ``command`` returns is the code if it is a number.
     """
+    _open_what_is_closed()
     try:
         with _libraries_silenced():
             returned = command()
@@ -129,6 +131,13 @@ def debug() -> None:
     """
     os.environ[_DEBUG] = "1"
     _log_everything()
+
+
+def _open_what_is_closed() -> None:
+    """Python has None for a standard stream that was closed (``<&-``); commands ask it for a terminal."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
 
 
 @contextmanager

@@ -28,7 +28,8 @@ def show_list(limit: int) -> None:
     if not found:
         out.print('No run is stored yet. Ask something: deepthink ask "…"')
         return
-    table = columns("run", "when", "status", "time", "question", right=("time",), whole=("run", "when"))
+    headers = ("run", "when", "status", "time", "question")
+    table = columns(*headers, right=("time",), whole=("run", "when"), spare=("when", "time"))
     for run in found:
         took = duration(run.seconds) if run.seconds is not None else ""
         when = f"{local(run.started):%Y-%m-%d %H:%M}"
@@ -45,7 +46,8 @@ def show_unfinished() -> None:
     if not found:
         out.print("There is nothing to resume.")
         return
-    table = columns("run", "when", "why", "to go on", "question", whole=("run", "when", "to go on"))
+    headers = ("run", "when", "why", "to go on", "question")
+    table = columns(*headers, whole=("run", "when", "to go on"), spare=("run", "when", "why"))
     for entry in found:
         run = entry.run
         command = "" if entry.why == "going on" else f"deepthink resume {run.id}"

@@ -186,6 +186,19 @@ def test_a_closed_pipe_is_nobodys_fault() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_standard_stream_that_is_closed_is_no_fault_of_the_program(closed: str) -> None:
+    line = f'exec "$0" -m tui runs list {closed}'
+    done = subprocess.run(["/bin/sh", "-c", line, sys.executable], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_question_is_asked_without_stdin(no_models: None) -> None:
+    line = 'exec "$0" -m tui ask "Why?" <&-'
+    done = subprocess.run(["/bin/sh", "-c", line, sys.executable], capture_output=True, check=False)
+    assert done.returncode == failures.EXIT_CODES["model"], done.stderr
+
+
 @needs_dev_full
 def test_a_full_disk_under_stdout_is_told() -> None:
     with Path("/dev/full").open("wb") as full:
