@@ -63,21 +63,18 @@ def replay(wanted: str, *, plain: bool) -> None:
     store = open_store()
     runs = Runs(store)
     run = runs.find(wanted)
-    stored = runs.events(run.id)
-    if not stored:
-        imported = run.request.get("imported_from")
-        origin = f"imported from {clean(str(imported))}" if imported else run.status
-        console().print(
-            f"Run {run.id} was {origin}: of what went on in it only the decisions are known. "
-            f"deepthink traces show {run.id} shows them."
-        )
-        return
+    stored = stored_or_told(runs, run)
     live = is_live(plain=plain)
     screen: Renderer = LiveRun(console(), replay=True) if live else PlainRun(replay=True)
     with screen:
         for event in events_of(stored):
             screen.take(event)
-    if run.status == "waiting":
+    if imported := run.request.get("imported_from"):
+        console().print(
+            f"Run {run.id} was imported from {clean(str(imported))}: of what went on in it only the "
+            f"decisions are known. deepthink traces show {run.id} shows them."
+        )
+    elif run.status == "waiting":
         console().print(f"Run {run.id} waits for your answer: deepthink resume {run.id}")
     elif run.finished is None and exists(store, run.id):
         console().print(

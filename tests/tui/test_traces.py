@@ -242,6 +242,7 @@ def test_traces_go_elsewhere(
     # What an imported run did not bring is not pretended.
     replay = deepthink("runs", "show", ids[1]).out
     assert "was imported from t.parquet: " in replay
+    assert Runs(open_store()).find(ids[1]).question in replay.partition("was imported")[0]
     assert f"deepthink traces show {ids[1]}" in replay
     assert deepthink("runs", "export", ids[1]).code == 0
     assert deepthink("runs", "export", ids[1], "-f", "json").code == 0
