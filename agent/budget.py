@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
+from typing import NoReturn
 
 from agent.steering import Steering
-from models.protocols import Usage
+from models.protocols import GenerationCancelled, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +31,14 @@ class Budget:
 
 
 class BudgetExhausted(Exception):
-    """Raised before or during a model call that the budget has no room for.
+    """Raised before or during a model call, or a wait for the web, that the budget has no room for.
 
     It ends the research, not the run: no person sees it as an error.
     """
 
 
 class StepSkipped(Exception):
-    """Raised by a model call of a research step that a person gave up; the step ends without a finding."""
+    """Raised by a call in a research step that a person gave up; the step ends without a finding."""
 
 
 ANSWER_NOW = "asked to answer now"
@@ -87,6 +88,20 @@ class Stop(threading.Event):
     def is_set(self) -> bool:
         """True if a person or the clock wants the model call under way to end."""
         return self.cancelled or self.out_of_time or self.finishing or self.skipping
+
+    def tell_apart(self, stopped: GenerationCancelled) -> NoReturn:
+        """Raise what ``stopped``, which this event brought about, means for the run.
+
+        Raises:
+            GenerationCancelled: a person stopped the run.
+            StepSkipped: a person gave up the research step.
+            BudgetExhausted: a person wants the answer, or the clock has run out.
+        """
+        if self.cancelled:
+            raise stopped
+        if self.skipping:
+            raise StepSkipped from stopped
+        raise BudgetExhausted(ANSWER_NOW if self.finishing else "time budget") from stopped
 
 
 class Ledger:

@@ -21,7 +21,7 @@ from agent.recording import Recorder, Stream
 from agent.request import Request, searchable
 from agent.retrieval.recall import Recall
 from agent.session import Session
-from agent.state import RunState
+from agent.state import RunState, added_and_open
 from agent.steering import Steering
 from models.protocols import Chat, Embedder, GenerationCancelled, Reranker
 from traces.library import Library
@@ -181,6 +181,7 @@ class Execution:
                 final = graph.invoke(command, cast(Any, config), durability="sync")
                 pending = final.get("__interrupt__", ())
                 if not pending:
+                    self._tell_untaken(cast(RunState, final))
                     return cast(RunState, final)
             asked = pending[0].value
             pending = ()
@@ -192,6 +193,11 @@ class Execution:
                 return None
             command = Command(resume=reply)
 
+    def _tell_untaken(self, final: RunState) -> None:
+        """Say which steps that a person added were not taken: too late, or the budget was used up."""
+        if left := [*added_and_open(final), *self._steering.take_added()]:
+            self.deps.session.emit(ev.Warned(f"Added, and not taken any more: {'; '.join(left)}"))
+
     def _reply(self, asked: dict[str, Any]) -> dict[str, Any] | None:
         """The reply and the seconds until it came, as the node that asks is given them; None: it waits."""
         session = self.deps.session
@@ -199,12 +205,15 @@ class Execution:
             return {"reply": "", "waited": 0.0} if asked["about"] == "clarify" else None
         began = time.monotonic()
         session.emit(ev.Asked(asked["about"], asked["question"], asked["options"], asked.get("claims", [])))
-        reply = self._steering.wait_for_reply(lambda: session.stop.cancelled)
-        if reply is None:
+        clarifying = asked["about"] == "clarify"
+        reply = self._steering.wait_for_reply(
+            lambda: session.stop.cancelled or (clarifying and self._steering.finishing)
+        )
+        if reply is None and session.stop.cancelled:
             raise GenerationCancelled("The run was cancelled.")
         waited = time.monotonic() - began
         session.give_back(waited)
-        return {"reply": reply, "waited": round(waited, 3)}
+        return {"reply": reply or "", "waited": round(waited, 3)}
 
 
 def _handover(before: str, now: str) -> str:

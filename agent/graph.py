@@ -54,7 +54,8 @@ NODES: dict[str, Node] = {
     "verify": verify,
     "approve": approve,
 }
-_ALWAYS = {"decide", "synthesise", "verify", "approve"}  # they end a run in order, budget or not
+# They end a run in order, budget or not.
+_ALWAYS = {"answer_directly", "decide", "synthesise", "verify", "approve"}
 _STEP = {"retrieve", "rerank", "grade", "correct", "distil", "reflect"}  # what a person may skip
 _ROUTES = {
     "clarify": "clarify",
@@ -121,10 +122,19 @@ def _wire(
     def searches(state: RunState) -> list[Any]:
         return [Send("retrieve", search) for search in state["searches"]]
 
+    def routed(state: RunState) -> str:
+        # Where the research has ended nobody is asked any more: the rest is passed by, to the answer.
+        return "deep" if state["stopped_because"] else state["route"] or "deep"
+
     def step_begins(state: RunState) -> Any:
-        if not state["query"]:
-            return "decide"  # a revision brought no new step
+        if not state["query"] or state["stopped_because"]:
+            return "decide"  # a revision brought no new step, or the research has ended
         return searches(state) or "rerank"
+
+    def graded(state: RunState) -> str:
+        # Where the research has ended, the grade is an earlier round's.
+        short = state["grade"] in {"ambiguous", "incorrect"} and not state["stopped_because"]
+        return "not" if short else "enough"
 
     def answered(state: RunState) -> str:
         return "end" if state["grounded"] or state["status"] != "answered" else "approve"
@@ -133,7 +143,7 @@ def _wire(
     for name, node in nodes.items():
         graph.add_node(name, cast(Any, node))
     graph.add_edge(START, "route")
-    graph.add_conditional_edges("route", lambda s: s["route"] or "deep", cast(Any, _ROUTES))
+    graph.add_conditional_edges("route", routed, cast(Any, _ROUTES))
     graph.add_edge("clarify", "route")
     graph.add_edge("answer_directly", END)
     graph.add_edge("single_shot", "next_step")
@@ -143,7 +153,7 @@ def _wire(
     graph.add_edge("rerank", "grade")
     graph.add_conditional_edges(
         "grade",
-        lambda s: "not" if s["grade"] in {"ambiguous", "incorrect"} else "enough",
+        graded,
         {"enough": "distil", "not": "correct"},
     )
     graph.add_conditional_edges("correct", lambda s: searches(s) or "distil", ["retrieve", "distil"])
@@ -183,7 +193,7 @@ def _observed(name: str, node: Node, deps: Deps, recorder: Recorder) -> Callable
             session.stop.heeds_skip = name in _STEP
             # Searches run side by side, and what each returns must not contradict the others.
             if name not in {*_ALWAYS, "retrieve"} and (ended := _ended(state, deps)):
-                return {**ended, "log": log}
+                return {**_undone(name), **ended, "log": log}
             session.on_call = lambda purpose: session.emit(NodeProgress(name, state["step"], purpose))
             session.emit(NodeStarted(name, state["step"]))
             began, before = time.monotonic(), session.ledger.usage
@@ -214,7 +224,7 @@ def _taken(name: str, node: Node, state: Any, deps: Deps) -> dict[str, Any]:
         except BudgetExhausted as used_up:
             told = "Answering now" if str(used_up) == ANSWER_NOW else f"The {used_up} is used up; finishing"
             session.emit(Warned(f"{told} with what was found."))
-            return {"stopped_because": str(used_up)}
+            return {**_undone(name), "stopped_because": str(used_up)}
         except StepSkipped:
             pass
     # The step still gets its finding, none, so that the trajectory has no hole.
@@ -222,7 +232,12 @@ def _taken(name: str, node: Node, state: Any, deps: Deps) -> dict[str, Any]:
         deps.steering.take_skip()
         session.emit(Steered("skip", f"step {state['step']}"))
     session.stop.heeds_skip = False
-    return node({**state, "candidates": []}, deps) if name in {"distil", "reflect"} else {}
+    return node({**state, "candidates": []}, deps) if name in {"distil", "reflect"} else _undone(name)
+
+
+def _undone(name: str) -> dict[str, Any]:
+    """What a node that did not do its work leaves: the last round's searches are not made once more."""
+    return {"searches": []} if name == "correct" else {}
 
 
 def _ended(state: Any, deps: Deps) -> dict[str, Any]:

@@ -123,9 +123,11 @@ class Recorder:
         """
         if not log or log[0]["superstep"] <= self._stored:
             return
-        if time.monotonic() - self._stored_at < _STORE_SECONDS or not self._store(log):
+        if time.monotonic() - self._stored_at < _STORE_SECONDS:
             with self._busy:
                 self._unstored = list(log)
+        else:
+            self._store_or_keep(log)
 
     def recovered(self, log: Sequence[Logged], ledger: RunLedger) -> None:
         """Store and book what the last checkpoint of a run that was cut off holds."""
@@ -134,7 +136,7 @@ class Recorder:
             self._began = time.monotonic() - max(entry["elapsed"] for entry in log)
             for entry in log:
                 self._recall(ledger, entry["kind"], entry["payload"])
-            self._store(log)
+            self._store_or_keep(log)
 
     def _recall(self, ledger: RunLedger, kind: str, payload: dict[str, Any]) -> None:
         if kind == ev.ModelCalled.kind:
@@ -144,7 +146,16 @@ class Recorder:
             book(Usage(call.evaluated, call.reused, call.generated, call.seconds))
         self.waited += float(payload.get("waited", 0.0))
 
-    def _store(self, log: Sequence[Logged]) -> bool:
+    def _store_or_keep(self, log: Sequence[Logged]) -> None:
+        """Store events; those that the store is too busy for go into the next checkpoint."""
+        try:
+            self._store(log)
+        except StoreBusy:
+            _log.info("the store is busy; %d events wait for the next node", len(log))
+            with self._busy:
+                self._unstored = list(log)
+
+    def _store(self, log: Sequence[Logged]) -> None:
         superstep = log[0]["superstep"]
         events: list[StoredEvent] = []
         decided: list[ev.Decided] = []
@@ -160,20 +171,18 @@ class Recorder:
         actions = self._actions + "".join(event.action[0] for event in decided)
         rows = [row for seq, event in numbered for row in _rows(event, seq, actions[:seq])]
         labels = [Label(seq, d.action, cast(Origin, d.label)) for seq, d in numbered if d.label]
-        try:
-            self._runs.record(self._run_id, events, rows, superstep=superstep, labels=labels)
-        except StoreBusy:
-            _log.info("the store is busy; %d events wait for the next node", len(events))
-            return False
+        self._runs.record(self._run_id, events, rows, superstep=superstep, labels=labels)
         self._stored, self._stored_at = superstep, time.monotonic()
         self._events += len(events)
         self._actions = actions
-        return True
 
     def end(self, ledger: RunLedger, status: str, stopped_because: str, answer: str, question: str) -> None:
         """Emit the last event, and close the run in the store if this is its end.
 
         One that waits for a person or is interrupted has none: it stands there as what was never ended.
+
+        Raises:
+            StoreError: it could not be stored; the run is not closed, and its checkpoint has the rest.
         """
         usage, calls = ledger.usage, ledger.calls
         finished = ev.RunFinished(

@@ -45,7 +45,10 @@ class Request:
             rewritten from the evidence once and withholds it if that does not help.
         interactive: Whether somebody is there to answer: if not, nothing is clarified either.
         session: Id of the session whose earlier exchanges the question may lean on; "" begins one.
+        session_name: Of the session that is begun; "" leaves it without a name.
         shadow: The decision source that is asked as well and not followed, named likewise; "" none.
+        web: Whether the web may be searched, so that a run goes on as it began; `run` sets it by what it is
+            handed. None: an older version stored the run without it.
     """
 
     question: str
@@ -58,7 +61,9 @@ class Request:
     approve: Approve = "ask"
     interactive: bool = False
     session: str = ""
+    session_name: str = ""
     shadow: str = ""
+    web: bool | None = None
 
     @classmethod
     def from_stored(cls, stored: Any) -> Request:

@@ -38,6 +38,7 @@ __all__ = [
     "resumable",
     "resume",
     "run",
+    "stopped",
 ]
 
 
@@ -87,16 +88,16 @@ def run(
         `RunStarted` first and `RunFinished` last, whatever happens in between.
 
     Raises:
-        UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile, UnknownSession: before the
-            first event.
+        UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile, UnknownSession, NameTaken: before
+            the first event.
         DeepthinkError: after `RunFinished`, whatever made the run fail or cancelled it.
     """
     question = checked_question(request.question, chat)
     sessions = Sessions(store)
     session_id = sessions.find(request.session).id if request.session else ""
     execution = Execution(request, chat, embedder, reranker, store, steering or Steering(), web, learned)
-    session_id = session_id or sessions.begin()
-    request = replace(request, session=session_id)
+    session_id = session_id or sessions.begin(request.session_name)
+    request = replace(request, session=session_id, web=web is not None)
     turns = [Turn(question=e.question, answer=e.answer) for e in sessions.exchanges(session_id)]
 
     def begin() -> str:
@@ -161,11 +162,7 @@ def resume(
         UnknownRun, NotResumable, GoingOn: before the first event.
         DeepthinkError: as `run`.
     """
-    stored = _unended(store, run_id)
-    if not checkpoints.exists(store, stored.id):
-        raise NotResumable(f"Run {stored.id} left no checkpoint to go on from.", "Ask its question again.")
-    if checkpoints.held(store, stored.id):
-        raise checkpoints.GoingOn.of(stored.id)
+    stored = stopped(store, run_id)
     request = replace(Request.from_stored(stored.request), interactive=interactive)
     request = replace(request, approve=approve or request.approve)
     execution = Execution(
@@ -180,6 +177,16 @@ def resume(
 
     going_on = ev.Resumed(stored.id, stored.question, "", chat.name)
     yield from execution.events(begin, new_state(stored.question, turns), going_on)
+
+
+def stopped(store: Store, run_id: str) -> Run:
+    """The run, if it can go on; known without a model. Raises `UnknownRun`, `NotResumable`, `GoingOn`."""
+    stored = _unended(store, run_id)
+    if not checkpoints.exists(store, stored.id):
+        raise NotResumable(f"Run {stored.id} left no checkpoint to go on from.", "Ask its question again.")
+    if checkpoints.held(store, stored.id):
+        raise checkpoints.GoingOn.of(stored.id)
+    return stored
 
 
 def _unended(store: Store, run_id: str) -> Run:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, Ledger, StepSkipped, Stop
+from agent.budget import Budget, BudgetExhausted, Ledger, Stop
 from agent.events import Event, ModelCalled, Warned
 from agent.prompts import SYSTEM
 from agent.steering import Steering
@@ -195,11 +195,7 @@ class Session:
         except GenerationCancelled as stopped:
             # What it had computed is not told: the whole prompt is the most it can have been.
             book(Usage(evaluated=prompt))
-            if self.stop.cancelled:
-                raise
-            if self.stop.skipping:
-                raise StepSkipped from stopped
-            raise BudgetExhausted(ANSWER_NOW if self.stop.finishing else "time budget") from stopped
+            self.stop.tell_apart(stopped)
         except ContextOverflow as full:
             raise BudgetExhausted("context") from full
         usage = replace(usage, seconds=time.monotonic() - began)

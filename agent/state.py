@@ -16,6 +16,9 @@ RUNGS: tuple[Rung, ...] = ("reword", "widen", "collections", "web")
 RELEVANCE = "relevance"
 """Stage name of the grader's probability that a passage helps, among a candidate's scores."""
 
+ADDED = "added"
+"""The reason of a plan's step that a person added while the run went on."""
+
 Verdict = Literal["supported", "partly", "not"]
 
 
@@ -193,6 +196,11 @@ class RunState(TypedDict):
 def citation_marks(numbers: Iterable[int]) -> str:
     """``[1][4]``: how an answer cites passages 1 and 4."""
     return "".join(f"[{number}]" for number in numbers)
+
+
+def added_and_open(state: RunState) -> list[str]:
+    """The questions of the steps that a person added and that were not taken yet."""
+    return [s["question"] for s in state["plan"][state["position"] + 1 :] if s["reason"] == ADDED]
 
 
 def still_missing(notes: Sequence[Note]) -> list[Note]:

@@ -166,7 +166,7 @@ def _read(source: Path) -> list[Tree]:
             "Name a collected store (.duckdb) or exported traces (.parquet, .jsonl).",
         )
     if source.suffix == ".duckdb":
-        return load_trees(Store(source)).trees
+        return load_trees(Store(source, named=True)).trees
     with tempfile.TemporaryDirectory(prefix="deepthink-compare-") as folder:
         store = Store(Path(folder) / "imported.duckdb")
         take_in(store, [source], STATE_VERSION)

@@ -84,8 +84,7 @@ def write(root: Path, manifest: Manifest, save: Callable[[Path], None]) -> Path:
     try:
         root.mkdir(parents=True, exist_ok=True)
         _sweep(root)
-        if place.exists():
-            raise CannotWritePolicy(f"There is a policy called {manifest.name} already.", "Choose a name.")
+        require_free(root, manifest.name)
         fresh = Path(tempfile.mkdtemp(dir=root, prefix=".unfinished."))
         try:
             inside = fresh / manifest.name
@@ -103,6 +102,16 @@ def write(root: Path, manifest: Manifest, save: Callable[[Path], None]) -> Path:
             "Make room or make the folder writable, and train again: it goes on from its last checkpoint.",
         ) from error
     return place
+
+
+def require_free(root: Path, name: str) -> None:
+    """See to it that no policy under ``root`` has a name.
+
+    Raises:
+        CannotWritePolicy: one has it.
+    """
+    if (root / name).exists():
+        raise CannotWritePolicy(f"There is a policy called {name} already.", "Choose another name.")
 
 
 def copied(folder: Path, root: Path, name: str) -> Path:

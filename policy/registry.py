@@ -195,9 +195,8 @@ class Registry:
         folder = self.find(name)
         manifest = read(folder)
         check_base(manifest, base_of(manifest))
-        boxed = folder.parent == self._box
         gate = manifest.gate
-        passed = boxed or (gate is not None and gate.passed)
+        passed = self._passed(folder)
         if not passed and not force:
             said = gate.reason if gate else "The gate was not asked when it was trained."
             raise NotPassed(
@@ -229,7 +228,8 @@ class Registry:
                 reason = f"instead of {record.active}"
                 if passed_over:
                     reason += f"; passed over {' '.join(passed_over)}"
-                activation = Activation(name=name, at=_now(), how="rollback", reason=reason)
+                forced = not self._passed(self._place(name))
+                activation = Activation(name=name, at=_now(), how="rollback", forced=forced, reason=reason)
                 self._write(record, activation, record.before[at + 1 :])
                 return activation
         raise NothingBefore(
@@ -238,12 +238,11 @@ class Registry:
             "`deepthink policy use NAME` chooses any of those in `deepthink policy list`.",
         )
 
-    def remove(self, name: str) -> str:
-        """Delete a person's own policy; its whole name has to be given. Returns the name.
+    def removable(self, name: str) -> Path:
+        """The folder of a person's own policy that may be deleted; its whole name has to be given.
 
         Raises:
             UnknownPolicy: there is none of that name, it is in the box, or it is active.
-            CannotWritePolicy: it cannot be deleted.
         """
         place = self.root / name
         if not is_name(name) or not place.is_dir():
@@ -252,6 +251,16 @@ class Registry:
             raise UnknownPolicy(said, "`deepthink policy list` shows them.")
         if self.active().folder == place:
             raise UnknownPolicy(f"{name} is active.", "Choose another first: `deepthink policy use NAME`.")
+        return place
+
+    def remove(self, name: str) -> str:
+        """Delete a person's own policy, by its whole name, and return that.
+
+        Raises:
+            UnknownPolicy: it is not `removable`.
+            CannotWritePolicy: it cannot be deleted.
+        """
+        place = self.removable(name)
         try:
             shutil.rmtree(place)
         except OSError as error:
@@ -274,6 +283,13 @@ class Registry:
             chosen = _load(self._box / ACTIVE)[0].active
             folders = [folder for folder in folders if folder.name == chosen] or folders
         return folders[0] if folders else None
+
+    def _passed(self, folder: Path | None) -> bool:
+        """Whether a policy needs no force: it came with this version, or the gate has let it through."""
+        if folder is None or folder.parent == self._box:
+            return True
+        gate = read(folder).gate
+        return gate is not None and gate.passed
 
     def _problem(self, name: str) -> str:
         place = self._place(name)

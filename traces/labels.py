@@ -66,16 +66,7 @@ class Labels:
             ImpossibleLabel: the action could not have been taken then.
         """
         with self._store.transaction() as db:
-            row = db.execute(
-                "SELECT valid_actions FROM decisions WHERE run_id = ? AND seq = ? AND NOT shadow",
-                [run_id, seq],
-            ).fetchone()
-            if row is None:
-                raise UnknownDecision(
-                    f"Run {run_id} has no stored decision {seq + 1}.",
-                    "If the run is going on, wait for its next step.",
-                )
-            valid = json.loads(row[0])
+            valid = _possible(db, run_id, seq)
             if action not in valid:
                 raise ImpossibleLabel(
                     f"{action} was not possible at decision {seq + 1} of run {run_id}.",
@@ -84,8 +75,9 @@ class Labels:
             write_labels(db, run_id, [Label(seq, action, origin, note)])
 
     def drop(self, run_id: str, seq: int) -> None:
-        """Take a decision's label back; it is no error if it has none."""
+        """Take a decision's label back; it is no error if it has none. Raises `UnknownDecision`."""
         with self._store.transaction() as db:
+            _possible(db, run_id, seq)
             db.execute("DELETE FROM labels WHERE run_id = ? AND seq = ?", [run_id, seq])
 
     def of_run(self, run_id: str) -> dict[int, Label]:
@@ -96,6 +88,20 @@ class Labels:
                 [run_id],
             ).fetchall()
         return {row[0]: Label(*row) for row in rows}
+
+
+def _possible(db: DuckDBPyConnection, run_id: str, seq: int) -> list[str]:
+    """The actions that a decision was between. Raises `UnknownDecision`."""
+    row = db.execute(
+        "SELECT valid_actions FROM decisions WHERE run_id = ? AND seq = ? AND NOT shadow", [run_id, seq]
+    ).fetchone()
+    if row is None:
+        raise UnknownDecision(
+            f"Run {run_id} has no stored decision {seq + 1}.",
+            "If the run is going on, wait for its next step.",
+        )
+    valid: list[str] = json.loads(row[0])
+    return valid
 
 
 def write_labels(db: DuckDBPyConnection, run_id: str, labels: Sequence[Label]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,7 +90,7 @@ class Library:
                 there = ", ".join(known) or "none yet"
                 raise UnknownCollection(
                     f"There is no collection “{name}”; the library has: {there}.",
-                    f"Make it with `deepthink ingest PATH --collection {name}`.",
+                    f"Make it with `deepthink ingest PATH --collection {shlex.quote(name)}`.",
                 )
         return [known[name] for name in wanted]
 
@@ -183,6 +184,15 @@ class Library:
             )
             _insert_chunks(db, document_id, document.chunks, vectors)
         return int(document_id)
+
+    def renew_document(self, document_id: int) -> None:
+        """Date a document as ingested now: its source was read again and holds what it held.
+
+        The collection's generation stays, as nothing that is searched has changed. An id that is gone
+        is passed over.
+        """
+        with self._store.transaction() as db:
+            db.execute("UPDATE documents SET ingested = ? WHERE id = ?", [now(), document_id])
 
     def remove_document(self, document_id: int) -> None:
         """Remove one document with its chunks and vectors.

@@ -170,18 +170,22 @@ class Runs:
         return [_run(row) for row in rows]
 
     def find(self, prefix: str) -> Run:
-        """The run whose id begins with ``prefix``; ``last`` names the newest.
+        """The run of that id, or else the one whose id begins so; ``last`` names the newest.
 
         Raises:
-            UnknownRun: none fits, or several do.
+            UnknownRun: none fits, or several do, or nothing is named.
         """
+        if not prefix:  # an unset variable in a script, and every id begins so
+            raise UnknownRun("No run is named.", "`deepthink runs list` shows the ids.")
         if prefix == "last":
             latest = self.recent(1)
             if not latest:
                 raise UnknownRun("No run is stored yet.", "Ask something: `deepthink ask …`.")
             return latest[0]
         with self._store.connect() as db:
-            rows = db.execute(f"{_RUN} WHERE starts_with(id, ?) LIMIT 2", [prefix]).fetchall()
+            rows = db.execute(f"{_RUN} WHERE id = ?", [prefix]).fetchall()
+            if not rows:
+                rows = db.execute(f"{_RUN} WHERE starts_with(id, ?) LIMIT 2", [prefix]).fetchall()
         if len(rows) != 1:
             how = "Several runs begin" if rows else "No run begins"
             raise UnknownRun(f"{how} with “{prefix}”.", "`deepthink runs list` shows the ids.")

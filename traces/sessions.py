@@ -21,6 +21,10 @@ class UnknownSession(DeepthinkError):
     kind = "usage"
 
 
+class SeveralSessions(UnknownSession):
+    """Raised when the beginning of an id fits several sessions."""
+
+
 class NameTaken(DeepthinkError):
     """Raised when a session is given a name that cannot be its own: empty, or another session's."""
 
@@ -86,7 +90,8 @@ class Sessions:
             wanted: Fewer than `ID_DIGITS` digits are no beginning of an id.
 
         Raises:
-            UnknownSession: none fits, or several do.
+            UnknownSession: none fits.
+            SeveralSessions: the id of more than one begins so.
         """
         if wanted == "last":
             latest = self.recent(1)
@@ -98,9 +103,10 @@ class Sessions:
             if not rows and len(wanted) >= ID_DIGITS:
                 by_id = f"{_SESSION} HAVING starts_with(s.id, ?) LIMIT 2"
                 rows = db.execute(by_id, [wanted]).fetchall()
-        if len(rows) != 1:
-            how = "Several sessions fit" if rows else "There is no session"
-            raise UnknownSession(f"{how} “{wanted}”.", "`deepthink sessions` lists them.")
+        if len(rows) > 1:
+            raise SeveralSessions(f"Several sessions fit “{wanted}”.", "`deepthink sessions` lists them.")
+        if not rows:
+            raise UnknownSession(f"There is no session “{wanted}”.", "`deepthink sessions` lists them.")
         return Session(*rows[0])
 
     def rename(self, session_id: str, name: str) -> None:

@@ -59,6 +59,19 @@ class StoreFull(StoreError):
     title = "The disk is full"
 
 
+class NotAStore(StoreError):
+    """Raised when a file that was named as a store is none; nothing is written into it."""
+
+    title = "That is no store of deepthink"
+
+
+class NotText(DeepthinkError):
+    """Raised when the store is given a text that UTF-8 cannot hold, as an argument of odd bytes is."""
+
+    title = "That is no text"
+    kind = "usage"
+
+
 class StoreTooNew(StoreError):
     """Raised when a newer version of deepthink has written the store."""
 
@@ -76,10 +89,12 @@ class Store:
     Args:
         path: The file.
         patience: Seconds to wait for another process to let go of it.
+        named: A person named this file: it has to be a store already, and none is made of it.
     """
 
-    def __init__(self, path: Path, patience: float = 20.0) -> None:
+    def __init__(self, path: Path, patience: float = 20.0, *, named: bool = False) -> None:
         self.path = path
+        self._named = named
         self.patience = patience
         self._migrated = False
         self._here = threading.local()
@@ -96,6 +111,8 @@ class Store:
         Raises:
             StoreBusy: another process kept the file longer than ``patience``.
             StoreFull: the disk is full.
+            NotAStore: the file was named by a person, and is something else.
+            NotText: a query was given a text that UTF-8 cannot hold.
             StoreError: the file is damaged or cannot be reached.
         """
         import duckdb
@@ -109,6 +126,11 @@ class Store:
             yield connection
         except duckdb.Error as error:
             raise _translated(error, self.path) from error
+        except RuntimeError as error:
+            # What DuckDB makes of Ctrl-C during a query.
+            if str(error) == "Query interrupted":
+                raise KeyboardInterrupt from error
+            raise
         finally:
             self._here.connection = None
             connection.close()
@@ -144,6 +166,8 @@ class Store:
                 break
             except duckdb.Error as error:
                 if not any(sign in str(error).lower() for sign in _HELD):
+                    if self._named and "not a valid duckdb" in str(error).lower():
+                        raise _no_store(self.path) from error
                     raise _translated(error, self.path) from error
                 if time.monotonic() >= deadline:
                     raise StoreBusy(
@@ -156,6 +180,8 @@ class Store:
         try:
             with _migrating:
                 if not self._migrated:
+                    if self._named:
+                        _check(connection, self.path)
                     _migrate(connection, self.path)
                     self._migrated = True
         except duckdb.Error as error:
@@ -173,17 +199,37 @@ def is_full(error: Exception) -> bool:
     return any(sign in text for sign in _FULL) or getattr(error, "errno", None) == errno.ENOSPC
 
 
-def _translated(error: Exception, path: Path) -> StoreError:
+def _translated(error: Exception, path: Path) -> DeepthinkError:
     if is_full(error):
         return StoreFull(
             f"There is no room left to write {path}.",
             "Free some disk space and run the command again; nothing that was stored before is lost.",
         )
+    import duckdb
+
     first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return StoreError(
-        f"{path} cannot be used: {first}",
-        "If the file is damaged, move it away and ingest your documents again; "
-        "`deepthink doctor` checks it.",
+    if isinstance(error, duckdb.InvalidInputException) and "cannot encode str as UTF-8" in first:
+        return NotText(
+            "Something that was given holds bytes that are not UTF-8.", "Type it anew, or leave them out."
+        )
+    checked = "`deepthink doctor` checks it."
+    # Other errors are about a query: no reason to part with the file.
+    if isinstance(error, (duckdb.IOException, duckdb.FatalException, duckdb.SerializationException)):
+        checked = f"If the file is damaged, move it away and ingest your documents again; {checked}"
+    return StoreError(f"{path} cannot be used: {first}", checked)
+
+
+def _check(connection: DuckDBPyConnection, path: Path) -> None:
+    """Raises `NotAStore` for other databases, and for the tables that DuckDB opens as one."""
+    own = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'schema_version'"
+    if connection.execute(own).fetchone() is None:
+        raise _no_store(path)
+
+
+def _no_store(path: Path) -> NotAStore:
+    return NotAStore(
+        f"{path} is something else.",
+        "Name one that `deepthink collect` made. An export is taken in by `deepthink traces import FILE`.",
     )
 
 

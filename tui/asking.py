@@ -19,7 +19,7 @@ from models.local_embedder import LocalEmbedder
 from models.protocols import Embedder
 from traces.errors import DeepthinkError
 from traces.runs import Runs
-from traces.sessions import Sessions, UnknownSession
+from traces.sessions import Sessions, SeveralSessions, UnknownSession
 from traces.store import Store
 from traces.typed_path import expanded_path
 from tui import questions
@@ -43,7 +43,7 @@ def request(
     *,
     collections: tuple[str, ...] = (),
     route: Route = "",
-    session: str = "",
+    session: tuple[str, str] = ("", ""),
 ) -> Request:
     """What a run is asked to do under these settings, on this terminal.
 
@@ -53,8 +53,9 @@ def request(
         form: Nobody answers a question of the run where it is ``json``.
         collections: Where to look; all collections if empty.
         route: What the person had the question treated as.
-        session: Id of the session it belongs to; empty for one of its own.
+        session: Of `session_of`; empty for one of its own.
     """
+    session_id, session_name = session
     interactive = is_interactive(form)
     return Request(
         question=question,
@@ -67,7 +68,8 @@ def request(
         length=settings.length,
         approve=settings.approve or ("ask" if interactive else "always"),
         interactive=interactive,
-        session=session,
+        session=session_id,
+        session_name=session_name,
     )
 
 
@@ -76,25 +78,30 @@ def is_interactive(form: Form) -> bool:
     return form != "json" and sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
 
 
-def session_of(name: str | None, *, go_on: bool) -> str:
-    """The id of the session that a question is to belong to; empty for one of its own.
+def session_of(name: str | None, *, go_on: bool) -> tuple[str, str]:
+    """The session that a question is to belong to: its id, or no id and the name of one to begin.
+
+    Both are empty for one of the question's own. Nothing is begun here: the question may yet be refused.
 
     Args:
-        name: Name, or id (four digits of it do); a session of that name is begun if there is none.
+        name: Name, or id (four digits of it do).
         go_on: The session that was used last.
 
     Raises:
         UnknownSession: there is none to go on with.
+        SeveralSessions: the id of more than one begins so.
     """
     sessions = Sessions(open_store())
     if go_on or name == "last":
-        return sessions.find("last").id
+        return sessions.find("last").id, ""
     if not name:
-        return ""
+        return "", ""
     try:
-        return sessions.find(name).id
+        return sessions.find(name).id, ""
+    except SeveralSessions:
+        raise
     except UnknownSession:
-        return sessions.begin(name)
+        return "", name
 
 
 def ask(request: Request, settings: Settings, form: Form = "auto") -> int:
@@ -123,6 +130,7 @@ def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approv
     Raises:
         DeepthinkError: whatever keeps it from going on.
     """
+    agent_run.stopped(open_store(), run_id)  # no model is asked for in vain
     begin = partial(agent_run.resume, run_id, interactive=is_interactive(form), approve=approve)
     return _answer(begin, settings, form)
 

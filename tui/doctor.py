@@ -24,7 +24,7 @@ from traces.store import Store, StoreBusy
 from tui import assemble
 from tui.assemble import OLLAMA
 from tui.settings import BadSetting, Settings, load
-from tui.terminal import cells, columns, console, size
+from tui.terminal import cells, columns, console, counted, size
 
 State = Literal["ok", "warn", "fail", "unknown"]
 
@@ -238,7 +238,8 @@ def _library() -> Finding:
     return Finding(
         "library",
         "ok",
-        f"{documents} documents in {len(collections)} collections, {size(path.stat().st_size)}, "
+        f"{counted(documents, 'document')} in {counted(len(collections), 'collection')}, "
+        f"{size(path.stat().st_size)}, "
         f"schema {row[0] if row else '?'}",
     )
 

@@ -25,7 +25,7 @@ from traces.store import Store
 from tui import failures
 from tui.assemble import open_chat, open_embedder, open_reranker, open_store
 from tui.bars import watched
-from tui.evaluation_view import show_tables, work_folder
+from tui.evaluation_view import show_tables, tables_file, work_folder
 from tui.interrupts import ctrl_c
 from tui.settings import Settings, load
 from tui.terminal import clean
@@ -92,9 +92,10 @@ def run_evaluation(wanted: Wanted) -> int:
     """Run it and print the tables; the exit code.
 
     Raises:
-        UnknownSystem, BadQuestions, ModelMissing: nothing was begun.
+        WrongUsage, UnknownSystem, BadQuestions, ModelMissing: nothing was begun.
         DeepthinkError: a library cannot be made, or a file of the work folder is damaged.
     """
+    out = tables_file(wanted.out)
     systems = checked(wanted.systems)
     checked(tuple(wanted.few))
     asked = [_limited(recognised(name), wanted) for name in wanted.sets]
@@ -119,7 +120,7 @@ def run_evaluation(wanted: Wanted) -> int:
             return failures.EXIT_CODES["cancelled"]
     for why in failed:
         failures.warn(clean(why))
-    show_tables(place, wanted.command, wanted.out)
+    show_tables(place, wanted.command, out)
     return failures.EXIT_CODES["input"] if failed else failures.DONE
 
 
@@ -182,7 +183,8 @@ def show_report(work: Path | None, out: Path | None) -> int:
     """Print the tables of what was evaluated; the exit code.
 
     Raises:
+        WrongUsage: the tables cannot go to ``out``.
         NothingEvaluated: there is no row.
     """
-    show_tables(work_folder(work), "deepthink evaluate report", out)
+    show_tables(work_folder(work), "deepthink evaluate report", tables_file(out))
     return failures.DONE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Final, Literal
@@ -24,9 +25,12 @@ from policy.systems.rows import Rows
 from policy.systems.summary import Scope, Standing, Summary, summarise
 from traces import paths
 from traces.errors import DeepthinkError
+from traces.typed_path import expanded_path
 from tui import failures
+from tui.failures import WrongUsage
 from tui.terminal import cells, clean, columns, console, duration
 
+_BESIDE: Final = (".json", ".html")
 _MARKS: Final = {None: "", True: "✓ ", False: "✗ "}
 _ACTIONS: Final = {"C": "CONTINUE", "R": "REVISE"}
 _NOTES: Final = (
@@ -51,11 +55,33 @@ class NothingEvaluated(DeepthinkError):
 
 def work_folder(named: Path | None) -> Path:
     """Where rows, trajectories and libraries are."""
-    return named or paths.data_dir() / "evaluation"
+    return expanded_path(named) if named else paths.data_dir() / "evaluation"
+
+
+def tables_file(named: Path | None) -> Path | None:
+    """Where the Markdown goes; None for nowhere.
+
+    Raises:
+        WrongUsage: it is a folder, or one of the files that are written beside it.
+    """
+    if named is None:
+        return None
+    out = expanded_path(named)
+    if out.is_dir():
+        raise WrongUsage(f"--out {named} is a folder.", "Name a file in it, as in tables.md.")
+    if out.suffix.lower() in _BESIDE:
+        markdown_file = shlex.quote(str(named.with_suffix(".md")))
+        raise WrongUsage(
+            f"--out names the Markdown file, and {named} is no such name.",
+            f"--out {markdown_file} also writes {' and '.join(_BESIDE)} beside it.",
+        )
+    return out
 
 
 def show_tables(place: Path, command: str, out: Path | None) -> None:
     """Print a work folder's tables; with ``out`` write Markdown there, JSON and an HTML page beside it.
+
+    ``out`` is of `tables_file`.
 
     Raises:
         NothingEvaluated: there is no row.

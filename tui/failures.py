@@ -11,12 +11,14 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
 import shutil
 import sys
 import textwrap
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from traces.errors import DeepthinkError, ErrorKind
@@ -39,6 +41,7 @@ _DEBUG = "DEEPTHINK_DEBUG"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 _WRONG_PLACE = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
+CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _log = logging.getLogger("deepthink")
 
 
@@ -88,6 +91,7 @@ def guarded(command: Callable[[], object]) -> int:
 
     What ``command`` returns is the code if it is a number.
     """
+    _open_what_is_closed()
     try:
         with _libraries_silenced():
             returned = command()
@@ -127,6 +131,13 @@ def debug() -> None:
     """
     os.environ[_DEBUG] = "1"
     _log_everything()
+
+
+def _open_what_is_closed() -> None:
+    """Python has None for a standard stream that was closed (``<&-``); commands ask it for a terminal."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
 
 
 @contextmanager
@@ -258,7 +269,11 @@ def _styled(text: str, code: str) -> str:
 
 
 def _say(text: str, *, lead: str = "", code: str = "", indent: str = "") -> None:
-    """One paragraph after a styled ``lead``, wrapped where a person reads it and nowhere else."""
+    """One paragraph after a styled ``lead``, wrapped where a person reads it and nowhere else.
+
+    Control characters are left out: a file's name must not be able to steer the terminal.
+    """
+    text = CONTROL.sub("", text)
     paragraph = f"{lead} {text}".rstrip() if lead else text
     if sys.stderr.isatty():
         width = max(40, min(100, shutil.get_terminal_size().columns))

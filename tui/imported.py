@@ -6,7 +6,25 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from agent import events as ev
-from traces.run_records import DecisionRow, Run
+from traces.run_records import DecisionRow, Run, StoredEvent
+from traces.runs import Runs
+
+
+def stored_or_told(runs: Runs, run: Run) -> list[StoredEvent]:
+    """The events of a run; for one that came without, those that `told_by` makes of the rest of it.
+
+    When its decisions were taken is not known: all but its end are at 0 seconds.
+    """
+    stored = runs.events(run.id)
+    if stored:
+        return stored
+    told = told_by(run, runs.decisions(run.id))
+    return [
+        StoredEvent(
+            seq, event.seconds if isinstance(event, ev.RunFinished) else 0.0, event.kind, event.payload()
+        )
+        for seq, event in enumerate(told)
+    ]
 
 
 def told_by(run: Run, decisions: Sequence[DecisionRow]) -> list[ev.Event]:

@@ -13,7 +13,7 @@ from traces.library import Library
 from traces.records import SECTION_SEPARATOR, Document, Scope, UnknownDocument
 from tui.assemble import open_store
 from tui.failures import WrongUsage
-from tui.terminal import cells, clean, columns, console, one_line
+from tui.terminal import cells, clean, columns, console, counted, one_line
 
 _EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
 
@@ -46,7 +46,7 @@ def show_documents(collection: str | None) -> None:
         return
     for name, shelf in groupby(documents, key=lambda document: document.collection):
         held = list(shelf)
-        out.print(Text(f"{name}: {len(held)} documents", style="bold"))
+        out.print(Text(f"{name}: {counted(len(held), 'document')}", style="bold"))
         out.print(_documents(library, held))
         out.print()
     for document in documents:
@@ -107,7 +107,9 @@ def remove(collection: str, wanted: str | None, *, ask: bool) -> None:
     (held,) = library.require_collections([collection])
     document = _find(library, wanted, collection) if wanted is not None else None
     what = (
-        f"{document.name} from {collection}" if document else f"{collection} ({held.documents} documents)"
+        f"{document.name} from {collection}"
+        if document
+        else f"{collection} ({counted(held.documents, 'document')})"
     )
     if ask:
         if not sys.stdin.isatty():
@@ -123,7 +125,7 @@ def remove(collection: str, wanted: str | None, *, ask: bool) -> None:
 def _find(library: Library, wanted: str, collection: str | None) -> Document:
     """The document with this number, name or title; a part of the name will do if it fits only one."""
     documents = library.documents(collection)
-    by_number = [d for d in documents if wanted.isdigit() and d.id == int(wanted)]
+    by_number = [d for d in documents if wanted.isdecimal() and d.id == int(wanted)]
     exact = [d for d in documents if wanted in {d.name, d.title, d.source}]
     part = [d for d in documents if wanted and wanted.casefold() in d.name.casefold()]
     for found in (by_number, exact, part):

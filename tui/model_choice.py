@@ -113,6 +113,8 @@ def take(name: str, role: CatalogueRole | None) -> tuple[str, str]:
     role = role or role_of(name)
     if role == "reranker" and name in {assemble.NO_RERANKER, assemble.BOXED_RERANKER}:
         pass  # neither is a place
+    elif name == assemble.OLLAMA:
+        raise ModelMissing("No model of Ollama's is named.", "Name one, as in ollama:llama3.")
     elif not name.startswith(assemble.OLLAMA):
         name = _located(name, role)
     put(KEYS[role], name)

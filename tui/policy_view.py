@@ -125,6 +125,7 @@ def remove(name: str, *, ask: bool) -> None:
         WrongUsage: nobody is there to be asked.
     """
     registry = Registry()
+    registry.removable(name)  # before a yes is asked for
     if ask:
         if not sys.stdin.isatty():
             raise WrongUsage(f"Deleting the policy {name} needs a yes.", "Add --yes.")

@@ -86,8 +86,3 @@ def forget(store: Store, run: Run) -> None:
 def called(session: Session) -> str:
     """A session's id, with its name where it has one."""
     return f"{session.id} “{clean(session.name)}”" if session.name else session.id
-
-
-def counted(runs: int) -> str:
-    """How many runs, in words."""
-    return "1 run" if runs == 1 else f"{runs:,} runs"

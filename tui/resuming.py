@@ -1,4 +1,4 @@
-"""Which run to resume, and with which model."""
+"""Which run to resume, with which model, and whether with the web."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from traces.runs import Run, Runs
 from tui.assemble import OLLAMA, open_store
 
 _LLAMA_CPP = "llama.cpp:"
-NOTHING = "There is nothing to resume: every run came to its end."
+NOTHING = "There is nothing to resume."
 GOING_ON = "There is nothing to resume: run {} is still going on in another process."
 
 
@@ -42,3 +42,9 @@ def model_of(run: Run) -> str | None:
         return name if installed(entry(name)) else None
     except ModelMissing:  # a file of the person's own, of which only the stem is known
         return None
+
+
+def web_of(run: Run) -> bool | None:
+    """Whether a run may search the web, as it was asked; None if an older version did not store that."""
+    stored = run.request.get("web")
+    return stored if isinstance(stored, bool) else None

@@ -13,6 +13,7 @@ from traces.typed_path import expanded_path
 from tui.assemble import open_store
 from tui.export import Form, written
 from tui.failures import WrongUsage
+from tui.imported import stored_or_told
 from tui.outcome import events_of
 from tui.removal import check_stopped, delete_run
 from tui.render import LiveRun, PlainRun, Renderer
@@ -27,7 +28,8 @@ def show_list(limit: int) -> None:
     if not found:
         out.print('No run is stored yet. Ask something: deepthink ask "…"')
         return
-    table = columns("run", "when", "status", "time", "question", right=("time",), whole=("run", "when"))
+    headers = ("run", "when", "status", "time", "question")
+    table = columns(*headers, right=("time",), whole=("run", "when"), spare=("when", "time"))
     for run in found:
         took = duration(run.seconds) if run.seconds is not None else ""
         when = f"{local(run.started):%Y-%m-%d %H:%M}"
@@ -42,9 +44,10 @@ def show_unfinished() -> None:
     found = resumable(open_store())
     out = console()
     if not found:
-        out.print("Every run came to its end: there is nothing to resume.")
+        out.print("There is nothing to resume.")
         return
-    table = columns("run", "when", "why", "to go on", "question", whole=("run", "when", "to go on"))
+    headers = ("run", "when", "why", "to go on", "question")
+    table = columns(*headers, whole=("run", "when", "to go on"), spare=("run", "when", "why"))
     for entry in found:
         run = entry.run
         command = "" if entry.why == "going on" else f"deepthink resume {run.id}"
@@ -55,29 +58,31 @@ def show_unfinished() -> None:
 
 def replay(wanted: str, *, plain: bool) -> None:
     """Show a run as it was shown when it ran. Raises `UnknownRun`."""
-    runs = Runs(open_store())
+    from agent.checkpoints import exists
+
+    store = open_store()
+    runs = Runs(store)
     run = runs.find(wanted)
-    stored = runs.events(run.id)
-    if not stored:
-        imported = run.request.get("imported_from")
-        origin = f"imported from {clean(str(imported))}" if imported else run.status
-        console().print(
-            f"Run {run.id} was {origin}: of what went on in it only the decisions are known. "
-            f"deepthink traces show {run.id} shows them."
-        )
-        return
+    stored = stored_or_told(runs, run)
     live = is_live(plain=plain)
     screen: Renderer = LiveRun(console(), replay=True) if live else PlainRun(replay=True)
     with screen:
         for event in events_of(stored):
             screen.take(event)
-    if run.status == "waiting":
+    if imported := run.request.get("imported_from"):
+        console().print(
+            f"Run {run.id} was imported from {clean(str(imported))}: of what went on in it only the "
+            f"decisions are known. deepthink traces show {run.id} shows them."
+        )
+    elif run.status == "waiting":
         console().print(f"Run {run.id} waits for your answer: deepthink resume {run.id}")
-    elif run.finished is None:
+    elif run.finished is None and exists(store, run.id):
         console().print(
             f"Run {run.id} has no end: it is still going on, or was killed. "
             "What can be resumed: deepthink runs --unfinished"
         )
+    elif run.finished is None:
+        console().print(f"Run {run.id} has no end, and nothing is kept from which it could go on.")
 
 
 def rate(wanted: str, rating: Rating | None, note: str, *, drop: bool) -> None:
@@ -122,7 +127,7 @@ def export(wanted: str, form: Form, output: Path | None) -> None:
     """Write a run to ``output``, or to stdout. Raises `UnknownRun`, `OSError`."""
     runs = Runs(open_store())
     run = runs.find(wanted)
-    text = written(run, runs.events(run.id), form)
+    text = written(run, stored_or_told(runs, run), form)
     if output is None:
         sys.stdout.write(text)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 
 import typer
@@ -11,9 +12,9 @@ from traces.runs import Run, Runs
 from traces.sessions import Sessions
 from tui.assemble import open_store
 from tui.failures import WrongUsage
-from tui.removal import called, check_idle, counted, delete_session
+from tui.removal import called, check_idle, delete_session
 from tui.run_status import local, status
-from tui.terminal import cells, clean, columns, console, one_line
+from tui.terminal import cells, clean, columns, console, counted, one_line
 
 
 def show_list(limit: int) -> None:
@@ -31,6 +32,7 @@ def show_list(limit: int) -> None:
         "began with",
         right=("runs",),
         whole=("session", "last used"),
+        spare=("last used",),
     )
     for session in found:
         used = f"{local(session.latest):%Y-%m-%d %H:%M}"
@@ -54,7 +56,8 @@ def show(wanted: str) -> None:
         out.print(Text(clean(run.answer).strip() or _unanswered(run)))
         out.print(Text(f"run {run.id} · {local(run.started):%Y-%m-%d %H:%M} · {status(run)}", style="dim"))
     if not runs:
-        out.print(f'Nothing was asked in it yet: deepthink ask --session {session.name or session.id} "…"')
+        wanted = shlex.quote(clean(session.name) or session.id)
+        out.print(f'Nothing was asked in it yet: deepthink ask --session {wanted} "…"')
 
 
 def rename(wanted: str, name: str) -> None:
@@ -80,9 +83,9 @@ def delete(wanted: str, *, ask: bool) -> None:
     if ask:
         if not sys.stdin.isatty():
             raise WrongUsage(f"Deleting session {called(session)} needs a yes.", "Add --yes.")
-        typer.confirm(f"Delete session {called(session)} with {counted(len(runs))}?", abort=True)
+        typer.confirm(f"Delete session {called(session)} with {counted(len(runs), 'run')}?", abort=True)
     gone = delete_session(store, session)
-    typer.echo(f"Deleted session {called(session)} with {counted(gone)}.")
+    typer.echo(f"Deleted session {called(session)} with {counted(gone, 'run')}.")
 
 
 def _unanswered(run: Run) -> str:

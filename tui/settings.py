@@ -214,9 +214,11 @@ def load(flags: Mapping[str, object] | None = None) -> Settings:
     except ValidationError as error:
         raise _explained(error, given) from error
     except SettingsError as error:
+        named = re.search(r'field "(\w+)"', str(error))  # a group of settings, which has to be JSON
+        group = f"{_PREFIX}{named.group(1).upper()}" if named else f"{_PREFIX}…"
         raise BadSetting(
-            f"The environment cannot be read: {error}.",
-            f"Unset the {_PREFIX}… variable it names; `deepthink config` lists the settings.",
+            f"{group} in the environment is no group of settings in JSON.",
+            f"Unset it, and set each on its own, as in {group}_NAME.",
         ) from error
 
 
@@ -282,6 +284,11 @@ def read_file() -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
+    except NotADirectoryError as error:
+        raise BadSetting(
+            f"There can be no settings file {path}: a part of that path is a file, not a folder.",
+            "Set DEEPTHINK_HOME to a folder, or unset it.",
+        ) from error
     except OSError as error:
         raise BadSetting(
             f"The settings file {path} cannot be read: {error.strerror}.",

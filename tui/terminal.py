@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.style import StyleType
 from rich.table import Table
 from rich.text import Text
 
+from tui.failures import CONTROL
+
 _WIDEST = 100  # longer lines are hard to read, however wide the window is
+_NARROW = 60  # an id, a date and a duration leave no room for words in less
 _UNBOUNDED = 10_000  # what a program reads is never folded
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class _Out(Console):
@@ -34,7 +36,14 @@ def console() -> Console:
     if not is_live():
         columns = os.environ.get("COLUMNS", "")
         width = int(columns) if columns.isdigit() and int(columns) else _UNBOUNDED
-        return _Out(width=width, color_system=None, force_terminal=False, highlight=False, markup=False)
+        return _Out(
+            width=width,
+            color_system=None,
+            force_terminal=False,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
     out = _Out(highlight=False, markup=False, emoji=False)
     out.width = min(out.width, _WIDEST)
     return out
@@ -42,7 +51,7 @@ def console() -> Console:
 
 def clean(text: str) -> str:
     """``text`` without control characters: a document must not be able to steer the terminal."""
-    return _CONTROL.sub("", text)
+    return CONTROL.sub("", text)
 
 
 def one_line(text: str, longest: int = 0) -> str:
@@ -51,12 +60,37 @@ def one_line(text: str, longest: int = 0) -> str:
     return f"{line[: longest - 1].rstrip()}…" if longest and len(line) > longest else line
 
 
-def columns(*headers: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -> Table:
-    """An unframed table; ``right`` are aligned right, ``whole`` are never folded."""
-    table = Table(
-        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
-    )
-    for header in headers:
+class _Columns(Table):
+    """A table that leaves out some cells of each row."""
+
+    def __init__(self, shown: Sequence[bool]) -> None:
+        super().__init__(
+            box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
+        )
+        self._shown = shown
+
+    def add_row(
+        self, *renderables: RenderableType | None, style: StyleType | None = None, end_section: bool = False
+    ) -> None:
+        shown = (cell for cell, there in zip(renderables, self._shown, strict=True) if there)
+        super().add_row(*shown, style=style, end_section=end_section)
+
+
+def columns(
+    *headers: str, right: Sequence[str] = (), whole: Sequence[str] = (), spare: Sequence[str] = ()
+) -> Table:
+    """An unframed table.
+
+    Args:
+        headers: Of all columns.
+        right: Those aligned right, and never folded.
+        whole: Those never folded.
+        spare: Those left out of a narrow window, where rich would give up the ones that fold.
+    """
+    narrow = console().width < _NARROW
+    shown = [not (narrow and header in spare) for header in headers]
+    table = _Columns(shown)
+    for header in (header for header, there in zip(headers, shown, strict=True) if there):
         table.add_column(
             header,
             justify="right" if header in right else "left",
@@ -69,6 +103,11 @@ def columns(*headers: str, right: Sequence[str] = (), whole: Sequence[str] = ())
 def cells(*values: object) -> list[Text]:
     """Table cells that are shown as they are, without markup or control characters."""
     return [value if isinstance(value, Text) else Text(clean(str(value))) for value in values]
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, which takes an s but for one."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def size(count: int) -> str:

@@ -10,6 +10,7 @@ from policy.gathered import gathered
 from traces.decision_counts import count_decisions
 from traces.decision_search import Traces
 from traces.store import Store
+from tui.terminal import counted
 
 
 def numbers(store: Store) -> dict[str, Any]:
@@ -49,8 +50,8 @@ def numbers(store: Store) -> dict[str, Any]:
 
 def described(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What is counted, line by line: its name, and the counts in words."""
-    beside = f"; {found['second_opinions']:,} second opinions" if found["second_opinions"] else ""
-    yield "decisions", f"{found['decisions']:,} in {found['runs']:,} runs{beside}"
+    beside = f"; {counted(found['second_opinions'], 'second opinion')}" if found["second_opinions"] else ""
+    yield "decisions", f"{found['decisions']:,} in {counted(found['runs'], 'run')}{beside}"
     if found["decisions"]:
         yield "taken by", _listed(found["sources"])
         yield "actions", _listed(found["actions"])
@@ -75,7 +76,8 @@ def _quality(found: Mapping[str, Any]) -> str:
     if not found["qualities"]:
         return "of no state: rate answers (deepthink runs rate), or label decisions"
     states = sum(found["qualities"].values())
-    return f"of {states:,} states, {found['mean_quality']:.2f} on average ({_listed(found['qualities'])})"
+    mean = f"{found['mean_quality']:.2f} on average"
+    return f"of {counted(states, 'state')}, {mean} ({_listed(found['qualities'])})"
 
 
 def _listed(counts: Mapping[str, int]) -> str:

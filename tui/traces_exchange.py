@@ -11,9 +11,11 @@ import typer
 from agent.decisions import STATE_VERSION
 from traces.exchange import Form, Imported, export, take_in
 from traces.typed_path import expanded_path
+from tui.failures import WrongUsage
+from tui.terminal import counted
 from tui.traces_view import found, the_store
 
-_ENDINGS: dict[str, Form] = {".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl"}
+_ENDINGS: dict[str, Form] = {".parquet": "parquet", ".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl"}
 
 
 def export_to(
@@ -25,18 +27,25 @@ def export_to(
     *,
     shadows: bool,
 ) -> None:
-    """Write decisions to ``file``. Raises `UnknownRun`, `NoTraces`, `OSError`."""
-    store, target = the_store(path), expanded_path(file)
+    """Write decisions to ``file``. Raises `WrongUsage`, `UnknownRun`, `NoTraces`, `OSError`."""
+    target = expanded_path(file)
+    chosen = form or _ENDINGS.get(target.suffix.lower())
+    if chosen is None:
+        raise WrongUsage(
+            f"The ending of {file} does not say what to write.",
+            f"Known: {', '.join(_ENDINGS)}. Or say it with --format.",
+        )
+    store = the_store(path)
     done = export(
         store,
         target,
-        form or _ENDINGS.get(target.suffix.lower(), "parquet"),
+        chosen,
         since=since.astimezone(UTC).replace(tzinfo=None) if since else None,  # a day of this machine's
         runs=[found(store, wanted).id for wanted in runs],
         shadows=shadows,
     )
-    beside = f", {_counted(done.shadows, 'second opinion')} among them" if done.shadows else ""
-    typer.echo(f"{_counted(done.decisions, 'decision')} of {_counted(done.runs, 'run')}{beside}: {file}.")
+    beside = f", {counted(done.shadows, 'second opinion')} among them" if done.shadows else ""
+    typer.echo(f"{counted(done.decisions, 'decision')} of {counted(done.runs, 'run')}{beside}: {file}.")
 
 
 def import_from(path: Path | None, files: Sequence[Path]) -> None:
@@ -47,27 +56,23 @@ def import_from(path: Path | None, files: Sequence[Path]) -> None:
 
 
 def _told(done: Imported) -> list[str]:
-    lines = [f"{_counted(done.decisions, 'decision')} of {_counted(done.runs, 'new run')} imported."]
+    lines = [f"{counted(done.decisions, 'decision')} of {counted(done.runs, 'new run')} imported."]
     said = [
-        _counted(count, noun)
+        counted(count, noun)
         for count, noun in ((done.labels, "label"), (done.ratings, "rating"), (done.outcomes, "outcome"))
         if count
     ]
     if said:
         lines.append(f"New or newer: {', '.join(said)}.")
     if done.ended:
-        lines.append(f"Gone on since an earlier import: {_counted(done.ended, 'run')}.")
+        lines.append(f"Gone on since an earlier import: {counted(done.ended, 'run')}.")
     if done.known:
-        lines.append(f"There already: {_counted(done.known, 'decision')}.")
+        lines.append(f"There already: {counted(done.known, 'decision')}.")
     if done.collected:
-        lines.append(f"Collected here too, and left as they are: {_counted(done.collected, 'question')}.")
+        lines.append(f"Collected here too, and left as they are: {counted(done.collected, 'question')}.")
     if done.older:
         lines.append(
-            f"Of an older state version than {STATE_VERSION}: {_counted(done.older, 'decision')}. "
+            f"Of an older state version than {STATE_VERSION}: {counted(done.older, 'decision')}. "
             "They are kept, but no policy learns from them."
         )
     return lines
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"

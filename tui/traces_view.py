@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +34,14 @@ def the_store(path: Path | None) -> Store:
 
     Raises:
         FileNotFoundError: there is none at ``path``: looking at it must not make one.
+        NotAStore: what is there is something else; by the first query.
     """
     if path is None:
         return open_store()
     place = expanded_path(path)
     if not place.is_file():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    return Store(place)
+    return Store(place, named=True)
 
 
 def found(store: Store, wanted: str) -> Run:
@@ -54,7 +56,7 @@ def show_list(
     """One line per run with decisions, newest first."""
     listed = Traces(the_store(path)).search(source, dataset, labelled, limit)
     if as_json:
-        _write([{**asdict(run), "started": run.started.isoformat()} for run in listed])
+        _write([{**asdict(run), "started": run.started.replace(tzinfo=UTC).isoformat()} for run in listed])
         return
     out = console()
     if not listed:
@@ -74,6 +76,7 @@ def show_list(
         "question",
         right=("labels",),
         whole=("run", "when"),
+        spare=("when", "labels", "rating", "quality"),
     )
     for run in listed:
         when = f"{local(run.started):%Y-%m-%d %H:%M}"

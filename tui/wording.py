@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from agent import events as ev
 from agent.state import Claim, Evidence
 from tui.outcome import Outcome
-from tui.terminal import duration
+from tui.terminal import counted, duration
 
 VERDICTS: Final = {"supported": "supported", "partly": "partly supported", "not": "not supported"}
 ENDINGS: Final = {
@@ -149,7 +149,7 @@ def facts(outcome: Outcome, when: datetime) -> list[tuple[str, str]]:
             ("took", duration(finished.seconds)),
             (
                 "cost",
-                f"{finished.model_calls} model calls; {finished.evaluated:,} tokens read, "
+                f"{counted(finished.model_calls, 'model call')}; {finished.evaluated:,} tokens read, "
                 f"{finished.reused:,} reused, {finished.generated:,} written",
             ),
         ]

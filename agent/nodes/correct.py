@@ -9,6 +9,7 @@ from typing import Any
 from agent.deps import Deps
 from agent.events import Corrected, NodeProgress, Warned
 from agent.state import RUNGS, Rung, RunState, Search, searched
+from models.protocols import GenerationCancelled
 from traces.records import SECTION_SEPARATOR
 
 _WIDENED = 3  # best passages whose surroundings are searched
@@ -126,6 +127,8 @@ def _web(state: RunState, deps: Deps) -> _Attempt:
     except WebUnreachable as away:
         deps.session.emit(Warned(f"{away.message} The run goes on with what it has."))
         return _Attempt(offline=True)
+    except GenerationCancelled as stopped:
+        deps.session.stop.tell_apart(stopped)
     for problem in gathered.problems:
         deps.session.emit(Warned(problem))
     if not gathered.pages:

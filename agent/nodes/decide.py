@@ -23,7 +23,7 @@ from agent.encoding import state_text
 from agent.events import Asked, Decided, Planned, Replied, Steered, Warned
 from agent.features import features
 from agent.handed_in import LEARNED
-from agent.state import Action, PlanStep, RunState
+from agent.state import ADDED, Action, PlanStep, RunState, added_and_open
 from models.protocols import GenerationCancelled
 
 _QUESTION = "What shall the run do next?"
@@ -52,22 +52,28 @@ class _Taken:
 def decide(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads everything the policy state is made of. Writes action, stopped_because, plan.
 
-    Steps that a person added are appended to the plan first. A person's decision goes before the
-    decider's, and both end where the budget does. In teach mode the person is asked in here, without
-    an interrupt: a run that is killed while it waits decides again when it is resumed.
+    Steps that a person added are appended to the plan first, and while one is open the decider may only
+    continue. A person's decision goes before the decider's, and both end where the budget does. In teach
+    mode the person is asked in here, without an interrupt: a run that is killed while it waits decides
+    again when it is resumed.
     """
     ledger = deps.session.ledger
     state, update = _with_added(state, deps)
     seen = policy_state(state, ledger.budget, ledger.tokens_left)
     given_back = deps.session.given_back
-    taken = _take(seen, valid_actions(seen), state["stopped_because"] or _used_up(seen, deps), deps)
+    valid = offered = valid_actions(seen)
+    if "CONTINUE" in valid and added_and_open(state):
+        offered = ("CONTINUE",)
+    taken = _take(seen, valid, offered, state["stopped_because"] or _used_up(seen, deps), deps)
     decision = taken.decision
+    if decision.source != "human":
+        valid = ("FINISH",) if decision.source == "budget" else offered
     deps.session.emit(
         Decided(
             step=state["step"],
             state_version=STATE_VERSION,
             state=seen.to_json(),
-            valid=["FINISH"] if decision.source == "budget" else list(valid_actions(seen)),
+            valid=list(valid),
             action=decision.action,
             probabilities=_named(decision),
             source=decision.source,
@@ -87,7 +93,10 @@ def decide(state: RunState, deps: Deps) -> dict[str, Any]:
     return update
 
 
-def _take(seen: PolicyState, valid: Sequence[Action], spent: str, deps: Deps) -> _Taken:
+def _take(
+    seen: PolicyState, valid: Sequence[Action], offered: Sequence[Action], spent: str, deps: Deps
+) -> _Taken:
+    """The decision: a person's is one of ``valid``, the decider's one of ``offered``."""
     wished = deps.steering.take_override()
     if spent:
         return _ended(spent)
@@ -100,11 +109,11 @@ def _take(seen: PolicyState, valid: Sequence[Action], spent: str, deps: Deps) ->
             Warned(f"{wished} is not possible here; {_DECIDES.get(name, f'{name} decides')}.")
         )
     try:
-        decision = deps.decider.decide(seen, valid)
+        decision = deps.decider.decide(seen, offered)
     except BudgetExhausted as ended:
         return _ended(str(ended))
     taught = _taught(decision, valid, deps)
-    return taught or _Taken(decision, _second(deps.shadow, seen, valid, deps))
+    return taught or _Taken(decision, _second(deps.shadow, seen, offered, deps))
 
 
 def _ended(spent: str) -> _Taken:
@@ -206,7 +215,7 @@ def _with_added(state: RunState, deps: Deps) -> tuple[RunState, dict[str, Any]]:
     added = deps.steering.take_added()
     if not added:
         return state, {}
-    steps = [PlanStep(question=q, reason="added", tool="", keywords="", section="") for q in added]
+    steps = [PlanStep(question=q, reason=ADDED, tool="", keywords="", section="") for q in added]
     plan = [*state["plan"], *steps]
     deps.session.emit(Steered("add", "; ".join(added)))
     deps.session.emit(Planned(plan, state["revisions"], "person"))

@@ -19,8 +19,11 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
     side by side. A search that was made before is not made again: it can bring nothing new.
 
     Without this node CONTINUE would loop into ``plan``, which starts over and never gets past the
-    first step. A plan whose revision brought no step leaves everything as it is.
+    first step. A plan whose revision brought no step leaves everything as it is. A wish to skip that came
+    after the last step's end is not the next one's.
     """
+    if deps.steering.take_skip():
+        deps.session.emit(Warned("The step had ended before it could be skipped."))
     position = state["position"] + 1
     cleared: dict[str, Any] = {
         "query": "",

@@ -189,6 +189,7 @@ class Web:
         reading = read_page(outcome)
         origin = Origin.of_page(url, reading.content)
         if before is not None and origin.is_stored_as(before):
+            self._library.renew_document(before.id)
             return _held(before)
         work = Indexing(origin, reading.parsed, self._embedder)
         for done, total in work.embed(stop):

@@ -50,6 +50,9 @@ class Ddgs:
     Three engines with an index each, because each of them turns programs away at times. The package's
     own default asks up to nine, some of which the query need not be told to; and one that asks none of
     Wikipedia's editions is independent of the language of the question.
+
+    Unlike a SearXNG server and the pages themselves, the engines are asked through a proxy if the
+    environment names one (``HTTPS_PROXY`` and its like, ``DDGS_PROXY``): the package cannot be told not to.
     """
 
     name = "ddgs"

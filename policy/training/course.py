@@ -16,7 +16,7 @@ from models.library_loading import import_torch
 from models.offline import forbid_hubs
 from policy.datasheet import dataset, sheet
 from policy.examples import Examples
-from policy.folder import fingerprint, write
+from policy.folder import fingerprint, require_free, write
 from policy.gate import ask, too_few
 from policy.improvement import improved
 from policy.registry import Registry
@@ -29,7 +29,7 @@ from policy.training.looking import watching
 from policy.training.material import Material, gather
 from policy.training.progress import Began, DataSheet, Finished, TrainingEvent, Warned
 from policy.training.record import manifest, measured
-from policy.training.request import TrainingRequest, base_model
+from policy.training.request import TrainingRequest, base_model, require_heeded
 from policy.training.watching import Watch
 from policy.training.workplace import Workplace, folder
 
@@ -52,6 +52,7 @@ def train(
         registry: Where policies are kept.
 
     Raises:
+        NotHeeded: an option is given that is not the method's.
         CannotTrain: there is too little to learn from, or it is damaged.
         TrainingFailed: the loss is no number any more, or the disk is full.
         TrainingCancelled: it was stopped.
@@ -65,6 +66,9 @@ def _course(
     request: TrainingRequest, tell: Tell, cancel: threading.Event, registry: Registry
 ) -> Finished | None:
     forbid_hubs()
+    require_heeded(request)
+    if request.name:  # one made of method and time is free
+        require_free(registry.root, request.name)
     tell(Began("data", "Reading what there is to learn from."))
     material = gather(request.sources, folder() / "imported")
     for warning in material.warnings:

@@ -26,6 +26,13 @@ class NoBase(CannotTrain):
     title = "No base model is needed"
 
 
+class NotHeeded(DeepthinkError):
+    """Raised when an option is given that the method would not heed."""
+
+    title = "Not an option of this method"
+    kind = "usage"
+
+
 class TrainingFailed(DeepthinkError):
     """Raised when a training broke off: the loss is no number any more, or the disk is full."""
 

@@ -130,7 +130,7 @@ def _opened(source: Path, work: Path) -> Store:
             "Name a collected store (.duckdb) or exported traces (.parquet, .jsonl).",
         )
     if source.suffix == ".duckdb":
-        return Store(source)
+        return Store(source, named=True)
     from traces.exchange import take_in
 
     work.mkdir(parents=True, exist_ok=True)

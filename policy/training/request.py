@@ -12,7 +12,7 @@ from models.fetch import checked
 from models.protocols import ModelMissing
 from policy.manifest import Method
 from policy.returns import COST
-from policy.training.errors import NoBase
+from policy.training.errors import NoBase, NotHeeded
 from traces.typed_path import existing_path
 
 ENCODERS: Final[tuple[Method, ...]] = ("value", "reward")
@@ -36,8 +36,8 @@ class TrainingRequest:
         cost: Of a research step, in units of quality.
         name: Of the policy; "" for one made of method and time.
         seed: Of everything that is drawn.
-        epochs: Passes over the examples; None for the method's usual number.
-        steps: Optimiser steps, if more than 0, whatever ``epochs`` says.
+        epochs: Passes over the examples; None for the method's usual number. Encoders alone have them.
+        steps: Optimiser steps, if more than 0, whatever ``epochs`` says. A forest has none.
         activation: Whether the policy becomes the active one: if the gate passes it, never, or whatever
             the gate says.
     """
@@ -64,6 +64,24 @@ class TrainingRequest:
             if value != getattr(usual, option):
                 words += [f"--{option}", f"{value:g}" if isinstance(value, float) else str(value)]
         return shlex.join(words)
+
+
+def require_heeded(request: TrainingRequest) -> None:
+    """See to it that nothing is asked for that would only be recorded.
+
+    Raises:
+        NotHeeded: the method knows no passes, or no optimiser steps, and a number of them is given.
+    """
+    if request.method == "forest" and (request.epochs is not None or request.steps > 0):
+        raise NotHeeded(
+            "A forest is grown in one go, not in passes or steps.",
+            "Leave --epochs and --steps out, or name another --method.",
+        )
+    if request.method in CAUSAL and request.epochs is not None:
+        raise NotHeeded(
+            f"{request.method} goes over the decisions once, whatever --epochs says.",
+            "Leave --epochs out, or give a number of --steps.",
+        )
 
 
 def base_model(request: TrainingRequest) -> tuple[str, Path] | None:

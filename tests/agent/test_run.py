@@ -13,7 +13,7 @@ import pytest
 import agent.events as ev
 from agent.budget import Budget
 from agent.prompts import NOT_FOUND
-from agent.run import EmptyLibrary, Request, UnusableQuestion, run
+from agent.run import EmptyLibrary, Request, UnusableQuestion, resumable, resume, run
 from agent.steering import Steering
 from models.protocols import GenerationCancelled, Message
 from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
@@ -236,6 +236,42 @@ def test_a_run_whose_end_cannot_be_stored_still_tells_its_end(
         with pytest.raises(StoreBusy):
             events.extend(iter(lambda: next(stream), None))
     assert _end(events).status == "answered"
+
+
+@pytest.mark.parametrize("busy_again", [False, True])
+def test_what_a_busy_store_did_not_take_is_stored_when_the_run_is_resumed(
+    busy_again: bool,
+    library: Library,
+    store: Store,
+    embedder: HashEmbedder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    record = Runs.record
+    busy = [True] * 100
+
+    def sometimes(runs: Runs, *given: Any, **named: Any) -> None:
+        if "superstep" in named and busy and busy.pop():
+            raise StoreBusy("held")
+        record(runs, *given, **named)
+
+    monkeypatch.setattr(Runs, "record", sometimes)
+    events: list[ev.Event] = []
+    with ScriptedChat([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]) as chat:
+        stream = run(DEEP, chat=chat, embedder=embedder, reranker=None, store=store)
+        with pytest.raises(StoreBusy):
+            events.extend(iter(lambda: next(stream), None))
+    stored = Runs(store).find("last")
+    assert (stored.status, stored.finished) == ("running", None)
+    busy[:] = [True] if busy_again else []
+    with ScriptedChat([]) as chat:
+        list(resume(stored.id, chat=chat, embedder=embedder, reranker=None, store=store))
+    stored = Runs(store).find("last")
+    told = [event.action for event in _only(events, ev.Decided)]
+    assert (stored.status, [d.action for d in Runs(store).decisions(stored.id)]) == ("answered", told)
+    kept = [event.kind for event in Runs(store).events(stored.id)]
+    for event in events:
+        assert not event.stored or event.kind in kept
+    assert resumable(store) == []
 
 
 def test_the_callers_event_is_left_alone(library: Library, store: Store, embedder: HashEmbedder) -> None:

@@ -140,6 +140,14 @@ def test_rollback_passes_over_what_is_gone(registry: Registry, root: Path) -> No
     assert registry.rollback().name == A
 
 
+def test_rollback_to_what_was_forced_records_that_too(registry: Registry, root: Path) -> None:
+    policy(root, C, gate=FAILED)
+    registry.use(C, force=True)
+    registry.use(A)
+    assert (registry.rollback().name, registry.history()[0].forced) == (C, True)
+    assert not registry.rollback().forced, "the box is never forced"
+
+
 def test_the_box_can_be_chosen_again(registry: Registry) -> None:
     registry.use(A)
     assert registry.use(BOX).name == BOX

@@ -133,8 +133,9 @@ def test_removing(library: Library) -> None:
 def test_an_unknown_collection_names_those_there_are(library: Library) -> None:
     library.put_document(_document("a", ["one"], "reports"), _unit([1, 0]), "e")
     with pytest.raises(UnknownCollection) as caught:
-        library.require_collections(["nope"])
+        library.require_collections(["my reports"])
     assert "reports" in caught.value.message
+    assert "--collection 'my reports'`" in caught.value.way_out  # to be copied as it stands
 
 
 def test_passages_keep_the_order_asked_for_and_skip_what_is_gone(library: Library) -> None:

@@ -67,6 +67,25 @@ def test_an_unknown_or_ambiguous_id_is_a_sentence(store: Store) -> None:
             runs.find(prefix)
 
 
+def test_no_id_is_no_run_even_where_there_is_only_one(store: Store) -> None:
+    runs = Runs(store)
+    runs.begin(NEW)
+    with pytest.raises(UnknownRun, match="No run is named"):
+        runs.find("")
+
+
+def test_a_whole_id_is_found_though_another_begins_with_it(store: Store) -> None:
+    runs = Runs(store)
+    for run_id in ("q1", "q10"):  # imported runs keep the ids they were given
+        begun = runs.begin(NEW)
+        with store.transaction() as db:
+            db.execute("UPDATE runs SET id = ? WHERE id = ?", [run_id, begun])
+    assert runs.find("q1").id == "q1"
+    assert runs.find("q10").id == "q10"
+    with pytest.raises(UnknownRun, match="Several runs"):
+        runs.find("q")
+
+
 def test_a_resumed_run_loses_its_end_and_nothing_else(store: Store) -> None:
     runs = Runs(store)
     run_id = runs.begin(replace(NEW, session="s1", request={"steps": 3}))

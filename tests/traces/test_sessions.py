@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from traces.runs import NewRun, RunEnd, Runs, StoredEvent
-from traces.sessions import Exchange, NameTaken, Sessions, UnknownSession
+from traces.sessions import Exchange, NameTaken, Sessions, SeveralSessions, UnknownSession
 from traces.store import Store
 
 
@@ -48,6 +48,13 @@ def test_a_session_is_found_by_name_by_id_and_as_the_last(store: Store) -> None:
     for unknown in ("nothing", "", two[:1], two[:3]):  # a digit or three: rather a name that is not there
         with pytest.raises(UnknownSession):
             sessions.find(unknown)
+
+
+def test_the_beginning_of_several_ids_is_told_apart_from_an_unknown_name(store: Store) -> None:
+    with store.transaction() as db:
+        db.execute("INSERT INTO sessions VALUES ('abcd1', '', now()), ('abcd2', '', now())")
+    with pytest.raises(SeveralSessions):
+        Sessions(store).find("abcd")
 
 
 def test_a_name_belongs_to_one_session(store: Store) -> None:

@@ -9,9 +9,19 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from traces.store import Store, StoreBusy, StoreError, StoreFull, StoreTooNew, _translated
+from traces.store import (
+    NotAStore,
+    NotText,
+    Store,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreTooNew,
+    _translated,
+)
 
 _HOLD = """
 import sys, time, duckdb
@@ -58,6 +68,17 @@ def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
         fails()
     with store.connect() as db:
         assert db.execute("SELECT count(*) FROM collections").fetchone() == (0,)
+
+
+def test_ctrl_c_during_a_query_stays_what_it_is(store: Store) -> None:
+    def fails(with_words: str) -> None:
+        with store.transaction():
+            raise RuntimeError(with_words)
+
+    with pytest.raises(KeyboardInterrupt):
+        fails("Query interrupted")  # as DuckDB raises it
+    with pytest.raises(RuntimeError, match="anything else"):
+        fails("anything else")
 
 
 def test_another_process_is_waited_for(store: Store) -> None:
@@ -141,6 +162,61 @@ def test_a_file_that_is_no_store_is_a_sentence(tmp_path: Path) -> None:
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
     full = _translated(duckdb.IOException("Could not write file: No space left on device"), tmp_path)
     assert isinstance(full, StoreFull)
+
+
+def test_a_text_of_odd_bytes_is_no_reason_to_part_with_the_file(store: Store) -> None:
+    with pytest.raises(NotText) as caught, store.connect() as db:
+        db.execute("SELECT ?", ["\udcff"])
+    assert "UTF-8" in caught.value.message
+    assert caught.value.kind == "usage"
+
+
+@pytest.mark.parametrize(
+    ("error", "damaged"),
+    [
+        (duckdb.IOException("not a valid DuckDB database file"), True),
+        (duckdb.FatalException("database has been invalidated"), True),
+        (duckdb.OutOfMemoryException("could not allocate"), False),
+        (duckdb.BinderException("no such column"), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_only_a_file_that_may_be_damaged_is_to_be_moved_away(
+    error: duckdb.Error, damaged: bool, tmp_path: Path
+) -> None:
+    told = _translated(error, tmp_path / "s.duckdb")
+    assert ("move it away" in told.way_out) == damaged
+    assert "deepthink doctor" in told.way_out
+
+
+def test_a_named_database_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.duckdb"
+    with duckdb.connect(str(path)) as theirs:
+        theirs.execute("CREATE TABLE theirs (n INTEGER)")
+    before = path.read_bytes()
+    with pytest.raises(NotAStore), Store(path, named=True).connect():
+        pass
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["mine.parquet", "mine.csv", "mine.jsonl", "mine.duckdb"])
+def test_a_named_file_that_is_no_store_is_told_what_to_do_with_an_export(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        pq.write_table(pa.table({"n": [1]}), path)
+    else:
+        path.write_text('{"n": 1}\n' if name.endswith("jsonl") else "n,m\n1,2\n" * 9)
+    with pytest.raises(NotAStore) as caught, Store(path, named=True).connect():
+        pass
+    assert "traces import" in caught.value.way_out
+    assert "move it away" not in caught.value.way_out
+
+
+def test_a_named_store_is_opened(store: Store) -> None:
+    with store.connect():
+        pass
+    with Store(store.path, named=True).connect() as db:
+        assert db.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -175,6 +175,7 @@ def store_run(
     status: str = "answered",
     answer: str = "Tolvang.",
     store: Store | None = None,
+    request: Mapping[str, Any] | None = None,
 ) -> str:
     """Store a run with these events between its beginning and its end; returns its id.
 
@@ -185,7 +186,17 @@ def store_run(
         "", question, "lean", "llama.cpp:small", "minilm", "cross", "rules", ["facts", "web"], session
     )
     run_id = runs.begin(
-        NewRun(question, "lean", "llama.cpp:small", "minilm", "cross", "rules", ("facts", "web"), session)
+        NewRun(
+            question,
+            "lean",
+            "llama.cpp:small",
+            "minilm",
+            "cross",
+            "rules",
+            ("facts", "web"),
+            session,
+            request or {},
+        )
     )
     told: list[tuple[float, ev.Event]] = [(0.0, replace(started, run_id=run_id)), *events]
     last = told[-1][0]

@@ -174,21 +174,36 @@ def test_a_person_is_asked_only_where_one_is_there(
     assert asking.request("Why?", Settings(approve="never"), form).approve == "never"
 
 
-def test_sessions_are_made_found_and_gone_on_with(
+def test_sessions_are_named_found_and_gone_on_with(
     asked: list[tuple[Request, Settings]], deepthink: Run
 ) -> None:
     nothing = deepthink("ask", "Why?", "--continue")
     assert (nothing.code, "No session is stored yet" in nothing.err) == (2, True)
     assert deepthink("ask", "Why?", "--session", "bearings").code == 0
-    named = asked.pop()[0].session
-    assert [s.name for s in Sessions(open_store()).recent()] == ["bearings"]
+    wanted = asked.pop()[0]
+    assert (wanted.session, wanted.session_name) == ("", "bearings"), "it begins with the run"
+    named = Sessions(open_store()).begin("bearings")
     for flags in (("-s", "bearings"), ("-s", named[:4]), ("-C",), ("-s", "last")):
         deepthink("ask", "And why?", *flags)
-        assert asked.pop()[0].session == named
-    assert len(Sessions(open_store()).recent()) == 1
+        wanted = asked.pop()[0]
+        assert (wanted.session, wanted.session_name) == (named, "")
     deepthink("ask", "What else?", "-s", named[0])
-    assert asked.pop()[0].session != named, "a digit is a name, not another conversation"
-    assert {s.name for s in Sessions(open_store()).recent()} == {"bearings", named[0]}
+    wanted = asked.pop()[0]
+    assert (wanted.session, wanted.session_name) == ("", named[0]), "a digit is a name"
+    with open_store().transaction() as db:
+        db.execute("INSERT INTO sessions VALUES ('abcd1', '', now()), ('abcd2', '', now())")
+    several = deepthink("ask", "Why?", "-s", "abcd")
+    assert (several.code, "Several sessions fit" in several.err, asked) == (2, True, [])
+
+
+def test_a_session_is_begun_with_its_first_run(library: Path, model: Answer, deepthink: Run) -> None:
+    model()
+    assert deepthink("ask", " ", "-s", "bearings").code == 2
+    assert deepthink("ask", QUESTION, "-s", "bearings", "-c", "elsewhere").code == 2
+    assert Sessions(open_store()).recent() == []
+    for question in (QUESTION, "And who supplies the seals?"):
+        assert deepthink("ask", question, "-s", "bearings").code in {0, 3}
+    assert [(s.name, s.runs) for s in Sessions(open_store()).recent()] == [("bearings", 2)]
 
 
 def test_telemetry_is_appended_for_every_run(

@@ -60,7 +60,7 @@ def test_the_table_says_the_same(no_models: None, deepthink: Run) -> None:
 def test_a_library_is_counted(library: Path, deepthink: Run) -> None:
     row = _rows(deepthink)[1]["library"]
     assert row["state"] == "ok"
-    assert row["detail"].startswith("2 documents in 1 collections")
+    assert row["detail"].startswith("2 documents in 1 collection,")
     assert re.search(r"schema \d+$", row["detail"])
 
 

@@ -71,6 +71,22 @@ def test_from_questions_to_tables_and_again_without_the_model(
     assert "lean rules" in deepthink("evaluate", "report").out
 
 
+def test_a_tilde_is_the_home_folder(
+    own: Path, chat: Answering, deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    work, out = "--work=~/work", "--out=~/table.md"
+    assert deepthink("evaluate", str(own), "--systems", "closed-book", work, out).code == 0
+    assert {file.name for file in (tmp_path / "home").iterdir()} >= {
+        "work",
+        "table.md",
+        "table.json",
+        "table.html",
+    }
+    assert not (tmp_path / "~").exists()
+
+
 def test_one_question_is_looked_at(own: Path, chat: Answering, deepthink: Run) -> None:
     deepthink("evaluate", str(own), "--systems", SYSTEMS, "--limit", "2")
     assert chat.closed
@@ -110,6 +126,10 @@ def test_a_published_set_is_asked_over_its_own_paragraphs(
         (["sample", "--few", "seed"], "name a system and a number"),
         (["sample", "--few", "deep=3"], "There is no system “deep”."),
         (["sample", "--limit", "0"], "--limit"),
+        (["sample", "--out", "t.json"], "--out t.md also writes .json and .html beside it"),
+        (["sample", "--out", "t.HTML"], "--out t.md also writes"),
+        (["sample", "--out", "."], "is a folder"),
+        (["report", "--out", ".."], "is a folder"),
         (["report"], "There is no finished question yet."),
     ],
 )

@@ -55,6 +55,25 @@ def test_an_error_is_told_by_title_message_and_way_out(
     ]
 
 
+def test_nothing_that_is_told_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    failures.report(
+        Unread("a\x1b[2J.md\r is empty.", "Check a\x1b]0;x\x07.md.\nOr b\x9b2J.md."), "c\x1b[H.md"
+    )
+    failures.warn("d\x1b[2J.md is left out.")
+    assert capsys.readouterr().err.splitlines() == [
+        "Cannot read this file: c[H.md: a[2J.md is empty.",
+        "  Check a]0;x.md.",
+        "  Or b2J.md.",
+        "Note: d[2J.md is left out.",
+    ]
+
+
+def test_a_name_given_to_a_command_does_not_steer_the_terminal(deepthink: Run) -> None:
+    ran = deepthink("ingest", "nope\x1b[2J.md")
+    assert "nope[2J.md" in ran.err
+    assert "\x1b" not in ran.err
+
+
 def test_every_kind_of_error_has_an_exit_code_of_its_own() -> None:
     outcomes = (failures.DONE, failures.NOT_FOUND, failures.WAITING, failures.REJECTED)
     codes = [*failures.EXIT_CODES.values(), *outcomes]
@@ -133,6 +152,19 @@ def test_the_home_of_somebody_unknown_is_a_path_that_leads_nowhere(
     assert "~nobody-here" in ran.err
 
 
+@pytest.mark.parametrize(
+    "arguments", [("runs", "show", "\udcff"), ("runs", "rate", "last", "good", "--note", "\udcffa")]
+)
+def test_an_argument_that_is_not_utf_8_says_nothing_against_the_library(
+    arguments: tuple[str, ...], deepthink: Run
+) -> None:
+    stored.store_run()
+    ran = deepthink(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert "UTF-8" in ran.err
+    assert "move it away" not in ran.err
+
+
 def test_usage_errors_name_the_command_that_helps(deepthink: Run) -> None:
     ran = deepthink("library", "search", "--limit", "many", "x")
     assert ran.code == 2
@@ -152,6 +184,19 @@ def test_a_closed_pipe_is_nobodys_fault() -> None:
         os.close(writing)
     assert done.returncode == 1
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_standard_stream_that_is_closed_is_no_fault_of_the_program(closed: str) -> None:
+    line = f'exec "$0" -m tui runs list {closed}'
+    done = subprocess.run(["/bin/sh", "-c", line, sys.executable], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_question_is_asked_without_stdin(no_models: None) -> None:
+    line = 'exec "$0" -m tui ask "Why?" <&-'
+    done = subprocess.run(["/bin/sh", "-c", line, sys.executable], capture_output=True, check=False)
+    assert done.returncode == failures.EXIT_CODES["model"], done.stderr
 
 
 @needs_dev_full

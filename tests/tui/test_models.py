@@ -116,6 +116,8 @@ def test_use_writes_what_is_there(deepthink: Run, tmp_path: Path, monkeypatch: p
         str(embedder),
         str(reranker),
     )
+    unnamed = deepthink("models", "use", "ollama:")
+    assert (unnamed.code, unnamed.out, "No model of Ollama's is named" in unnamed.err) == (5, "", True)
     assert deepthink("models", "use", "ollama:llama3").out == "model = ollama:llama3\n"
     ollama = deepthink("models", "use", "ollama:nomic-embed-text", "--as", "embedder")
     assert ollama.out == "embedder = ollama:nomic-embed-text\n"

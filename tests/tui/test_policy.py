@@ -168,6 +168,9 @@ def test_only_ones_own_can_be_removed_and_only_with_a_yes(deepthink: Run) -> Non
     ran = deepthink("policy", "remove", A)
     assert ran.code == 2
     assert "--yes" in ran.err
+    for stays in (SHIPPED, "box"):
+        ran = deepthink("policy", "remove", stays)
+        assert (ran.code, "stays" in ran.err, "--yes" in ran.err) == (2, True, False)
     assert deepthink("policy", "remove", A, "--yes").out == f"Deleted the policy {A}.\n"
     assert not (policies_dir() / A).exists()
     for name in (SHIPPED, "box"):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent import checkpoints
+from agent.run import Request
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
 from traces.runs import Runs
@@ -25,7 +26,9 @@ class Resumed:
     calls: list[dict[str, Any]] = field(default_factory=list)
 
     def __call__(self, run_id: str, settings: Settings, form: str, approve: str | None = None) -> int:
-        self.calls.append({"run": run_id, "model": settings.model, "form": form, "approve": approve})
+        self.calls.append(
+            {"run": run_id, "model": settings.model, "web": settings.web, "form": form, "approve": approve}
+        )
         return 7
 
 
@@ -48,7 +51,7 @@ def test_nothing_to_resume_is_said_kindly(resumed: Resumed, deepthink: Run) -> N
     stored.store_run(status="running")  # cut off before its first checkpoint
     ran = deepthink("resume")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "There is nothing to resume: every run came to its end.\n"
+    assert ran.out == "There is nothing to resume.\n"
     assert deepthink("resume", "--json").out == "null\n"
     assert not resumed.calls
 
@@ -82,6 +85,12 @@ def test_a_run_that_another_process_works_on_is_left_alone(resumed: Resumed, dee
     assert not resumed.calls
 
 
+def test_of_a_run_that_cannot_go_on_no_model_is_asked_for(no_models: None, deepthink: Run) -> None:
+    ended = stored.store_run()
+    ran = deepthink("resume", ended)
+    assert (ran.code, f"Run {ended} has ended." in ran.err) == (2, True)
+
+
 def test_a_run_that_waits_goes_on_with_a_reply(library: Path, model: Answer, deepthink: Run) -> None:
     model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
     assert deepthink("ask", QUESTION, "--approve", "ask").code == 7
@@ -100,6 +109,46 @@ def test_the_reply_that_let_it_go_on_is_stored(library: Path, model: Answer, dee
     deepthink("ask", QUESTION, "--approve", "ask")
     run = json.loads(deepthink("resume", "--approve", "always", "--json").out)
     assert [(reply["reply"], reply["by"]) for reply in run["replies"]] == [("accept", "rule")]
+
+
+@pytest.mark.parametrize(
+    ("asked", "option", "is_set", "searches"),
+    [
+        (False, (), True, False),  # it was asked with --no-web
+        (True, (), False, True),
+        (None, (), True, True),  # an older version did not store it
+        (None, (), False, False),
+        (True, ("--no-web",), True, False),
+        (False, ("--web",), False, True),
+    ],
+)
+def test_a_run_goes_on_with_the_web_or_without_as_it_was_asked(
+    asked: bool | None,
+    option: tuple[str, ...],
+    is_set: bool,
+    searches: bool,
+    resumed: Resumed,
+    deepthink: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEEPTHINK_WEB", str(is_set))
+    cut_off(request={} if asked is None else asdict(Request("Who?", web=asked)))
+    assert deepthink("resume", *option).code == 7
+    assert [call["web"] for call in resumed.calls] == [searches]
+
+
+@pytest.mark.parametrize("arguments", [(), ("--web",)], ids=" ".join)
+def test_whether_a_run_may_search_the_web_is_stored_with_it(
+    arguments: tuple[str, ...],
+    library: Path,
+    model: Answer,
+    deepthink: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tui.asking.open_web", lambda settings, *_: object() if settings.web else None)
+    model()
+    deepthink("ask", QUESTION, *arguments)
+    assert resuming.web_of(Runs(open_store()).find("last")) is bool(arguments)
 
 
 @pytest.mark.parametrize(

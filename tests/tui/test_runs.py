@@ -60,6 +60,22 @@ def test_export_to_markdown_holds_everything(ran: str, deepthink: Run, tmp_path:
     assert file.read_text(encoding="utf-8") == text
 
 
+def test_an_imported_run_is_exported_as_what_is_known_of_it(
+    ran: str, deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "t.parquet"
+    original = json.loads(deepthink("runs", "export", "-f", "json").out)
+    assert deepthink("traces", "export", str(file)).code == 0
+    monkeypatch.setenv("DEEPTHINK_HOME", str(tmp_path / "other"))
+    assert deepthink("traces", "import", str(file)).code == 0
+    exported = json.loads(deepthink("runs", "export", "-f", "json").out)
+    for name in ("run_id", "question", "status"):
+        assert exported[name] == original[name]
+    assert exported["decisions"] == original["decisions"]
+    assert deepthink("runs", "export").out.startswith(f"# {QUESTION}\n")
+    assert original["run_id"] in deepthink("runs", "export", "-f", "otlp").out
+
+
 def test_export_to_json_is_what_ask_gives(library: Path, model: Answer, deepthink: Run) -> None:
     model()
     asked = json.loads(deepthink("ask", QUESTION, "--json").out)
@@ -233,7 +249,7 @@ def test_unfinished_belongs_to_the_list(deepthink: Run) -> None:
 def test_a_replay_says_what_is_to_be_done_about_a_run_without_an_end(deepthink: Run) -> None:
     waiting = stored.store_run(status="waiting")
     assert f"deepthink resume {waiting}" in deepthink("runs", "show").out
-    stored.store_run(status="running")
+    cut_off()
     assert "deepthink runs --unfinished" in deepthink("runs", "show").out
 
 
@@ -297,3 +313,11 @@ def test_an_export_that_cannot_be_written_names_the_file(deepthink: Run, tmp_pat
     assert refused.code == 4
     assert str(missing) in refused.err
     assert "Traceback" not in refused.err
+
+
+def test_a_run_that_nothing_is_kept_of_is_not_sent_in_a_circle(deepthink: Run) -> None:
+    killed = stored.store_run(status="running")
+    assert deepthink("runs", "--unfinished").out == "There is nothing to resume.\n"
+    shown = deepthink("runs", "show", killed).out
+    assert f"Run {killed} has no end" in shown
+    assert "--unfinished" not in shown

@@ -93,6 +93,34 @@ def test_a_bad_value_is_named_where_it_was_given(monkeypatch: pytest.MonkeyPatch
         load()
 
 
+def test_a_group_of_settings_in_the_environment_is_named_if_it_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEEPTHINK_APP", "x")
+    with pytest.raises(BadSetting, match="DEEPTHINK_APP in the environment") as caught:
+        load()
+    assert "DEEPTHINK_APP_NAME" in caught.value.way_out
+
+
+def test_a_home_that_is_a_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DEEPTHINK_HOME", str(tmp_path / "file"))
+    with pytest.raises(BadSetting, match="not a folder") as caught:
+        load()
+    assert "DEEPTHINK_HOME" in caught.value.way_out
+
+
+def test_a_setting_is_written_though_another_one_is_wrong(
+    deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config_file().parent.mkdir(parents=True, exist_ok=True)
+    config_file().write_text('profile = "none"\n', encoding="utf-8")
+    monkeypatch.setenv("DEEPTHINK_LENGTH", "report")
+    ran = deepthink("config", "set", "length", "brief")
+    assert (ran.code, ran.out) == (0, "length = brief\n")
+    assert "DEEPTHINK_LENGTH in the environment says report and wins" in ran.err
+
+
 def test_a_misspelt_key_is_guessed() -> None:
     with pytest.raises(BadSetting) as caught:
         settings_file.put("budget.step", "3")

@@ -71,6 +71,7 @@ def test_the_list_says_who_decided_and_what_came_of_it(ids: tuple[str, str], dee
         (ids[1], True, 0),
         (ids[0], False, 1),
     ]
+    assert all(run["started"].endswith("+00:00") for run in listed)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +158,9 @@ def test_a_decision_is_labelled_and_the_label_taken_back(ids: tuple[str, str], d
         (("label", "last", "2", "finish", "--drop"), "Say what the decision should have been"),
         (("label", "zzz", "2", "finish"), "No run begins with “zzz”"),
         (("show", "zzz"), "No run begins with “zzz”"),
+        (("label", "last", "9", "--drop"), "has no stored decision 9"),
+        (("export", "-"), "The ending of - does not say"),
+        (("export", "t.csv"), "Known: .parquet, .jsonl, .json, .ndjson."),
         (("export", "t.parquet", "--run", "zzz"), "No run begins with “zzz”"),
         (("export", "t.parquet", "--since", "2999-01-01"), "No stored decision fits"),
         (("export", "t.parquet", "--since", "soon"), "--since"),
@@ -183,7 +187,7 @@ def test_what_cannot_be_is_one_sentence_and_a_way_out(
 def test_the_counts(ids: tuple[str, str], deepthink: Run) -> None:
     out = deepthink("traces", "stats").out
     lines = {line[:16].strip(): line[16:] for line in out.splitlines()}
-    assert lines["decisions"] == "7 in 2 runs; 1 second opinions"
+    assert lines["decisions"] == "7 in 2 runs; 1 second opinion"
     assert lines["taken by"] == "llm 7"
     assert lines["actions"] == "CONTINUE 3, REVISE 1, FINISH 3"
     assert lines["state versions"] == "3: 4, 1: 3 (today's is 3)"
@@ -238,6 +242,7 @@ def test_traces_go_elsewhere(
     # What an imported run did not bring is not pretended.
     replay = deepthink("runs", "show", ids[1]).out
     assert "was imported from t.parquet: " in replay
+    assert Runs(open_store()).find(ids[1]).question in replay.partition("was imported")[0]
     assert f"deepthink traces show {ids[1]}" in replay
     assert deepthink("runs", "export", ids[1]).code == 0
     assert deepthink("runs", "export", ids[1], "-f", "json").code == 0

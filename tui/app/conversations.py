@@ -72,14 +72,17 @@ class TurnsLoaded(Message):
 class ResumeReady(Message):
     """A run that is to go on: what is known of it so far, and the model it began with ("": the set one).
 
-    ``before`` is its session without it.
+    ``before`` is its session without it; ``web``: whether it may search the web (None: as is set).
     """
 
-    def __init__(self, run_id: str, before: SessionLoaded, model: str, fold: RunFold) -> None:
+    def __init__(
+        self, run_id: str, before: SessionLoaded, model: str, web: bool | None, fold: RunFold
+    ) -> None:
         super().__init__()
         self.run_id = run_id
         self.before = before
         self.model = model
+        self.web = web
         self.fold = fold
 
 
@@ -138,11 +141,11 @@ def load_turns(engine: Engine, runs: Sequence[Run]) -> TurnsLoaded:
 def load_resumed(engine: Engine, run_id: str) -> ResumeReady:
     """Read what a run that is to go on knows. Raises `UnknownRun`, `UnknownSession`."""
     from traces.runs import Runs
-    from tui.resuming import model_of
+    from tui.resuming import model_of, web_of
 
     run = Runs(engine.store).find(run_id)
     before = load_session(engine, run.session, but=run.id) if run.session else SessionLoaded("", "", ())
-    return ResumeReady(run.id, before, model_of(run) or "", load_fold(engine, run))
+    return ResumeReady(run.id, before, model_of(run) or "", web_of(run), load_fold(engine, run))
 
 
 def load_fold(engine: Engine, run: Run) -> RunFold:

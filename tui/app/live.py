@@ -45,15 +45,23 @@ class LiveRun:
         engine: Where its models and its store come from.
         prepare: Makes ``begin`` in the thread, where settings may still have to be loaded.
         model: The model it began with; "" for the one that is set.
+        web: Whether it may search the web; None for what is set.
     """
 
-    def __init__(self, engine: Engine, prepare: Callable[[LiveRun], Begin], model: str = "") -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        prepare: Callable[[LiveRun], Begin],
+        model: str = "",
+        web: bool | None = None,
+    ) -> None:
         from agent.steering import Steering
 
         self.steering = Steering()
         self._engine = engine
         self._prepare = prepare
         self._model = model
+        self._web = web
         self._events: Batch[ev.Event] = Batch(lambda: RunEvents(self))
         self._ended = threading.Event()
 
@@ -103,10 +111,13 @@ class LiveRun:
 
         engine = self._engine
         embedder = engine.embedder()
+        settings = engine.settings()
+        if self._web is not None:
+            settings = settings.model_copy(update={"web": self._web})
         return {
             "embedder": embedder,
             "reranker": engine.reranker(),
             "store": engine.store,
-            "web": open_web(engine.settings(), engine.store, embedder),
+            "web": open_web(settings, engine.store, embedder),
             "learned": engine.learned(),
         }

@@ -133,14 +133,19 @@ class Watches(Steers, DeepScreen):
 
             return partial(agent_run.resume, message.run_id, interactive=True)
 
-        self._start(self._typed, fold, prepare, message.model)
+        self._start(self._typed, fold, prepare, message.model, message.web)
 
     def _start(
-        self, question: str, fold: RunFold, prepare: Callable[[LiveRun], Begin], model: str = ""
+        self,
+        question: str,
+        fold: RunFold,
+        prepare: Callable[[LiveRun], Begin],
+        model: str = "",
+        web: bool | None = None,
     ) -> None:
         self.fold = fold
         self.exchange = self.query_one(Conversation).begin(question)
-        self.live = LiveRun(self.deepthink.engine, prepare, model)
+        self.live = LiveRun(self.deepthink.engine, prepare, model, web)
         self.live.steering.teach(self.teaching)
         self.query_one(RunBar).add_class("-on")
         self.refresh_bindings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Annotated
 
 import typer
@@ -53,13 +54,13 @@ def set_value(
     Comments and everything else in it stay.
     """
     from tui import failures
-    from tui.settings import entries
+    from tui.settings import variable
     from tui.settings_file import put
 
     typer.echo(f"{key} = {put(key, value)}")
-    for entry in entries():
-        if entry.key == key and entry.layer == "environment":
-            failures.warn(f"{entry.origin} in the environment says {entry.value} and wins over the file.")
+    for name, said in os.environ.items():  # not by loading: another setting may be wrong
+        if name.upper() == variable(key):
+            failures.warn(f"{name} in the environment says {said} and wins over the file.")
 
 
 @app.command("unset")

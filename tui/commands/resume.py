@@ -20,6 +20,13 @@ def resume(
             help="What becomes of an answer that its sources do not support; as it was asked if not given.",
         ),
     ] = None,
+    web: Annotated[
+        bool | None,
+        typer.Option(
+            "--web/--no-web",
+            help="Search the web where the documents fall short; as it was asked if not given.",
+        ),
+    ] = None,
     as_json: Json = False,
     plain: Plain = False,
 ) -> int:
@@ -30,7 +37,7 @@ def resume(
     there is nothing to resume (--json then gives null).
     """
     from tui.asking import resume as resume_and_show
-    from tui.resuming import choose, model_of
+    from tui.resuming import choose, model_of, web_of
     from tui.settings import load
 
     chosen = choose(run)
@@ -38,4 +45,7 @@ def resume(
         typer.echo("null" if as_json else chosen)
         return 0
     form = form_of(as_json=as_json, plain=plain)
-    return resume_and_show(chosen.id, load({"model": model_of(chosen)}), form, approve=approve)
+    # Neither may a setting of today take a run to the web that was asked without it.
+    allowed = web_of(chosen) if web is None else web
+    settings = load({"model": model_of(chosen), "web": allowed})
+    return resume_and_show(chosen.id, settings, form, approve=approve)

@@ -103,7 +103,7 @@ def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Replaced if it is there.")],
     form: Annotated[
         Literal["parquet", "jsonl"] | None,
-        typer.Option("--format", "-f", help="By FILE's ending if not given, else parquet."),
+        typer.Option("--format", "-f", help="By FILE's ending if not given."),
     ] = None,
     since: Annotated[
         datetime | None,

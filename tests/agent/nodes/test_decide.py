@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import pytest
 
 import agent.events as ev
 from agent.budget import ANSWER_NOW, Budget
+from agent.decisions import Decision, PolicyState, certain
 from agent.nodes.decide import decide
-from agent.state import RunState
+from agent.state import Action, RunState
 from tests.agent.nodes.conftest import Make, evidence, state, step
 
 
@@ -77,3 +81,38 @@ def test_answering_now_is_a_persons_decision(make: Make, events: list[ev.Event])
     deps.steering.finish()
     assert decide(_open(), deps) == {"action": "FINISH", "stopped_because": ANSWER_NOW}
     assert _decided(events).source == "human"
+
+
+class _Finisher:
+    """A decider that finishes where it may."""
+
+    name = "learned"
+
+    def decide(self, _state: PolicyState, valid: Sequence[Action]) -> Decision:
+        """FINISH, or the first that is possible."""
+        action = "FINISH" if "FINISH" in valid else valid[0]
+        return Decision(action, certain(action), self.name, 0.0)
+
+
+def test_a_decider_cannot_finish_while_an_added_step_is_open(make: Make, events: list[ev.Event]) -> None:
+    deps = make(decider=_Finisher())
+    deps.steering.add("And when?")
+    update = decide(_open(), deps)
+    assert update["action"] == "CONTINUE"
+    assert _decided(events).valid == ["CONTINUE"]
+    # The plan's own step is taken first; then it is still open.
+    second: Any = {**_open(), **update, "position": 1, "step": 2}
+    assert decide(second, deps)["action"] == "CONTINUE"
+    third: Any = {**second, "position": 2, "step": 3}
+    assert decide(third, deps)["action"] == "FINISH"
+
+
+@pytest.mark.parametrize("wished", ["FINISH", "REVISE"])
+def test_the_person_who_added_a_step_may_decide_otherwise(
+    make: Make, events: list[ev.Event], wished: Action
+) -> None:
+    deps = make(decider=_Finisher())
+    deps.steering.add("And when?")
+    deps.steering.override(wished)
+    assert decide(_open(), deps)["action"] == wished
+    assert wished in _decided(events).valid

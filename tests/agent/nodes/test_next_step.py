@@ -53,3 +53,13 @@ def test_behind_the_plans_end_there_is_no_query(make: Make) -> None:
     update = next_step(state(plan=[step("Who?")], position=0), make())
     assert update["query"] == ""
     assert "step" not in update
+
+
+def test_a_skip_that_came_too_late_is_not_the_next_steps(make: Make, events: list[ev.Event]) -> None:
+    deps = make()
+    deps.steering.skip()
+    assert next_step(state(plan=[step("Who?")], position=-1), deps)["searches"]
+    assert not deps.steering.skipping
+    assert any(isinstance(event, ev.Warned) for event in events)
+    deps.steering.skip()
+    assert deps.steering.skipping, "the step that is under way can be skipped"

@@ -123,6 +123,19 @@ def test_an_old_copy_is_fetched_again_and_replaced_where_it_changed(
     assert site.asked == [], "within a run nothing is fetched twice"
 
 
+def test_a_page_that_did_not_change_is_good_for_another_week(web: Open, site: Site, store: Store) -> None:
+    web().gather("x")
+    library = Library(store)
+    generations = library.generations([WEB_COLLECTION])
+    _age(store, days=8)
+    web().gather("x")
+    assert all(now() - d.ingested < timedelta(days=1) for d in library.documents(WEB_COLLECTION))
+    assert library.generations([WEB_COLLECTION]) == generations, "nothing that is searched has changed"
+    site.asked.clear()
+    assert [page.cached for page in web().gather("x").pages] == [True, True]
+    assert site.asked == []
+
+
 def test_a_copy_that_reading_has_outgrown_is_fetched_again(
     web: Open, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

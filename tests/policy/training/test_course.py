@@ -10,13 +10,15 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from policy import forest
 from policy.evaluation.walking import score
-from policy.folder import open_policy, read
+from policy.folder import CannotWritePolicy, open_policy, read
+from policy.gate import ask
 from policy.reading import load_trees
 from policy.registry import Registry
 from policy.splits import split
@@ -134,13 +136,22 @@ def test_force_makes_it_active_and_records_that(store_file: Path, registry: Regi
     assert registry.history()[0].how == "train"
 
 
-def test_a_name_that_is_taken_is_told_and_nothing_is_lost(store_file: Path, registry: Registry) -> None:
-    list(train(asked(store_file, name="mine"), registry=registry))
-
-    from policy.folder import CannotWritePolicy
-
+def test_a_name_that_is_taken_is_told_and_nothing_is_lost(
+    store_file: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (registry.root / "mine").mkdir(parents=True)
     with pytest.raises(CannotWritePolicy, match="mine"):
-        list(train(asked(store_file, name="mine"), registry=registry))
+        next(train(asked(store_file, name="mine"), registry=registry))  # before anything is read
+    (registry.root / "mine").rmdir()
+
+    def while_another_is_quicker(*given: Any) -> Any:
+        (registry.root / "mine").mkdir(parents=True)
+        return ask(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(course, "ask", while_another_is_quicker)
+        with pytest.raises(CannotWritePolicy, match="mine"):
+            list(train(asked(store_file, name="mine"), registry=registry))
 
     # What was trained is kept: under another name it goes on from there.
     events = list(train(asked(store_file, name="yours"), registry=registry))

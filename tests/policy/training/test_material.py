@@ -5,16 +5,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent.decisions import STATE_VERSION
 from policy.gate import too_few
+from policy.manifest import Method
 from policy.reading import Read
 from policy.splits import fold
-from policy.training.errors import CannotTrain, NoBase, NoSuchSource
+from policy.training.course import train
+from policy.training.errors import CannotTrain, NoBase, NoSuchSource, NotHeeded
 from policy.training.material import gather, material
-from policy.training.request import TrainingRequest, base_model
+from policy.training.request import TrainingRequest, base_model, require_heeded
 from policy.trees import Node, Seen, Tree
 from tests.policy.training.made import collected
 from traces.exchange import export
@@ -145,6 +148,29 @@ def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
 def test_a_forest_has_no_base() -> None:
     with pytest.raises(NoBase, match="adapts no base model"):
         base_model(TrainingRequest(method="forest", base="smollm2-135m"))
+
+
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [
+        *((method, {"epochs": 2.0}) for method in ("forest", "sft", "dpo", "grpo")),
+        ("forest", {"steps": 5}),
+    ],
+)
+def test_what_a_method_would_not_heed_is_refused_before_anything_is_read(
+    method: Method, option: dict[str, Any], tmp_path: Path
+) -> None:
+    request = TrainingRequest(method=method, sources=(tmp_path / "none.duckdb",), **option)
+    with pytest.raises(NotHeeded):
+        next(train(request))
+
+
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [("value", {"epochs": 2.0}), ("reward", {"epochs": 2.0, "steps": 5}), ("sft", {"steps": 5})],
+)
+def test_what_a_method_heeds_is_not_refused(method: Method, option: dict[str, Any]) -> None:
+    require_heeded(TrainingRequest(method=method, **option))
 
 
 def test_it_is_said_before_a_training_that_the_gate_wants_more() -> None:

@@ -208,6 +208,30 @@ async def test_a_run_that_goes_on_is_shown_in_its_own_session(make_app: MakeApp,
         await over(pilot, screen)
 
 
+async def test_a_run_that_was_asked_without_the_web_goes_on_without_it(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(2)
+    app = make_app(Answering(during=gate))
+    opened: list[bool] = []
+    monkeypatch.setattr("tui.assemble.open_web", lambda settings, *_: opened.append(settings.web))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, gate.reached.is_set)
+        await pilot.press("escape")
+        await over(pilot, screen)
+        gate.open()
+        assert screen.fold is not None
+        monkeypatch.setenv("DEEPTHINK_WEB", "true")
+        assert app.engine.reload().web
+        screen.resume(screen.fold.run_id)
+        await until(pilot, lambda: len(opened) == 2)
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+    assert opened == [False, False]
+
+
 async def test_what_is_done_before_a_run_begins_is_shown_and_ends_where_that_fails(
     make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from tui.app.actions import bindings
 from tui.app.screens.base import DeepScreen
 from tui.app.work import Failed, in_background
 from tui.comparison import Compared, Row, compare, when
+from tui.imported import stored_or_told
 from tui.outcome import outcome_of
 
 _SIGNS = {"same": "=", "differs": "≠", "only A": "A only", "only B": "B only"}
@@ -147,6 +148,6 @@ def _read(store: Store, ids: tuple[str, str]) -> CompareScreen.Ready:
 
     def one(run_id: str) -> Compared:
         run = runs.find(run_id)
-        return Compared(run, outcome_of(run, runs.events(run.id)))
+        return Compared(run, outcome_of(run, stored_or_told(runs, run)))
 
     return CompareScreen.Ready((one(ids[0]), one(ids[1])))

@@ -20,6 +20,7 @@ from traces.typed_path import existing_path, expanded_path
 from tui.app.actions import bindings
 from tui.app.work import Failed, in_background
 from tui.export import Form, file_name, written
+from tui.imported import stored_or_told
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -134,5 +135,5 @@ without a folder is in the folder that the app was started in; `~` is your home.
 def _write(store: Store, run_id: str, form: Form, path: Path) -> Path:
     runs = Runs(store)
     run = runs.find(run_id)
-    path.write_text(written(run, runs.events(run.id), form), encoding="utf-8")
+    path.write_text(written(run, stored_or_told(runs, run), form), encoding="utf-8")
     return path.absolute()

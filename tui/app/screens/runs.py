@@ -277,7 +277,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         if message.found:
             self.app.push_screen(UnfinishedScreen(message.found), self._resume)
         else:
-            self.notify("Every run came to its end: there is nothing to resume.")
+            self.notify("There is nothing to resume.")
 
     async def _resume(self, run: Run | None) -> None:
         if run is not None:

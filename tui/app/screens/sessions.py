@@ -226,8 +226,9 @@ def _rename(store: Store, session_id: str, name: str) -> SessionsScreen.Changed:
 
 
 def _delete(store: Store, session: Session) -> SessionsScreen.Changed:
-    from tui.removal import counted, delete_session
+    from tui.removal import delete_session
+    from tui.terminal import counted
 
     return SessionsScreen.Changed(
-        f"Deleted, with {counted(delete_session(store, session))}.", deleted=session.id
+        f"Deleted, with {counted(delete_session(store, session), 'run')}.", deleted=session.id
     )
