@@ -40,11 +40,12 @@ def show_list(limit: int) -> None:
 def show_unfinished() -> None:
     """One line per run that can go on: why it stopped, and what to type."""
     from agent.run import resumable
+    from tui.resuming import NOTHING
 
     found = resumable(open_store())
     out = console()
     if not found:
-        out.print("There is nothing to resume.")
+        out.print(NOTHING)
         return
     headers = ("run", "when", "why", "to go on", "question")
     table = columns(*headers, whole=("run", "when", "to go on"), spare=("run", "when", "why"))

@@ -11,7 +11,7 @@ from agent.state import PlanStep, RunState
 
 
 def single_shot(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads question. Writes plan, notebook, stopped_because."""
+    """Reads question. Writes plan, notebook."""
     step = PlanStep(question=state["question"], reason="", tool="", keywords="", section="")
     entry = notebook.opening(state["question"], deps.described)
     deps.session.emit(Planned([step], 0, "rule"))

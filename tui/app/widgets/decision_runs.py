@@ -90,16 +90,15 @@ def read_run(node: DOMNode, store: Store, run_id: str) -> None:
     def work() -> Message:
         from traces.labels import Labels
         from traces.runs import Runs
-        from tui.imported import told_by
+        from tui.imported import stored_or_told
         from tui.outcome import events_of
 
         runs = Runs(store)
         with store.connect():
             run = runs.find(run_id)
-            stored, labels = runs.events(run_id), Labels(store).of_run(run_id)
-            decisions = [] if stored else runs.decisions(run_id)
+            stored, labels = stored_or_told(runs, run), Labels(store).of_run(run_id)
         fold = RunFold(run_id=run_id)
-        fold.take_all(events_of(stored) or told_by(run, decisions))
+        fold.take_all(events_of(stored))
         return RunRead(run, fold, labels)
 
     in_background(node, work, group="run", exclusive=True)
