@@ -12,13 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from traces.library_rows import (
+    delete_document,
+    ensure_embedder,
+    insert_chunks,
+    insert_document,
+    mismatch,
+    the_row,
+    touch_collection,
+)
 from traces.records import (
-    SECTION_SEPARATOR,
     Collection,
     Document,
-    EmbedderMismatch,
     Generation,
-    NewChunk,
     NewDocument,
     Passage,
     Scope,
@@ -97,7 +103,7 @@ class Library:
     def describe_collection(self, name: str, description: str) -> None:
         """Make the collection if it is new; set its description unless ``description`` is empty."""
         with self._store.transaction() as db:
-            _touch_collection(db, name)
+            touch_collection(db, name)
             if description:
                 db.execute("UPDATE collections SET description = ? WHERE name = ?", [description, name])
 
@@ -112,7 +118,7 @@ class Library:
             rows = db.execute("SELECT id FROM documents WHERE collection = ?", [name]).fetchall()
             ids = [row[0] for row in rows]
             for document_id in ids:
-                _delete_document(db, document_id)
+                delete_document(db, document_id)
             db.execute("DELETE FROM collections WHERE name = ?", [name])
         return len(ids)
 
@@ -153,37 +159,17 @@ class Library:
             EmbedderMismatch: the library's vectors were made by another model.
         """
         with self._store.transaction() as db:
-            dimensions = int(vectors.shape[1])
-            _ensure_embedder(db, embedder, dimensions)
-            _touch_collection(db, document.collection)
+            ensure_embedder(db, embedder, int(vectors.shape[1]))
+            touch_collection(db, document.collection)
             old = db.execute(
                 "SELECT id FROM documents WHERE collection = ? AND source = ?",
                 [document.collection, document.source],
             ).fetchall()
             for (old_id,) in old:
-                _delete_document(db, old_id)
-            (document_id,) = _one(db.execute("SELECT nextval('document_ids')").fetchone())
-            db.execute(
-                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    document_id,
-                    document.collection,
-                    document.source,
-                    document.name,
-                    document.title,
-                    document.media_type,
-                    document.sha256,
-                    document.bytes,
-                    document.pages,
-                    document.date,
-                    document.coverage,
-                    json.dumps(document.notices),
-                    document.reader,
-                    now(),
-                ],
-            )
-            _insert_chunks(db, document_id, document.chunks, vectors)
-        return int(document_id)
+                delete_document(db, old_id)
+            document_id = insert_document(db, document)
+            insert_chunks(db, document_id, document.chunks, vectors)
+        return document_id
 
     def renew_document(self, document_id: int) -> None:
         """Date a document as ingested now: its source was read again and holds what it held.
@@ -201,7 +187,7 @@ class Library:
             UnknownDocument: there is none with this id.
         """
         with self._store.transaction() as db:
-            if not _delete_document(db, document_id):
+            if not delete_document(db, document_id):
                 raise UnknownDocument(
                     f"There is no document {document_id}.", "`deepthink library` lists them."
                 )
@@ -281,7 +267,7 @@ class Library:
                 return np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
             ids = self.chunk_ids(Scope(collections=(collection,)))
             with self._store.connect() as db:
-                (dimensions,) = _one(db.execute("SELECT dimensions FROM library").fetchone())
+                (dimensions,) = the_row(db.execute("SELECT dimensions FROM library").fetchone())
         vectors = np.zeros((len(ids), dimensions), dtype=np.float32)
         for some in _parts(ids, _VECTORS):
             # A cursor, for another query of this connection may not have been fetched to its end.
@@ -311,7 +297,7 @@ class Library:
         """
         made = self.embedder()
         if made is not None and made != embedder:
-            raise _mismatch(made, embedder)
+            raise mismatch(made, embedder)
         return made is not None
 
 
@@ -354,93 +340,3 @@ def _document(row: tuple[Any, ...]) -> Document:
     values = list(row)
     values[11] = tuple(json.loads(values[11]))
     return Document(*values)
-
-
-def _one(row: tuple[Any, ...] | None) -> tuple[Any, ...]:
-    if row is None:
-        raise AssertionError("a query that always gives a row gave none")
-    return row
-
-
-def _mismatch(made: str, asked: str) -> EmbedderMismatch:
-    return EmbedderMismatch(
-        f"The library's vectors were made by {made}; {asked} cannot search or extend them.",
-        f"Choose {made} again (`deepthink models use {made}`), or remove the collections and "
-        "ingest them anew.",
-    )
-
-
-def _ensure_embedder(db: DuckDBPyConnection, embedder: str, dimensions: int) -> None:
-    made = db.execute("SELECT embedder, dimensions FROM library").fetchone()
-    if made == (embedder, dimensions):
-        return
-    if made is not None:
-        (held,) = _one(db.execute("SELECT count(*) FROM chunks").fetchone())
-        if held:
-            raise _mismatch(made[0], embedder)
-        db.execute("DELETE FROM library")
-        db.execute("DROP TABLE vectors")
-    db.execute("INSERT INTO library VALUES (?, ?)", [embedder, dimensions])
-    db.execute(f"CREATE TABLE vectors (chunk_id BIGINT NOT NULL, vector FLOAT[{dimensions}] NOT NULL)")
-
-
-def _touch_collection(db: DuckDBPyConnection, name: str) -> None:
-    known = db.execute("SELECT 1 FROM collections WHERE name = ?", [name]).fetchone()
-    if known:
-        db.execute("UPDATE collections SET generation = generation + 1 WHERE name = ?", [name])
-    else:
-        db.execute("INSERT INTO collections VALUES (?, '', 1, ?)", [name, now()])
-
-
-def _delete_document(db: DuckDBPyConnection, document_id: int) -> bool:
-    row = db.execute("SELECT collection FROM documents WHERE id = ?", [document_id]).fetchone()
-    if row is None:
-        return False
-    db.execute(
-        "DELETE FROM vectors WHERE chunk_id IN (SELECT id FROM chunks WHERE document_id = ?)",
-        [document_id],
-    )
-    db.execute("DELETE FROM chunks WHERE document_id = ?", [document_id])
-    db.execute("DELETE FROM documents WHERE id = ?", [document_id])
-    _touch_collection(db, row[0])
-    return True
-
-
-def _insert_chunks(
-    db: DuckDBPyConnection,
-    document_id: int,
-    chunks: Sequence[NewChunk],
-    vectors: npt.NDArray[np.float32],
-) -> None:
-    if not chunks:
-        return
-    import pyarrow as pa
-
-    ids = [
-        row[0] for row in db.execute("SELECT nextval('chunk_ids') FROM range(?)", [len(chunks)]).fetchall()
-    ]
-    rows = pa.table(
-        {
-            "id": pa.array(ids, pa.int64()),
-            "document_id": pa.array([document_id] * len(chunks), pa.int64()),
-            "position": pa.array([c.position for c in chunks], pa.int32()),
-            "kind": [c.kind for c in chunks],
-            "section": [SECTION_SEPARATOR.join(c.section) for c in chunks],
-            "page": pa.array([c.page for c in chunks], pa.int32()),
-            "text": [c.text for c in chunks],
-            "terms": [" ".join(c.terms) for c in chunks],
-        }
-    )
-    flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
-    vector_rows = pa.table(
-        {
-            "chunk_id": pa.array(ids, pa.int64()),
-            "vector": pa.FixedSizeListArray.from_arrays(flat, int(vectors.shape[1])),
-        }
-    )
-    db.register("new_chunks", rows)
-    db.register("new_vectors", vector_rows)
-    db.execute("INSERT INTO chunks SELECT * FROM new_chunks")
-    db.execute("INSERT INTO vectors SELECT * FROM new_vectors")
-    db.unregister("new_chunks")
-    db.unregister("new_vectors")

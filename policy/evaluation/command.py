@@ -170,7 +170,7 @@ def _trees(stores: Sequence[Path]) -> list[Tree]:
     for store in stores:
         if not store.is_file():
             raise CannotEvaluate(f"There is no store {store}.", "Collect one: “deepthink collect --help”.")
-        found += load_trees(Store(store)).trees
+        found += load_trees(Store(store, named=True)).trees
     measured = [tree for tree in distinct(found) if any(n.quality is not None for n in tree.nodes.values())]
     if not measured:
         raise CannotEvaluate(
