@@ -122,16 +122,23 @@ def digest(rows: Sequence[Row]) -> str:
         return "No rows are committed yet: `make evaluation` makes them, and the table that stands here."
     asked = {(row.model, row.questions, row.question) for row in rows if row.system == SEED_SYSTEM}
     beside = summarise(row for row in rows if (row.model, row.questions, row.question) in asked)
-    told = [
-        text
-        for model in summary.models
-        for text in (_table(summary, model, _TOLD, "F1 in points (questions)"), _leads(summary, model))
-    ]
-    told += [
-        _table(beside, model, _BESIDE_SEED, f"the questions that {SEED_SYSTEM} was asked")
-        for model in beside.models
-    ]
+    told: list[str] = []
+    for model in sorted(summary.models, key=_place):
+        told += [_table(summary, model, _TOLD, "F1 in points (questions)"), _leads(summary, model)]
+        if model in beside.models:
+            told.append(_table(beside, model, _BESIDE_SEED, f"the questions that {SEED_SYSTEM} was asked"))
     return "\n\n".join([*told, _WHERE])
+
+
+def _place(model: str) -> int:
+    """Where a model is told of: as in `ASKED`, the product's default first, and any other after those."""
+    names = [*ASKED]
+    bare = _bare(model)
+    return names.index(bare) if bare in names else len(names)
+
+
+def _bare(model: str) -> str:
+    return model.partition(":")[2] or model
 
 
 def _table(summary: Summary, model: str, systems: Sequence[str], title: str) -> str:
@@ -146,7 +153,7 @@ def _table(summary: Summary, model: str, systems: Sequence[str], title: str) -> 
         "seconds",
     ]
     lines = [
-        f"{model.partition(':')[2] or model}, {title}",
+        f"{_bare(model)}, {title}",
         "",
         f"| {' | '.join(head)} |",
         f"| --- |{' --: |' * (len(head) - 1)}",

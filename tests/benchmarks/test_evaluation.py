@@ -57,3 +57,15 @@ def test_a_table_is_made_from_rows() -> None:
     assert "- +50.0 [+50.0, +50.0] to `shallow` on 2 questions; +50.0 [+50.0, +50.0] on the 2 that" in made
     assert made.startswith("a\n")
     assert made.endswith("\nb")
+
+
+def test_the_default_model_is_told_of_first() -> None:
+    names = ("llama.cpp:another", "llama.cpp:qwen2.5-coder-0.5b", "llama.cpp:qwen2.5-coder-1.5b")
+    rows = [
+        Row(SETS[0], "a", system, model, "", measures={"f1": 0.0, "em": 0.0, "steps": 1.0})
+        for model in names
+        for system in ("seed", "lean learned")
+    ]
+    lines = digest(rows).splitlines()
+    heads = [line.partition(",")[0] for line in lines if line.startswith(("qwen", "another"))]
+    assert heads == [name.partition(":")[2] for name in reversed(names) for _ in range(2)]
