@@ -4,6 +4,8 @@
 PYTHON ?= python3
 # Processes that test at once; 0 for one that shows what it does as it does it.
 WORKERS ?= 2
+# The models whose figures are in the tables.
+MEASURED := qwen2.5-coder-1.5b qwen2.5-coder-0.5b all-minilm-l6-v2
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
@@ -70,12 +72,12 @@ $(VENV)/.installed-bench: $(VENV)/.installed-test
 	@touch $@
 
 bench: $(VENV)/.installed-bench
-	$(BIN)/deepthink models pull
+	$(BIN)/deepthink models pull $(MEASURED)
 	$(BIN)/python -m tests.benchmarks
 
 # MODELS names some of the models; rows that are there are not asked for again.
 evaluation: $(VENV)/.installed-test
-	$(BIN)/deepthink models pull
+	$(BIN)/deepthink models pull $(MEASURED)
 	$(BIN)/python -m tests.benchmarks.evaluation $(MODELS) --data $(DATA)
 
 # What is collected and trained stays in WORK, so that a killed run goes on.
