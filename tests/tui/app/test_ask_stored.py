@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 
 from agent import ingest as ing
@@ -19,6 +20,7 @@ from tests.tui.app.test_steering import accept, asking, over
 from tests.tui.app.waiting import until
 from tests.tui.conftest import QUESTION, Answering
 from traces.sessions import Sessions
+from tui.app.screens.ask import AskScreen
 from tui.app.screens.confirm import ConfirmScreen
 from tui.app.screens.library import LibraryScreen
 from tui.app.screens.sessions import SessionList, SessionsScreen
@@ -181,19 +183,24 @@ async def test_a_new_session_begins_without_the_thinking_and_the_meters_of_the_l
         await until(pilot, lambda: screen.query(RunPanel) and "written" in shown(meters))
 
 
+async def stopped_at(gate: Gate, pilot: Pilot[int], screen: AskScreen) -> str:
+    """The id of a run that was cancelled where the gate holds it; the next one finds the gate open."""
+    screen.query_one(Prompt).put(QUESTION)
+    await pilot.press("enter")
+    await until(pilot, gate.reached.is_set)
+    await pilot.press("escape")
+    await over(pilot, screen)
+    gate.open()
+    assert screen.fold is not None
+    return screen.fold.run_id
+
+
 async def test_a_run_that_goes_on_is_shown_in_its_own_session(make_app: MakeApp, filled: Path) -> None:
     gate = Gate(2)
     app = make_app(Answering(during=gate))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
-        screen.query_one(Prompt).put(QUESTION)
-        await pilot.press("enter")
-        await until(pilot, gate.reached.is_set)
-        await pilot.press("escape")
-        await over(pilot, screen)
-        gate.open()
-        assert screen.fold is not None
-        stopped, session = screen.fold.run_id, screen.session
+        stopped, session = await stopped_at(gate, pilot, screen), screen.session
         before = "Who supplies the ceramic bearings of Orlavane?"
         await asked(pilot, before)
         screen.action_new_session()
@@ -217,16 +224,10 @@ async def test_a_run_that_was_asked_without_the_web_goes_on_without_it(
     monkeypatch.setattr("tui.assemble.open_web", lambda settings, *_: opened.append(settings.web))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
-        screen.query_one(Prompt).put(QUESTION)
-        await pilot.press("enter")
-        await until(pilot, gate.reached.is_set)
-        await pilot.press("escape")
-        await over(pilot, screen)
-        gate.open()
-        assert screen.fold is not None
+        stopped = await stopped_at(gate, pilot, screen)
         monkeypatch.setenv("DEEPTHINK_WEB", "true")
         assert app.engine.reload().web
-        screen.resume(screen.fold.run_id)
+        screen.resume(stopped)
         await until(pilot, lambda: len(opened) == 2)
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
     assert opened == [False, False]
