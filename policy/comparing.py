@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from agent.decisions import STATE_VERSION
 from policy.evaluation.bootstrap import Interval, difference, draws, mean
 from policy.evaluation.walking import Outcomes, Scored, follow, follow_each, score
 from policy.gate import Opponent
 from policy.reading import distinct, load_trees
 from policy.returns import COST
+from policy.sources import trees_of
 from policy.splits import split
 from policy.trees import Tree, default_action
 from traces.errors import DeepthinkError
-from traces.exchange import take_in
 from traces.store import Store
 
 DEFAULT = "default schedule"
@@ -87,11 +85,12 @@ def questions(sources: Sequence[Path], own: Store | None, *, everything: bool = 
             made: for data that neither policy was trained on.
 
     Raises:
-        NothingToCompare: there is no such file, or no question in it that can be followed.
+        NoSuchSource: there is no such file.
+        NothingToCompare: there is no question that can be followed.
         BadTraces: a file is no export of traces.
         StoreError: a store cannot be read.
     """
-    trees = [tree for source in sources for tree in _read(source)]
+    trees = [tree for source in sources for tree in trees_of(source)]
     if own is not None:
         trees += load_trees(own).trees
     trees = distinct(trees)
@@ -157,17 +156,3 @@ def _agreements(made: Scored, first: Opponent, other: Scored, second: Opponent) 
     ours = first.rule.actions(states, made.scores)
     theirs = second.rule.actions(states, other.scores)
     return [a == b for a, b, state in zip(ours, theirs, states, strict=True) if len(state.valid) > 1]
-
-
-def _read(source: Path) -> list[Tree]:
-    if not source.is_file():
-        raise NothingToCompare(
-            f"There is no file {source}.",
-            "Name a collected store (.duckdb) or exported traces (.parquet, .jsonl).",
-        )
-    if source.suffix == ".duckdb":
-        return load_trees(Store(source, named=True)).trees
-    with tempfile.TemporaryDirectory(prefix="deepthink-compare-") as folder:
-        store = Store(Path(folder) / "imported.duckdb")
-        take_in(store, [source], STATE_VERSION)
-        return load_trees(store).trees

@@ -80,13 +80,25 @@ class Collected:
             gold = Gold(question.dataset, question.question_id, question.answers, question.passages)
             write_gold(db, run_id, gold)
 
-    def held(self, dataset: str) -> set[str]:
-        """Ids of the questions of a set that were collected."""
+    def held(self, dataset: str, *, at_every_state: bool = False) -> set[str]:
+        """Ids of the questions of a set that were collected.
+
+        Args:
+            dataset: Name of the set.
+            at_every_state: Only those of which every state was measured, not the last one alone.
+        """
         with self._store.connect() as db:
             rows: list[tuple[Any, ...]] = db.execute(
-                "SELECT question_id FROM gold JOIN runs ON runs.id = gold.run_id "
-                "WHERE dataset = ? AND status = ?",
-                [dataset, COLLECTED],
+                """
+                SELECT question_id FROM gold JOIN runs ON runs.id = gold.run_id
+                WHERE dataset = ? AND status = ? AND NOT (
+                    ? AND EXISTS (
+                        FROM decisions ANTI JOIN outcomes USING (run_id, path)
+                        WHERE decisions.run_id = runs.id
+                    )
+                )
+                """,
+                [dataset, COLLECTED, at_every_state],
             ).fetchall()
         return {row[0] for row in rows}
 

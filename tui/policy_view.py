@@ -172,7 +172,7 @@ def show_comparison(first: str, second: str, files: Sequence[Path], *, own: bool
 
     Raises:
         UnknownPolicy, BadPolicy: one of them is not there or cannot be used.
-        NothingToCompare, BadTraces, StoreError: there are no questions.
+        NoSuchSource, NothingToCompare, BadTraces, StoreError: there are no questions.
     """
     from policy.comparing import compare, questions
     from policy.returns import COST

@@ -75,7 +75,8 @@ def collect(
 ) -> Iterator[CollectingProgress]:
     """Work the questions through; what was collected before is kept.
 
-    A question that fails is told and left out; the others go on.
+    Where answers are wanted at every state, a question that was answered at the last one only is worked
+    through anew. A question that fails is told and left out; the others go on.
 
     Raises:
         EmptyLibrary, UnknownCollection: before the first question.
@@ -84,7 +85,7 @@ def collect(
     library = Library(store)
     collections = searchable(library, wanted.collections, web=False)
     collected = Collected(store)
-    held = collected.held(wanted.name)
+    held = collected.held(wanted.name, at_every_state=wanted.answers)
     todo = [question for question in wanted.questions if question.id not in held]
     done, total = len(wanted.questions) - len(todo), len(wanted.questions)
     yield CollectingProgress("collecting", done, total)

@@ -30,15 +30,15 @@ from policy.folder import open_policy
 from policy.folder import read as read_manifest
 from policy.improvement import improved
 from policy.manifest import Manifest
-from policy.reading import distinct, load_trees
+from policy.reading import distinct
 from policy.registry import Registry, base_of
 from policy.rule import Rule
 from policy.scorers import Scorer
+from policy.sources import trees_of
 from policy.splits import split
 from policy.training.freezing import freeze
 from policy.trees import Tree
 from traces.errors import DeepthinkError
-from traces.store import Store
 
 
 class CannotEvaluate(DeepthinkError):
@@ -80,7 +80,8 @@ def judge(
     """Have ``chat`` judge so many questions of each data set; the same ones whichever the model.
 
     Raises:
-        CannotEvaluate: a store is not there, or holds nothing to evaluate on.
+        NoSuchSource: a store is not there.
+        CannotEvaluate: the stores hold nothing to evaluate on.
         BadJudgements: ``file`` holds something else.
         ModelError: the model fails; what was judged before is kept.
     """
@@ -107,7 +108,8 @@ def table(wanted: Wanted, command: str, told: Callable[[str], None]) -> Results:
         told: Called with what is begun.
 
     Raises:
-        CannotEvaluate: a store is not there or holds nothing to evaluate on.
+        NoSuchSource: a store is not there.
+        CannotEvaluate: the stores hold nothing to evaluate on.
         BadPolicy: a policy cannot be opened.
         UnknownPolicy: there is none of a name.
         BadJudgements: the judgements cannot be read.
@@ -166,11 +168,7 @@ def refitted(training: Sequence[Tree], validation: Sequence[Tree], cost: float) 
 
 
 def _trees(stores: Sequence[Path]) -> list[Tree]:
-    found: list[Tree] = []
-    for store in stores:
-        if not store.is_file():
-            raise CannotEvaluate(f"There is no store {store}.", "Collect one: “deepthink collect --help”.")
-        found += load_trees(Store(store, named=True)).trees
+    found = [tree for store in stores for tree in trees_of(store)]
     measured = [tree for tree in distinct(found) if any(n.quality is not None for n in tree.nodes.values())]
     if not measured:
         raise CannotEvaluate(

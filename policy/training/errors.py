@@ -14,12 +14,6 @@ class CannotTrain(DeepthinkError):
     kind = "input"
 
 
-class NoSuchSource(CannotTrain):
-    """Raised when a file that is to be learned from is not there, or holds something else."""
-
-    title = "Nothing to read"
-
-
 class NoBase(CannotTrain):
     """Raised when a base model is named for a method that adapts none."""
 

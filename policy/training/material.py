@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,11 +13,12 @@ from typing import Final
 
 from agent.decisions import STATE_VERSION
 from policy.reading import Read, distinct, load_trees
+from policy.sources import opened
 from policy.splits import split
-from policy.training.errors import CannotTrain, NoSuchSource
+from policy.training.errors import CannotTrain
 from policy.trees import Tree
 from traces.paths import store_file
-from traces.store import Store, StoreError
+from traces.store import Store
 
 FEWEST_QUESTIONS: Final = 40
 FEWEST_DECISIONS: Final = 200
@@ -62,13 +62,13 @@ def gather(sources: Sequence[Path], work: Path) -> Material:
         work: Exported traces are read into a store there.
 
     Raises:
-        NoSuchSource: a file is not there, or is no store.
+        NoSuchSource: a file is not there.
         CannotTrain: there are too few decisions, or they cannot be learned from.
         BadTraces: a file is no export of traces, or one that is not to be learned from.
-        StoreError: a store cannot be read.
+        StoreError: a file is no store, or cannot be read.
     """
-    stores = [_opened(source, work) for source in sources] or [Store(store_file())]
-    parts = [_trees(store, source) for store, source in zip(stores, sources or (None,), strict=True)]
+    stores = [opened(source, work) for source in sources] or [Store(store_file())]
+    parts = [load_trees(store) for store in stores]
     given = [tree for part in parts for tree in part.trees]
     trees = distinct(given)
     known = (node for tree in trees for node in tree.nodes.values() if node.quality is not None)
@@ -121,38 +121,6 @@ def material(read: Read, odd: int = 0, twice: int = 0) -> Material:
             "weighs by them must not."
         )
     return Material(training, validation, read.sources, _digest(read.trees), tuple(told))
-
-
-def _opened(source: Path, work: Path) -> Store:
-    if not source.is_file():
-        raise NoSuchSource(
-            f"There is no file {source}.",
-            "Name a collected store (.duckdb) or exported traces (.parquet, .jsonl).",
-        )
-    if source.suffix == ".duckdb":
-        return Store(source, named=True)
-    from traces.exchange import take_in
-
-    work.mkdir(parents=True, exist_ok=True)
-    # Every process of `accelerate launch` reads for itself.
-    digest = hashlib.sha256(str(source.absolute()).encode()).hexdigest()[:12]
-    place = work / f"{digest}-{os.environ.get('RANK', '0')}.duckdb"
-    place.unlink(missing_ok=True)
-    store = Store(place)
-    take_in(store, [source], STATE_VERSION)
-    return store
-
-
-def _trees(store: Store, source: Path | None) -> Read:
-    try:
-        return load_trees(store)
-    except StoreError as error:
-        if source is None:
-            raise
-        raise NoSuchSource(
-            f"{source} is no store of collected questions: {error.message}",
-            "Name one that `deepthink collect` made, or exported traces (.parquet, .jsonl).",
-        ) from error
 
 
 def _odd_probabilities(store: Store) -> int:

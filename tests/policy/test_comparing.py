@@ -11,6 +11,7 @@ from agent.state import Action
 from policy.comparing import DEFAULT, NothingToCompare, compare, questions
 from policy.gate import Opponent
 from policy.rule import Rule
+from policy.sources import NoSuchSource
 from policy.trees import Node, Seen, Tree
 from tests.policy.made import Preferring
 from tests.policy.training.made import collected
@@ -64,7 +65,7 @@ def test_what_nobody_tried_is_left_out_and_counted() -> None:
 def test_without_questions_there_is_nothing_to_compare(store: Store, tmp_path: Path) -> None:
     with pytest.raises(NothingToCompare, match="no held-out question"):
         questions([], store)
-    with pytest.raises(NothingToCompare, match="There is no file"):
+    with pytest.raises(NoSuchSource, match="There is no file"):
         questions([tmp_path / "nothing.duckdb"], None)
 
 

@@ -92,6 +92,17 @@ def test_what_was_collected_is_not_asked_again(store: Store) -> None:
     _collect(store, [])
 
 
+def test_a_question_answered_at_its_end_only_is_worked_through_anew_where_every_answer_is_wanted(
+    store: Store,
+) -> None:
+    _collect(store, [PLAN, READ, NONE, WRITTEN])
+    _collect(store, [PLAN, READ, WRITTEN, NONE, WRITTEN], answers=True)
+    (tree,) = load_trees(store).trees
+    assert tree.root.quality == 1.0
+    _collect(store, [], answers=True)
+    _collect(store, [])
+
+
 def test_finishing_is_never_explored() -> None:
     assert exploration(("CONTINUE", "REVISE", "FINISH"), 0.2) == pytest.approx(
         {"CONTINUE": 0.9, "REVISE": 0.1, "FINISH": 0.0}

@@ -13,6 +13,7 @@ from policy.evaluation.command import CannotEvaluate, Wanted, chosen, judge, tab
 from policy.evaluation.judges import Judgements
 from policy.evaluation.protocol import Settings
 from policy.rule import Rule
+from policy.sources import NoSuchSource
 from tests.policy.made import Preferring, load, policy
 from tests.policy.training.made import collected
 from tests.policy.trees import random_trees
@@ -88,7 +89,7 @@ def test_what_cannot_be_evaluated(stores: tuple[Path, Path], trained: Path, tmp_
     def run(train: Path, test: Path) -> None:
         table(wanted((train, test), tmp_path, trained), "c", lambda _line: None)
 
-    with pytest.raises(CannotEvaluate, match="There is no store"):
+    with pytest.raises(NoSuchSource, match="There is no file"):
         run(stores[0], tmp_path / "none.duckdb")
     with pytest.raises(CannotEvaluate, match="Every test question"):
         run(stores[0], stores[0])

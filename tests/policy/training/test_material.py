@@ -13,15 +13,16 @@ from agent.decisions import STATE_VERSION
 from policy.gate import too_few
 from policy.manifest import Method
 from policy.reading import Read
+from policy.sources import NoSuchSource
 from policy.splits import fold
 from policy.training.course import train
-from policy.training.errors import CannotTrain, NoBase, NoSuchSource, NotHeeded
+from policy.training.errors import CannotTrain, NoBase, NotHeeded
 from policy.training.material import gather, material
 from policy.training.request import TrainingRequest, base_model, require_heeded
 from policy.trees import Node, Seen, Tree
 from tests.policy.training.made import collected
 from traces.exchange import export
-from traces.store import Store
+from traces.store import NotAStore, Store
 
 
 def read(trees: Sequence[Tree], other: int = 0, unmeasured: int = 0) -> Read:
@@ -141,7 +142,7 @@ def test_the_digest_tells_what_is_learned_from() -> None:
 def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
     junk = tmp_path / "junk.duckdb"
     junk.write_bytes(b"no database" * 100)
-    with pytest.raises(NoSuchSource, match=r"junk\.duckdb is no store of collected questions"):
+    with pytest.raises(NotAStore, match=r"junk\.duckdb is something else"):
         gather((junk,), tmp_path / "work")
 
 
