@@ -13,6 +13,7 @@ from policy.trees import Tree
 from traces.errors import DeepthinkError
 from traces.exchange import take_in
 from traces.store import Store
+from traces.typed_path import existing_path
 
 
 class NoSuchSource(DeepthinkError):
@@ -26,24 +27,25 @@ def opened(source: Path, folder: Path) -> Store:
     """The store that ``source`` is, or one in ``folder`` that its exported traces were read into.
 
     Raises:
-        NoSuchSource: there is no such file.
+        NoSuchSource: there is no such file, or it may not be looked at.
         BadTraces: it is no export of traces.
         StoreError: it is no store, or cannot be read into one.
     """
-    if not source.is_file():
+    there = existing_path(source)
+    if there is None or not there.is_file():
         raise NoSuchSource(
             f"There is no file {source}.",
             "Name a collected store (.duckdb) or exported traces (.parquet, .jsonl).",
         )
-    if source.suffix == ".duckdb":
-        return Store(source, named=True)
+    if there.suffix == ".duckdb":
+        return Store(there, named=True)
     folder.mkdir(parents=True, exist_ok=True)
     # Every process of `accelerate launch` reads for itself.
-    digest = hashlib.sha256(str(source.absolute()).encode()).hexdigest()[:12]
+    digest = hashlib.sha256(str(there.absolute()).encode()).hexdigest()[:12]
     place = folder / f"{digest}-{os.environ.get('RANK', '0')}.duckdb"
     place.unlink(missing_ok=True)
     store = Store(place)
-    take_in(store, [source], STATE_VERSION)
+    take_in(store, [there], STATE_VERSION)
     return store
 
 

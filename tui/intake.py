@@ -127,8 +127,8 @@ def again(documents: Sequence[Document], settings: Settings) -> tuple[Intake, li
                 addresses.append(document.source)
             else:
                 missing.append(f"{clean(document.name)} is on the web, which is off.")
-        elif Path(document.source).is_file():
-            paths.append(Path(document.source))
+        elif (there := existing_path(document.source)) is not None and there.is_file():
+            paths.append(there)
         else:
             missing.append(f"{clean(document.name)} is no longer at {clean(document.source)}.")
     collection = documents[0].collection if documents else DEFAULT_COLLECTION

@@ -94,9 +94,10 @@ def test_an_empty_home_says_the_same(tmp_path: Path) -> None:
         gather([], tmp_path / "work")
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["nothing", "x" * 300])
+def test_a_file_that_is_not_there(name: str, tmp_path: Path) -> None:
     with pytest.raises(NoSuchSource, match="There is no file"):
-        gather([tmp_path / "nothing.duckdb"], tmp_path / "work")
+        gather([tmp_path / f"{name}.duckdb"], tmp_path / "work")
 
 
 def test_states_of_another_version_are_named(tmp_path: Path) -> None:
