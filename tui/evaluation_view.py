@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Final, Literal
 
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -28,10 +29,10 @@ from traces.errors import DeepthinkError
 from traces.typed_path import expanded_path
 from tui import failures
 from tui.failures import WrongUsage
-from tui.terminal import cells, clean, columns, console, duration
+from tui.terminal import cells, clean, columns, console, counted, duration
 
 _BESIDE: Final = (".json", ".html")
-_MARKS: Final = {None: "", True: "✓ ", False: "✗ "}
+_MARKS: Final = {None: "? ", True: "✓ ", False: "✗ "}
 _ACTIONS: Final = {"C": "CONTINUE", "R": "REVISE"}
 _NOTES: Final = (
     "lean's stopping rules and oracle are replayed from one full-length trajectory of each question: every "
@@ -156,12 +157,21 @@ def _losses(scope: Scope) -> Table:
 
 
 def _show_bars(summary: Summary) -> None:
+    """Print those that were measured; most evaluations are of a few systems, on one set."""
+    shown = console()
     for model in summary.models:
-        table = columns(f"bars, {clean(model)}", "measured", "", whole=("",))
-        for bar in bars(summary, model):
-            table.add_row(*cells(bar.what, bar.result, _MARKS[bar.met] + bar.verdict))
-        console().print()
-        console().print(table)
+        found = bars(summary, model)
+        measured = [bar for bar in found if bar.met is not None or not bar.settled]
+        if not measured:
+            continue
+        shown.print(Text(f"\nbars, {clean(model)}", style="bold"))
+        for bar in measured:
+            shown.print(Text(clean(f"{_MARKS[bar.met]}{bar.verdict}: {bar.what}")))
+            shown.print(Padding(Text(clean(bar.result)), (0, 0, 0, 4), expand=False))
+        if left := len(found) - len(measured):
+            shown.print(
+                Text(f"{counted(left, 'bar')} not measured: too few questions or systems", style="dim")
+            )
 
 
 def _with_interval(found: Interval | None) -> str:

@@ -15,6 +15,8 @@ from models.protocols import Chat
 from models.scripted import HashEmbedder
 from policy.systems.answers import Answer
 from policy.systems.ragas_judge import METRICS, Metric, NotGiven
+from policy.systems.rows import Rows
+from tests.policy.systems.made import HOTPOT, WIKI, rows
 from tests.tui.conftest import QUESTION, Answering, Run
 from tests.tui.test_protocol import _record
 
@@ -53,6 +55,7 @@ def test_from_questions_to_tables_and_again_without_the_model(
     first = deepthink("evaluate", str(own), "--systems", SYSTEMS, "--out", str(out))
     assert (first.code, first.err) == (0, "")
     assert "mine, scripted" in first.out
+    assert "bars" not in first.out  # none is measured on one's own questions
     for system in SYSTEMS.split(","):
         assert system in first.out
     table = out.read_text("utf-8")
@@ -85,6 +88,18 @@ def test_a_tilde_is_the_home_folder(
         "table.html",
     }
     assert not (tmp_path / "~").exists()
+
+
+def test_bars_that_were_measured_are_shown(deepthink: Run, tmp_path: Path) -> None:
+    kept = Rows(tmp_path / "work" / "rows.jsonl")
+    for questions in (HOTPOT, WIKI):
+        for system, f1 in {"lean learned": 0.5, "shallow": 0.3, "search-and-answer": 0.5}.items():
+            for one in rows(system, [f1] * 40, questions=questions):
+                kept.add(one)
+    shown = deepthink("evaluate", "report", "--work", str(tmp_path / "work")).out
+    assert "✗ missed: F1 points: at least 15 over shallow" in shown
+    assert "+20.0 [+20.0, +20.0] over shallow" in shown
+    assert "5 bars not measured" in shown
 
 
 def test_one_question_is_looked_at(own: Path, chat: Answering, deepthink: Run) -> None:
