@@ -213,7 +213,7 @@ def _among_its_own(
 ) -> Iterator[tuple[str, list[tuple[int, Candidate]]]]:
     """The same in a library of the record's own paragraphs, whose idf is its own as well."""
     for setting, removed in (("own", lookup.doubtful), ("own-", lookup.doubtful | lookup.gold)):
-        ids = [i for i in questions.own[lookup.record] if i not in removed]
+        ids = sorted(i for i in questions.own[lookup.record] if i not in removed)
         rows = [(i, " ".join(terms(questions.paragraphs[i].passage))) for i in ids]
         covered = KeywordIndex(rows).coverage(terms(lookup.question), ids)
         found: list[tuple[int, Candidate]] = []
