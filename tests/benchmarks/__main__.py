@@ -38,8 +38,9 @@ def main() -> None:
     chosen = parser.parse_args().names or list(NAMES)
     if len(chosen) > 1:
         # Each in a process of its own: a child's peak memory begins at that of the process it came from.
-        for name in chosen:
-            subprocess.run([sys.executable, "-m", "tests.benchmarks", name], check=True)
+        command = [sys.executable, "-m", "tests.benchmarks"]
+        if broken := [name for name in chosen if subprocess.run([*command, name], check=False).returncode]:
+            sys.exit(f"Broke off, its table is as it was: {', '.join(broken)}.")
         return
     forbid_hubs()
     os.environ["DEEPTHINK_MODELS"] = str(paths.models_dir())
