@@ -89,8 +89,9 @@ def measure() -> Table:
         sys.stderr.write(f"{name}: {fitted}\n")
         rows.extend(_rows(f"{name}, train, held out", train, held_out, fitted.thresholds))
         for dev_name, examples in dev.items():
-            probabilities = np.array([kept[name].probability(e.found) for e in examples])
-            rows.extend(_rows(f"{name}, {dev_name} dev", examples, probabilities, kept[name].thresholds))
+            told = f"{name}, {dev_name} dev"
+            rows.extend(_rows(told, examples, _graded(kept[name], examples), kept[name].thresholds))
+            rows.append(_loss(f"{told}, by the fitted constants", examples, _graded(fitted, examples)))
         off = _distance(fitted, kept[name])
         rows.append(
             Row(f"{name}: kept constants against the fitted ones", f"{off:.3f}", "0.05", off <= 0.05)
@@ -232,7 +233,7 @@ def _calibrate(
 ) -> tuple[Calibration, Floats]:
     """The calibration fitted on everything, its thresholds chosen on held-out predictions; and those."""
     x = np.array([[e.found[name] for name in columns] for e in examples])
-    y = np.array([e.helps for e in examples])
+    y = _helps(examples)
     records = sorted({e.record for e in examples})
     random.Random(0).shuffle(records)
     fold_of = {record: i % FOLDS for i, record in enumerate(records)}
@@ -287,11 +288,10 @@ def _distance(one: Calibration, other: Calibration) -> float:
 
 
 def _rows(name: str, examples: Sequence[Example], p: Floats, at: Thresholds) -> list[Row]:
-    y = np.array([e.helps for e in examples])
+    y = _helps(examples)
     correct, incorrect = p >= at.correct, p < at.incorrect
-    loss = -float(np.mean(np.log(np.where(y, p, 1 - p))))
     rows = [
-        Row(f"{name}: log loss, ECE", f"{loss:.3f}, {_ece(p, y):.3f}"),
+        _loss(name, examples, p),
         Row(
             f"{name}: “correct” from {at.correct}",
             f"precision {y[correct].mean():.2f}, recall {correct[y].mean():.2f}",
@@ -317,6 +317,20 @@ def _rows(name: str, examples: Sequence[Example], p: Floats, at: Thresholds) -> 
         )
         rows.append(Row(f"{name}: all passages together, {label}", told))
     return rows
+
+
+def _graded(by: Calibration, examples: Sequence[Example]) -> Floats:
+    return np.array([by.probability(e.found) for e in examples])
+
+
+def _helps(examples: Sequence[Example]) -> Bools:
+    return np.array([e.helps for e in examples])
+
+
+def _loss(name: str, examples: Sequence[Example], p: Floats) -> Row:
+    y = _helps(examples)
+    loss = -float(np.mean(np.log(np.where(y, p, 1 - p))))
+    return Row(f"{name}: log loss, ECE", f"{loss:.3f}, {_ece(p, y):.3f}")
 
 
 def _ece(p: Floats, y: Bools, bins: int = 15) -> float:
