@@ -13,7 +13,7 @@ from policy.trees import Tree
 from traces.errors import DeepthinkError
 from traces.exchange import take_in
 from traces.store import Store
-from traces.typed_path import existing_path
+from traces.typed_path import existing_file
 
 
 class NoSuchSource(DeepthinkError):
@@ -31,8 +31,8 @@ def opened(source: Path, folder: Path) -> Store:
         BadTraces: it is no export of traces.
         StoreError: it is no store, or cannot be read into one.
     """
-    there = existing_path(source)
-    if there is None or not there.is_file():
+    there = existing_file(source)
+    if there is None:
         raise NoSuchSource(
             f"There is no file {source}.",
             "Name a collected store (.duckdb) or exported traces (.parquet, .jsonl).",

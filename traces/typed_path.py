@@ -28,3 +28,9 @@ def existing_path(typed: str | Path) -> Path | None:
     except (OSError, ValueError):
         return None
     return path
+
+
+def existing_file(typed: str | Path) -> Path | None:
+    """As `existing_path`, for a file; None for a folder too."""
+    path = existing_path(typed)
+    return path if path is not None and path.is_file() else None

@@ -161,7 +161,7 @@ def _show_bars(summary: Summary) -> None:
     shown = console()
     for model in summary.models:
         found = bars(summary, model)
-        measured = [bar for bar in found if bar.met is not None or not bar.settled]
+        measured = [bar for bar in found if bar.measured]
         if not measured:
             continue
         shown.print(Text(f"\nbars, {clean(model)}", style="bold"))

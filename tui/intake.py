@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from traces.errors import DeepthinkError
-from traces.typed_path import existing_path
+from traces.typed_path import existing_file, existing_path
 
 if TYPE_CHECKING:
     from agent.web.fetch import Fetched
@@ -127,7 +127,7 @@ def again(documents: Sequence[Document], settings: Settings) -> tuple[Intake, li
                 addresses.append(document.source)
             else:
                 missing.append(f"{clean(document.name)} is on the web, which is off.")
-        elif (there := existing_path(document.source)) is not None and there.is_file():
+        elif (there := existing_file(document.source)) is not None:
             paths.append(there)
         else:
             missing.append(f"{clean(document.name)} is no longer at {clean(document.source)}.")

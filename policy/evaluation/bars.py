@@ -33,6 +33,11 @@ class Bar:
     settled: bool = True
 
     @property
+    def measured(self) -> bool:
+        """Whether there is a result, be it one that leaves the bar open."""
+        return self.met is not None or not self.settled
+
+    @property
     def verdict(self) -> str:
         """In words."""
         if not self.settled:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from traces.typed_path import existing_path, expanded_path
+from traces.typed_path import existing_file, existing_path, expanded_path
 
 
 def test_a_home_is_expanded_and_who_is_not_known_stands_for_itself(
@@ -35,6 +35,13 @@ def test_what_is_there_is_given_back_expanded(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "a.md").touch()
     assert existing_path("~/a.md") == tmp_path / "a.md"
     assert existing_path(tmp_path) == tmp_path
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "a.md").touch()
+    assert existing_file(tmp_path / "a.md") == tmp_path / "a.md"
+    assert existing_file(tmp_path) is None
+    assert existing_file("x" * 300) is None
 
 
 def test_a_folder_that_may_not_be_entered_holds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
