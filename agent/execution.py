@@ -170,8 +170,10 @@ class Execution:
         pending: Any = ()
         if resumed is not None:
             snapshot = graph.get_state(cast(Any, config))
-            if snapshot.values:
-                self.recorder.recovered(snapshot.values["log"], session.ledger)
+            if snapshot.values and snapshot.metadata:
+                # It shows a search that ended before the others of its round, too; their round is to come.
+                log = [e for e in snapshot.values["log"] if e["superstep"] <= snapshot.metadata["step"]]
+                self.recorder.recovered(log, session.ledger)
                 command, pending = None, snapshot.interrupts
             session.stop.extend(self.recorder.waited - self.recorder.elapsed)
             node = snapshot.next[0] if snapshot.next else "route"

@@ -2,7 +2,7 @@
 
 What a node emits is collected and becomes part of the state the node returns; the store gets it once the
 checkpoint with that state is on disk. So the stored trajectory is that of the nodes which count: a node
-that was cut off and runs again is stored once.
+that was cut off and runs again is stored once. What the store does not have yet stays in the state.
 """
 
 from __future__ import annotations
@@ -43,13 +43,12 @@ class Recorder:
         self._stream = stream
         self._began = time.monotonic()
         self._here = threading.local()  # parallel nodes collect apart
-        self._busy = threading.Lock()
         self._run_id = ""
         self._events = 0
         self._actions = ""  # first letters of the actions decided on so far
         self._stored = -2  # the last superstep whose events the store has
         self._stored_at = 0.0
-        self._unstored: list[Logged] = []
+        self._unstored: list[Logged] = []  # of the last checkpoint
         self.waited = 0.0  # of the seconds before a resumed run was cut off, those that were not its own
         self.failure: BaseException | None = None
 
@@ -86,57 +85,51 @@ class Recorder:
     def emit(self, event: ev.Event) -> None:
         """Pass an event on; the node under way keeps it if it is of the kind that is stored."""
         self._stream.put(event)
-        collected: list[Logged] | None = getattr(self._here, "collected", None)
-        if event.stored and collected is not None:
+        node: tuple[int, list[Logged]] | None = getattr(self._here, "node", None)
+        if event.stored and node is not None:
+            superstep, collected = node
             collected.append(
-                Logged(superstep=0, elapsed=self.elapsed, kind=event.kind, payload=event.payload())
+                Logged(
+                    superstep=superstep,
+                    stored=self._stored,
+                    elapsed=self.elapsed,
+                    kind=event.kind,
+                    payload=event.payload(),
+                )
             )
 
     @contextmanager
     def collecting(self, superstep: int) -> Iterator[list[Logged]]:
-        """The events that this thread emits inside; complete when it ends.
-
-        Events that wait for the store come along, so that no checkpoint is without them.
-        """
-        with self._busy:
-            waiting, self._unstored = self._unstored, []
-        # Copies: what is given back if the node is cut off keeps the superstep it arose in.
-        collected = self._here.collected = [Logged({**entry}) for entry in waiting]
+        """The events that this thread emits inside; complete when it ends."""
+        collected: list[Logged] = []
+        self._here.node = superstep, collected
         try:
             yield collected
-        except BaseException:
-            with self._busy:
-                self._unstored = waiting
-            raise
         finally:
-            self._here.collected = None
-            for entry in collected:
-                entry["superstep"] = superstep
+            self._here.node = None
 
     def checkpointed(self, log: Sequence[Logged]) -> None:
-        """Store the events of a checkpoint, unless the store has them; at most once a second.
+        """Store those events of a checkpoint that the store has not; at most once a second.
 
-        Those that have to wait, for that or because the store is busy, go into the next checkpoint.
-
-        Args:
-            log: They are all of one superstep.
+        Those that have to wait, for that or because the store is busy, are in the next checkpoint as well.
         """
-        if not log or log[0]["superstep"] <= self._stored:
-            return
-        if time.monotonic() - self._stored_at < _STORE_SECONDS:
-            with self._busy:
-                self._unstored = list(log)
-        else:
-            self._store_or_keep(log)
+        self._unstored = self._new(log)
+        if time.monotonic() - self._stored_at >= _STORE_SECONDS:
+            self._store_unless_busy()
 
     def recovered(self, log: Sequence[Logged], ledger: RunLedger) -> None:
         """Store and book what the last checkpoint of a run that was cut off holds."""
-        if log and log[0]["superstep"] > self._stored:
+        self._unstored = new = self._new(log)
+        if new:
             # The clock goes on from there as well: what was waited is taken off the time it was part of.
-            self._began = time.monotonic() - max(entry["elapsed"] for entry in log)
-            for entry in log:
+            self._began = time.monotonic() - max(entry["elapsed"] for entry in new)
+            for entry in new:
                 self._recall(ledger, entry["kind"], entry["payload"])
-            self._store_or_keep(log)
+            self._store_unless_busy()
+
+    def _new(self, log: Sequence[Logged]) -> list[Logged]:
+        # A search that had ended when the run was cut off may keep events that were stored since.
+        return [entry for entry in log if entry["superstep"] > self._stored]
 
     def _recall(self, ledger: RunLedger, kind: str, payload: dict[str, Any]) -> None:
         if kind == ev.ModelCalled.kind:
@@ -146,17 +139,17 @@ class Recorder:
             book(Usage(call.evaluated, call.reused, call.generated, call.seconds))
         self.waited += float(payload.get("waited", 0.0))
 
-    def _store_or_keep(self, log: Sequence[Logged]) -> None:
-        """Store events; those that the store is too busy for go into the next checkpoint."""
+    def _store_unless_busy(self) -> None:
         try:
-            self._store(log)
+            self._store()
         except StoreBusy:
-            _log.info("the store is busy; %d events wait for the next node", len(log))
-            with self._busy:
-                self._unstored = list(log)
+            _log.info("the store is busy; %d events wait for the next node", len(self._unstored))
 
-    def _store(self, log: Sequence[Logged]) -> None:
-        superstep = log[0]["superstep"]
+    def _store(self) -> None:
+        log = self._unstored
+        if not log:
+            return
+        superstep = max(entry["superstep"] for entry in log)
         events: list[StoredEvent] = []
         decided: list[ev.Decided] = []
         for offset, entry in enumerate(log):
@@ -172,7 +165,7 @@ class Recorder:
         rows = [row for seq, event in numbered for row in _rows(event, seq, actions[:seq])]
         labels = [Label(seq, d.action, cast(Origin, d.label)) for seq, d in numbered if d.label]
         self._runs.record(self._run_id, events, rows, superstep=superstep, labels=labels)
-        self._stored, self._stored_at = superstep, time.monotonic()
+        self._stored, self._stored_at, self._unstored = superstep, time.monotonic(), []
         self._events += len(events)
         self._actions = actions
 
@@ -198,8 +191,7 @@ class Recorder:
             status, stopped_because, answer, calls, usage.evaluated, usage.reused, usage.generated, question
         )
         try:
-            if self._unstored:
-                self._store(self._unstored)
+            self._store()
             if status == "waiting":
                 self._runs.wait(self._run_id)
             elif status != "interrupted":

@@ -129,6 +129,7 @@ class Logged(TypedDict):
     """An event as the checkpoint holds it until the store has it."""
 
     superstep: int  # LangGraph's count of rounds, in which the event arose
+    stored: int  # the last superstep whose events the store had by then
     elapsed: float
     kind: str
     payload: dict[str, Any]
@@ -146,11 +147,11 @@ def gather(old: list[Recalled], new: list[Recalled]) -> list[Recalled]:
     return [*old, *new] if new else []
 
 
-def latest(old: list[Logged], new: list[Logged]) -> list[Logged]:
-    """Reducer of the log: the events of the last superstep only; the store has the earlier ones."""
+def unstored(old: list[Logged], new: list[Logged]) -> list[Logged]:
+    """Reducer of the log: the events that the store had not when the last of them arose."""
     both = [*old, *new]
-    last = max((entry["superstep"] for entry in both), default=0)
-    return [entry for entry in both if entry["superstep"] == last]
+    stored = max((entry["stored"] for entry in both), default=0)
+    return [entry for entry in both if entry["superstep"] > stored]
 
 
 class RunState(TypedDict):
@@ -190,7 +191,7 @@ class RunState(TypedDict):
     approval: str  # what the person said to an ungrounded answer: accept, rewrite, search, stop
     answer: str
     status: str  # "", then "answered", "not_found" or "rejected"
-    log: Annotated[list[Logged], latest]
+    log: Annotated[list[Logged], unstored]
 
 
 def citation_marks(numbers: Iterable[int]) -> str:

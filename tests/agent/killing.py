@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from langgraph.checkpoint.sqlite import SqliteSaver
+
 from agent import checkpoints, events, recording
 from agent.journal import Journal
 from agent.run import Request, resume, run
@@ -32,7 +34,7 @@ from traces.store import Store
 QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
 VOLATILE = {"seconds", "latency_ms", "waited", "run_id", "session"}
 
-_LATE = ("duckdb", "langgraph.graph", "langgraph.checkpoint.sqlite", "pandas", "pyarrow")
+_LATE = ("duckdb", "langgraph.graph", "pandas", "pyarrow")
 """What a run imports when it first needs it: a second in each fork, half of all that a run takes."""
 
 _REPLIES: tuple[tuple[str, Any], ...] = (
@@ -187,6 +189,13 @@ def _watch_moments(kill_at: int | None) -> list[str]:
         checkpointed(self, log, *rest)
         moment("its events were stored")
 
+    put_writes = SqliteSaver.put_writes
+
+    def keeping_writes(self: SqliteSaver, *of_a_node: Any) -> None:
+        put_writes(self, *of_a_node)
+        if nodes[-1] == "retrieve":  # only where others of its round are under way beside it
+            moment("a search was kept")
+
     discard = checkpoints.discard
 
     def discarding(store: Store, run_id: str) -> None:
@@ -196,6 +205,7 @@ def _watch_moments(kill_at: int | None) -> list[str]:
     recording.Recorder.emit = emitting  # type: ignore[method-assign]
     Journal.keep = keeping  # type: ignore[method-assign]
     recording.Recorder.checkpointed = checkpointing  # type: ignore[method-assign]
+    SqliteSaver.put_writes = keeping_writes  # type: ignore[method-assign,assignment]
     checkpoints.discard = discarding
     return moments
 

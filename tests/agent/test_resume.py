@@ -15,7 +15,7 @@ from agent import events as ev
 from agent.budget import Budget
 from agent.recording import Recorder
 from agent.session import RunLedger
-from agent.state import Logged
+from agent.state import Logged, unstored
 from traces.runs import NewRun, Runs
 from traces.store import Store
 
@@ -40,6 +40,7 @@ def test_every_node_of_a_deep_run_was_killed(killed: list[dict[str, Any]]) -> No
     for node in nodes:
         for moment in ("begins", "a checkpoint was written", "its events were stored"):
             assert f"{node}: {moment}" in moments
+    assert "retrieve: a search was kept" in moments
     for node in ("plan", "reflect", "decide", "synthesise"):
         assert f"{node}: a reply was kept" in moments
 
@@ -86,12 +87,74 @@ def test_the_clock_goes_on_from_the_last_checkpoint_and_what_was_waited_until_th
     recorder.resume(run_id, ledger)
     resumed = ev.Steered("resume", waited=1200.0)
     log = [
-        Logged(superstep=3, elapsed=1210.0, kind=resumed.kind, payload=resumed.payload()),
-        Logged(superstep=3, elapsed=1211.0, kind="NodeFinished", payload={}),
+        Logged(superstep=3, stored=2, elapsed=1210.0, kind=resumed.kind, payload=resumed.payload()),
+        Logged(superstep=3, stored=2, elapsed=1211.0, kind="NodeFinished", payload={}),
     ]
     recorder.recovered(log, ledger)
     assert recorder.waited == 1200.0
     assert 1211.0 <= recorder.elapsed < 1300.0
+
+
+@pytest.fixture
+def recorder(store: Store) -> Recorder:
+    """Of a run whose first events were stored a moment ago: the next ones have to wait."""
+    recorder = Recorder(Runs(store), queue.SimpleQueue())
+    recorder.begin(
+        ev.RunStarted("", "Why?", "lean", "chat", "embedder", "", "rules", []),
+        NewRun("Why?", "lean", "chat", "embedder", "", "rules", (), ""),
+    )
+    _checkpoint(recorder, [], "route")
+    return recorder
+
+
+def test_what_waits_for_the_store_is_told_before_what_came_after_it(
+    recorder: Recorder, store: Store
+) -> None:
+    log = _checkpoint(recorder, [], "plan", superstep=1)
+    second, first = _emitted(recorder, "b", superstep=2), _emitted(recorder, "a", superstep=2)
+    recorder.checkpointed(unstored(log, [*first, *second]))  # in their order in the graph
+    recorder.end(RunLedger(Budget()), "failed", "", "", "")
+    assert _nodes(store) == ["route", "plan", "a", "b"]
+
+
+def test_what_waits_for_the_store_outlives_a_round_that_is_cut_off(
+    recorder: Recorder, store: Store
+) -> None:
+    _checkpoint(recorder, [], "plan", superstep=1)
+    _emitted(recorder, "a", superstep=2)  # ended beside a search that failed: the round leaves nothing
+    with pytest.raises(KeyboardInterrupt), recorder.collecting(2):
+        raise KeyboardInterrupt
+    recorder.end(RunLedger(Budget()), "cancelled", "", "", "")
+    assert _nodes(store) == ["route", "plan"]
+
+
+def test_what_a_search_kept_from_before_is_not_stored_twice(recorder: Recorder, store: Store) -> None:
+    waiting = _checkpoint(recorder, [], "plan", superstep=1)
+    kept = _emitted(recorder, "a", superstep=2)  # its superstep is cut off, and it does not run again
+    (run_id,) = [run.id for run in Runs(store).recent()]
+    again, ledger = Recorder(Runs(store), queue.SimpleQueue()), RunLedger(Budget())
+    again.resume(run_id, ledger)
+    again.recovered(waiting, ledger)
+    again.checkpointed(unstored(waiting, [*kept, *_emitted(again, "b", superstep=2)]))
+    again.end(ledger, "failed", "", "", "")
+    assert _nodes(store) == ["route", "plan", "a", "b"]
+
+
+def _emitted(recorder: Recorder, node: str, superstep: int) -> list[Logged]:
+    with recorder.collecting(superstep) as log:
+        recorder.emit(ev.NodeStarted(node, 0))
+    return log
+
+
+def _checkpoint(recorder: Recorder, log: list[Logged], node: str, superstep: int = 0) -> list[Logged]:
+    log = unstored(log, _emitted(recorder, node, superstep))
+    recorder.checkpointed(log)
+    return log
+
+
+def _nodes(store: Store) -> list[str]:
+    (run,) = Runs(store).recent()
+    return [e.payload["node"] for e in Runs(store).events(run.id) if e.kind == ev.NodeStarted.kind]
 
 
 def _settled(events: list[list[Any]]) -> list[list[Any]]:
