@@ -226,7 +226,7 @@ class Watches(Steers, DeepScreen):
         if failure is not None:
             prompt.take_back(self._typed)
         if self.is_current:
-            prompt.focus()
+            self.to_prompt()
         if self.fold.run_id:
             self.run_is_over(self.fold.run_id)
         self.look_again()  # it may be resumable, and may have read documents
@@ -235,17 +235,21 @@ class Watches(Steers, DeepScreen):
         """Hand the reply to the run."""
         if self.exchange is not None:
             self.exchange.unask()
-        self.query_one(Prompt).focus()
+        self.to_prompt()
         if event.about == OVERRIDE:
             self.decided(event.reply)
         elif self.live is not None:
             self.live.steering.reply(event.reply)
 
+    def to_prompt(self) -> None:
+        """Keys go to the prompt from the next one on; `focus` would let those pass that wait already."""
+        self.set_focus(self.query_one(Prompt))
+
     def action_back(self) -> None:
         """To the prompt; from there cancel the run, or clear what is written."""
         prompt = self.query_one(Prompt)
-        if not prompt.has_focus:
-            prompt.focus()
+        if self.focused is not prompt:
+            self.to_prompt()
         elif self.live is not None:
             self.cancel()
         else:

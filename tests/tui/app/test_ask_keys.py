@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.widgets import OptionList, Static
 
 from agent.ingest import ingest
@@ -18,6 +19,7 @@ from traces.runs import Runs
 from tui.app.widgets.answer import Answer
 from tui.app.widgets.asked import AskedBox
 from tui.app.widgets.conversation import Conversation
+from tui.app.widgets.decision_strip import DecisionStrip
 from tui.app.widgets.evidence import EvidenceList
 from tui.app.widgets.exchange import Exchange
 from tui.app.widgets.meters import Meters
@@ -57,6 +59,30 @@ async def test_the_arrows_go_through_the_thinking(make_app: MakeApp, filled: Pat
         await until(pilot, lambda: isinstance(app.focused, EvidenceList))
         await pilot.press("left")
         await until(pilot, lambda: isinstance(app.focused, PlanTree))
+
+
+async def test_what_is_typed_with_the_key_that_hides_the_thinking_is_for_the_prompt(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await asked(pilot)
+        await pilot.press("ctrl+l", "right", "right")
+        await until(pilot, lambda: isinstance(app.focused, DecisionStrip))  # where letters are decisions
+        for key in ("ctrl+l", "f", "c"):  # at once: they wait before the first has had its effect
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: screen.query_one(Prompt).text == "fc")
+
+
+async def test_what_is_typed_where_nothing_has_the_focus_is_for_the_prompt(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.set_focus(None)
+        await pilot.press("h", "i")
+        assert screen.query_one(Prompt).text == "hi"
 
 
 async def test_a_question_of_the_run_takes_no_keys_from_who_is_typing(

@@ -72,7 +72,7 @@ Every `[n]` of the answer opens its passage.
     def put_question(self, text: str) -> None:
         """Put a question into the prompt, to be changed or asked."""
         self.query_one(Prompt).put(text)
-        self.query_one(Prompt).focus()
+        self.to_prompt()
 
     # --- sessions --------------------------------------------------------------------------------
 
@@ -150,7 +150,7 @@ Every `[n]` of the answer opens its passage.
         self.remove_class("-has-run")
         if self.has_class("-narrow"):
             self.remove_class("-flipped")
-        self.query_one(Prompt).focus()
+        self.to_prompt()
         await self.query("RunPanel").remove()
 
     def draw_thinking(self, fold: RunFold, changed: frozenset[Part]) -> None:
@@ -171,6 +171,8 @@ Every `[n]` of the answer opens its passage.
         if self.fold is None:
             self.notify("There is no thinking yet: ask something first.")
             return
+        if self.query_one("#thinking").display:
+            self.to_prompt()
         self.toggle_class("-flipped")
         self.call_after_refresh(self._panel_toggled)
 
@@ -180,7 +182,7 @@ Every `[n]` of the answer opens its passage.
         if self.query_one("#thinking").display:
             self.query_one(RunPanel).focus_first()
         else:
-            self.query_one(Prompt).focus()
+            self.to_prompt()
 
     def on_evidence_list_opened(self, event: EvidenceList.Opened) -> None:
         """Open a passage that was found."""
@@ -230,16 +232,15 @@ Every `[n]` of the answer opens its passage.
 
     @on(AlreadyHere)
     def _already_here(self) -> None:
-        self.query_one(Prompt).focus()
+        self.to_prompt()
 
     def on_key(self, event: events.Key) -> None:
         """What is typed where nothing can be typed is meant for the prompt."""
-        reading = type(self.focused).__name__ in _READ_ONLY
+        reading = self.focused is None or type(self.focused).__name__ in _READ_ONLY
         if reading and event.is_printable and event.character is not None:
             event.stop()
-            prompt = self.query_one(Prompt)
-            prompt.focus()
-            prompt.insert(event.character)
+            self.to_prompt()
+            self.query_one(Prompt).insert(event.character)
 
     def action_scroll(self, where: str) -> None:
         """Scroll the conversation from wherever one is."""

@@ -126,7 +126,7 @@ class FilesScreen(ModalScreen[Intake | None]):
     def _typed(self, message: PathTree.Typed) -> None:
         line = self.query_one(PathInput)
         line.cursor_position = len(line.value)
-        line.focus()
+        self.set_focus(line)  # at once: what is typed next belongs there
         if len(message.text) == 1:
             line.insert_text_at_cursor(message.text)
         else:

@@ -136,7 +136,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         """Name a file, a folder or a model of Ollama's."""
         path = self.query_one("#path", Input)
         path.display = True
-        path.focus()
+        self.set_focus(path)  # at once: what is typed next belongs there
 
     def action_stop(self) -> None:
         """Stop what is going on."""

@@ -167,7 +167,7 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
 
     def action_filter(self) -> None:
         """Type what is looked for."""
-        self.query_one("#session-filter").focus()
+        self.set_focus(self.query_one("#session-filter"))  # at once: what is typed next belongs there
 
     @on(Input.Changed, "#session-filter")
     def _filter(self, event: Input.Changed) -> None:
@@ -185,7 +185,7 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
             self.query_one("#sessions").add_class("-naming")
             name = self.query_one("#session-name", Input)
             name.value = one_line(self._current.name)
-            name.focus()
+            self.set_focus(name)  # at once: what is typed next belongs there
 
     @on(Input.Submitted, "#session-name")
     def _named(self, event: Input.Submitted) -> None:

@@ -127,7 +127,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
 
     def action_search(self) -> None:
         """Go to the search."""
-        self.query_one("#search").focus()
+        self.set_focus(self.query_one("#search"))  # at once: what is typed next belongs there
 
     def action_leave(self) -> None:
         """Back to the list; from the search with all of it."""

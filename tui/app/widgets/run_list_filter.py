@@ -79,7 +79,7 @@ class RunFilter(Horizontal):
 
     def type(self) -> None:
         """Give the search the keys."""
-        self.query_one(Input).focus()
+        self.screen.set_focus(self.query_one(Input))  # at once: what is typed next belongs there
 
     def turn(self, by: int) -> None:
         """The next status, or the one before."""

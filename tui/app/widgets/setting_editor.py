@@ -131,7 +131,7 @@ class SettingEditor(VerticalScroll, can_focus=False):
             case _:
                 line = self.query_one("#text", Input)
                 line.value = self.row.value
-                line.focus()
+                self.screen.set_focus(line)  # at once: what is typed next belongs there
 
     def wrong(self, words: str) -> None:
         """Say what is wrong with what was typed; nothing if ``words`` is empty."""
