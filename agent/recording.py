@@ -128,7 +128,7 @@ class Recorder:
             self._store_unless_busy()
 
     def _new(self, log: Sequence[Logged]) -> list[Logged]:
-        # A search that had ended when the run was cut off may keep events that were stored since.
+        # The state holds what was stored with its last checkpoint until a later event says so.
         return [entry for entry in log if entry["superstep"] > self._stored]
 
     def _recall(self, ledger: RunLedger, kind: str, payload: dict[str, Any]) -> None:

@@ -19,6 +19,8 @@ from agent.state import Logged, unstored
 from traces.runs import NewRun, Runs
 from traces.store import Store
 
+_RUN = NewRun("Why?", "lean", "chat", "embedder", "", "rules", (), "")
+
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
@@ -82,7 +84,7 @@ def test_nothing_is_left_of_a_run_that_ended(killed: list[dict[str, Any]]) -> No
 
 def test_the_clock_goes_on_from_the_last_checkpoint_and_what_was_waited_until_then(store: Store) -> None:
     runs, ledger = Runs(store), RunLedger(Budget())
-    run_id = runs.begin(NewRun("Why?", "lean", "chat", "embedder", "", "rules", (), ""))
+    run_id = runs.begin(_RUN)
     recorder = Recorder(runs, queue.SimpleQueue())
     recorder.resume(run_id, ledger)
     resumed = ev.Steered("resume", waited=1200.0)
@@ -101,16 +103,16 @@ def recorder(store: Store) -> Recorder:
     recorder = Recorder(Runs(store), queue.SimpleQueue())
     recorder.begin(
         ev.RunStarted("", "Why?", "lean", "chat", "embedder", "", "rules", []),
-        NewRun("Why?", "lean", "chat", "embedder", "", "rules", (), ""),
+        _RUN,
     )
-    _checkpoint(recorder, [], "route")
+    _checkpoint(recorder, "route", superstep=0)
     return recorder
 
 
 def test_what_waits_for_the_store_is_told_before_what_came_after_it(
     recorder: Recorder, store: Store
 ) -> None:
-    log = _checkpoint(recorder, [], "plan", superstep=1)
+    log = _checkpoint(recorder, "plan", superstep=1)
     second, first = _emitted(recorder, "b", superstep=2), _emitted(recorder, "a", superstep=2)
     recorder.checkpointed(unstored(log, [*first, *second]))  # in their order in the graph
     recorder.end(RunLedger(Budget()), "failed", "", "", "")
@@ -120,7 +122,7 @@ def test_what_waits_for_the_store_is_told_before_what_came_after_it(
 def test_what_waits_for_the_store_outlives_a_round_that_is_cut_off(
     recorder: Recorder, store: Store
 ) -> None:
-    _checkpoint(recorder, [], "plan", superstep=1)
+    _checkpoint(recorder, "plan", superstep=1)
     _emitted(recorder, "a", superstep=2)  # ended beside a search that failed: the round leaves nothing
     with pytest.raises(KeyboardInterrupt), recorder.collecting(2):
         raise KeyboardInterrupt
@@ -129,7 +131,7 @@ def test_what_waits_for_the_store_outlives_a_round_that_is_cut_off(
 
 
 def test_what_a_search_kept_from_before_is_not_stored_twice(recorder: Recorder, store: Store) -> None:
-    waiting = _checkpoint(recorder, [], "plan", superstep=1)
+    waiting = _checkpoint(recorder, "plan", superstep=1)
     kept = _emitted(recorder, "a", superstep=2)  # its superstep is cut off, and it does not run again
     (run_id,) = [run.id for run in Runs(store).recent()]
     again, ledger = Recorder(Runs(store), queue.SimpleQueue()), RunLedger(Budget())
@@ -146,8 +148,8 @@ def _emitted(recorder: Recorder, node: str, superstep: int) -> list[Logged]:
     return log
 
 
-def _checkpoint(recorder: Recorder, log: list[Logged], node: str, superstep: int = 0) -> list[Logged]:
-    log = unstored(log, _emitted(recorder, node, superstep))
+def _checkpoint(recorder: Recorder, node: str, superstep: int) -> list[Logged]:
+    log = _emitted(recorder, node, superstep)
     recorder.checkpointed(log)
     return log
 

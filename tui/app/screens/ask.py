@@ -171,18 +171,16 @@ Every `[n]` of the answer opens its passage.
         if self.fold is None:
             self.notify("There is no thinking yet: ask something first.")
             return
-        if self.query_one("#thinking").display:
-            self.to_prompt()
+        self.to_prompt()
         self.toggle_class("-flipped")
-        self.call_after_refresh(self._panel_toggled)
+        self.call_after_refresh(self._focus_panel)
 
-    def _panel_toggled(self) -> None:
+    def _focus_panel(self) -> None:
+        """The thinking has the keys if it is shown."""
         from tui.app.widgets.run_panel import RunPanel
 
         if self.query_one("#thinking").display:
             self.query_one(RunPanel).focus_first()
-        else:
-            self.to_prompt()
 
     def on_evidence_list_opened(self, event: EvidenceList.Opened) -> None:
         """Open a passage that was found."""
