@@ -1,7 +1,8 @@
 """Kills a run with SIGKILL at one moment after another, resumes each, and reports what came of it.
 
 Run as ``python -m tests.agent.killing FOLDER``: one JSON line per moment. Each run is a fork, so that
-what a run imports is imported once and the kill is a real one.
+what a run imports is imported once and the kill is a real one. A moment is known by its name, and a run
+is killed when it first comes to it: searches side by side are kept in any order, and beside what follows.
 """
 
 from __future__ import annotations
@@ -106,20 +107,16 @@ def main(folder: Path) -> None:
     shutil.copytree(template, whole)
     _forked(lambda: _begin(whole, None))
     moments = json.loads((whole / "moments.json").read_text())
-    _report(whole, -1, "")
-    seen: set[str] = set()
-    for number, moment in enumerate(moments):
-        if moment in seen:
-            continue  # the same between the same two nodes, in a later step
-        seen.add(moment)
+    _report(whole, "")
+    for number, moment in enumerate(dict.fromkeys(moments)):
         place = folder / str(number)
         shutil.copytree(template, place)
-        killed = _forked(partial(_begin, place, number))
+        killed = _forked(partial(_begin, place, moment))
         if killed != signal.SIGKILL:
             raise AssertionError(f"{moment}: the run ended with {killed} before it was killed")
         if _forked(partial(_go_on, place)):
             raise AssertionError(f"{moment}: the run could not be resumed")
-        _report(place, number, moment)
+        _report(place, moment)
         shutil.rmtree(place)
 
 
@@ -138,7 +135,7 @@ def _forked(work: Callable[[], object]) -> int:
     return os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def _begin(home: Path, kill_at: int | None) -> None:
+def _begin(home: Path, kill_at: str | None) -> None:
     """A run that is killed at a moment; None lets it end, and writes the moments down."""
     moments = _watch_moments(kill_at)
     parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reranker": None}
@@ -155,16 +152,16 @@ def _go_on(home: Path) -> None:
         list(resume(unfinished.id, store=store, **parts))  # type: ignore[arg-type]
 
 
-def _watch_moments(kill_at: int | None) -> list[str]:
+def _watch_moments(kill_at: str | None) -> list[str]:
     """Name every moment at which something is about to be, or has just been, made lasting."""
     moments: list[str] = []
     nodes = ["the run"]
     lock = threading.Lock()
 
-    def moment(name: str) -> None:
-        name = f"{nodes[-1]}: {name}"
+    def moment(name: str, node: str = "") -> None:
+        name = f"{node or nodes[-1]}: {name}"
         with lock:
-            if len(moments) == kill_at:
+            if name == kill_at:
                 os.kill(os.getpid(), signal.SIGKILL)
             moments.append(name)
 
@@ -191,10 +188,12 @@ def _watch_moments(kill_at: int | None) -> list[str]:
 
     put_writes = SqliteSaver.put_writes
 
-    def keeping_writes(self: SqliteSaver, *of_a_node: Any) -> None:
-        put_writes(self, *of_a_node)
-        if nodes[-1] == "retrieve":  # only where others of its round are under way beside it
-            moment("a search was kept")
+    def keeping_writes(self: SqliteSaver, config: Any, writes: Sequence[tuple[str, Any]], *of: Any) -> None:
+        put_writes(self, config, writes, *of)
+        if "branch:to:rerank" in dict(
+            writes
+        ):  # told of no other node: only searches have others beside them
+            moment("a search was kept", "retrieve")
 
     discard = checkpoints.discard
 
@@ -210,12 +209,10 @@ def _watch_moments(kill_at: int | None) -> list[str]:
     return moments
 
 
-def _report(home: Path, number: int, moment: str) -> None:
+def _report(home: Path, moment: str) -> None:
     told = home / "told.json"
     _forked(lambda: told.write_text(json.dumps(_outcome(home))))
-    print(  # noqa: T201 - the test reads it
-        json.dumps({"number": number, "moment": moment, **json.loads(told.read_text())}), flush=True
-    )
+    print(json.dumps({"moment": moment, **json.loads(told.read_text())}), flush=True)  # noqa: T201 - the test reads it
 
 
 def _outcome(home: Path) -> dict[str, Any]:

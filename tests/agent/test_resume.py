@@ -53,7 +53,7 @@ def test_the_answer_the_evidence_and_the_trajectory_are_those_of_the_undisturbed
     whole, *resumed = killed
     assert whole["status"] == "answered"
     for run in resumed:
-        where = f"killed at {run['moment']} ({run['number']})"
+        where = f"killed at {run['moment']}"
         assert (run["status"], run["answer"]) == (whole["status"], whole["answer"]), where
         assert run["decisions"] == whole["decisions"], where
         assert run["seqs"] == list(range(len(run["seqs"]))), where
@@ -72,7 +72,7 @@ def test_each_decision_has_its_shadow_once(killed: list[dict[str, Any]]) -> None
 def test_no_finished_model_call_is_made_again(killed: list[dict[str, Any]]) -> None:
     whole, *resumed = killed
     for run in resumed:
-        assert run["calls"] == whole["calls"], f"killed at {run['moment']} ({run['number']})"
+        assert run["calls"] == whole["calls"], f"killed at {run['moment']}"
 
 
 def test_nothing_is_left_of_a_run_that_ended(killed: list[dict[str, Any]]) -> None:
