@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
@@ -10,9 +11,12 @@ from textual import events, on
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.css.query import NoMatches
 from textual.reactive import reactive
 from textual.screen import Screen
+from textual.widget import MountError
 from textual.widgets import Input, TextArea
+from textual.worker import WorkerFailed
 
 from tui.app.actions import Action, bindings, keymap
 from tui.app.appearance import Appearance, appearance
@@ -20,6 +24,8 @@ from tui.app.engine import Engine, EngineChanged, EngineState
 from tui.app.messages import AlreadyHere
 from tui.app.themes import OURS
 from tui.app.work import Failed, failed, in_background
+
+_log = logging.getLogger("deepthink.app")
 
 
 def _palette() -> type[Provider]:
@@ -203,12 +209,21 @@ class DeepthinkApp(App[int]):
             return
         self.push_screen(HelpScreen.of(self.screen))
 
+    @property
+    def _is_leaving(self) -> bool:
+        return self.return_code is not None or not self.is_running
+
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """None of Textual's own: the registry has everything, themes included."""
         return ()
 
     def _handle_exception(self, error: Exception) -> None:
         """A fault in a handler ends the app with a sentence and a log entry, not with a traceback."""
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        if self._is_leaving and isinstance(cause, NoMatches | MountError):
+            # Once it leaves Textual mounts nothing, but tells a window that was just opened of its mount.
+            _log.info("a window was left while it opened: %s", error)
+            return
         if self.is_headless or os.environ.get("DEEPTHINK_DEBUG"):
             super()._handle_exception(error)
             return
