@@ -225,11 +225,14 @@ class Watches(Steers, DeepScreen):
             self.post_message(failure)
         if failure is not None:
             prompt.take_back(self._typed)
-        if self.is_current:
-            self.to_prompt()
         if self.fold.run_id:
             self.run_is_over(self.fold.run_id)
         self.look_again()  # it may be resumable, and may have read documents
+
+    def on_exchange_unasked(self) -> None:
+        """Keys go to the prompt, unless they have somewhere else to go by now."""
+        if self.focused is None:
+            self.to_prompt()
 
     def on_asked_box_replied(self, event: AskedBox.Replied) -> None:
         """Hand the reply to the run."""

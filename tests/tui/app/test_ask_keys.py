@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ from textual import events
 from textual.widgets import OptionList, Static
 
 from agent.ingest import ingest
+from models.protocols import Chat
 from models.scripted import HashEmbedder
 from tests.tui.app.conftest import Gate, MakeApp
 from tests.tui.app.test_ask import asked, ready, shown
@@ -16,6 +20,8 @@ from tests.tui.app.test_steering import UNSUPPORTED, asking, over
 from tests.tui.app.waiting import until
 from tests.tui.conftest import QUESTION, Answering
 from traces.runs import Runs
+from tui.app.engine import Engine
+from tui.app.screens.passage import PassageScreen
 from tui.app.widgets.answer import Answer
 from tui.app.widgets.asked import AskedBox
 from tui.app.widgets.conversation import Conversation
@@ -72,6 +78,64 @@ async def test_what_is_typed_with_the_key_that_hides_the_thinking_is_for_the_pro
         for key in ("ctrl+l", "f", "c"):  # at once: they wait before the first has had its effect
             app.post_message(events.Key(key, key if len(key) == 1 else None))
         await until(pilot, lambda: screen.query_one(Prompt).text == "fc")
+
+
+async def test_who_went_to_the_citations_before_the_run_had_ended_stays_there(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end, chat = threading.Event(), Engine.chat
+
+    @contextmanager
+    def ends_late(engine: Engine, model: str = "") -> Iterator[Chat]:
+        with chat(engine, model) as opened:
+            yield opened
+        assert end.wait(60)
+
+    monkeypatch.setattr(Engine, "chat", ends_late)
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.fold and screen.fold.over)  # as it says, for all to see
+        await pilot.press("ctrl+y")
+        assert isinstance(app.focused, Answer)
+        end.set()
+        await over(pilot, screen)
+        await pilot.pause()
+        assert isinstance(app.focused, Answer)
+
+
+async def test_an_answer_has_citations_from_when_it_is_known_not_when_it_is_drawn(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        answer = screen.query_one(Answer)
+        answer.write("Ceramic")
+        screen.action_citations()
+        assert app.focused is not answer
+        answer.finish("Ceramic bearings [1].")
+        screen.action_citations()  # at once
+        assert app.focused is answer
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+
+
+async def test_who_was_at_a_question_that_is_taken_away_is_at_the_prompt(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering(answer=UNSUPPORTED))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.query("AskedBox OptionList:focus"))
+        assert screen.live is not None
+        screen.live.steering.cancel()
+        await over(pilot, screen)
+        await until(pilot, lambda: screen.query_one(Prompt).has_focus)
 
 
 async def test_what_is_typed_where_nothing_has_the_focus_is_for_the_prompt(

@@ -211,6 +211,7 @@ would have done.
         told.display = True
         self.query_one("#both").display = False
         self.query_one("#run", Static).update("")
+        self.refresh_bindings()
 
     def _show_heading(self) -> None:
         fold = self._fold

@@ -29,6 +29,9 @@ class Answer(Markdown, can_focus=True):
 
     Appending parses the last block only. Square brackets are text, never links: what stands in them is a
     citation, or came from a document.
+
+    Attributes:
+        has_citations: Whether there are any, or will be once all of it is drawn.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("answer")
@@ -58,11 +61,12 @@ stands for in its document, with the supporting sentence marked. A mouse click o
         self._plain: dict[Static, Content] = {}  # blocks as they are without the mark of the cursor
         self._citations: list[tuple[Static, int, int, int]] = []  # block, start, end, number
         self._at = -1
+        self.has_citations = False
 
     def write(self, text: str) -> None:
         """Show the answer so far; what is shown already is not looked at again."""
         if not text.startswith(self._text):
-            self._text = ""
+            self._text, self.has_citations = "", False
             self.call_later(self._begin_anew)
         fresh, self._text = text[len(self._text) :], text
         if fresh:
@@ -70,6 +74,7 @@ stands for in its document, with the supporting sentence marked. A mouse click o
 
     def finish(self, text: str) -> None:
         """Show the whole answer, with citations that can be opened."""
+        self.has_citations = bool(_CITATION.search(text))
         self.call_later(self._finish, text)
 
     @property

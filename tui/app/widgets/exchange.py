@@ -107,6 +107,9 @@ class Exchange(Vertical):
             super().__init__()
             self.exchange = exchange
 
+    class Unasked(Message):
+        """What was asked is gone, and who was at it is nowhere."""
+
     def __init__(self, question: str) -> None:
         super().__init__()
         self.question = question
@@ -145,7 +148,7 @@ class Exchange(Vertical):
     @property
     def has_citations(self) -> bool:
         """Whether there is one to go to."""
-        return bool(self.query_one(Answer).citations)
+        return self.query_one(Answer).has_citations
 
     def go_to_citations(self) -> None:
         """Be at what is asked, else at the first citation of the answer."""
@@ -154,8 +157,8 @@ class Exchange(Vertical):
                 self._box.take_focus()
             return
         answer = self.query_one(Answer)
-        answer.focus()
-        answer.action_citation(1)
+        self.screen.set_focus(answer)
+        answer.call_later(answer.action_citation, 1)  # behind what is still to be drawn of it
 
     def ask(self, box: AskedBox) -> None:
         """Put a question at the end, in place of one that stands there; whoever is at the end sees it."""
@@ -171,8 +174,12 @@ class Exchange(Vertical):
     def unask(self) -> None:
         """Take the question away."""
         box, self._box = self._box, None
-        if box is not None:
-            box.remove()
+        if box is None:
+            return
+        if box.has_focus_within:
+            self.screen.set_focus(None)  # else Textual gives it to whatever is near
+            self.post_message(self.Unasked())
+        box.remove()
 
     def _show_answer(self, fold: RunFold) -> None:
         answered = fold.outcome.answered
