@@ -43,7 +43,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     """An empty store."""
-    return Store(tmp_path / "store.duckdb", patience=2.0)
+    return Store(tmp_path / "store.duckdb")
 
 
 @pytest.fixture(scope="session")

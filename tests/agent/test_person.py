@@ -317,10 +317,10 @@ def test_searches_that_wait_side_by_side_wait_in_one_pause() -> None:
     for search in searches:
         search.start()
     for _ in searches:
-        assert waiting.acquire(timeout=5)
+        assert waiting.acquire(timeout=60)
     steering.resume()
     for search in searches:
-        search.join(5)
+        search.join(60)
     assert told == ["paused"]
     assert sorted(counted) == [False, True]
     steering.pause()

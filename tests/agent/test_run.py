@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -15,7 +16,7 @@ from agent.budget import Budget
 from agent.prompts import NOT_FOUND
 from agent.run import EmptyLibrary, Request, UnusableQuestion, resumable, resume, run
 from agent.steering import Steering
-from models.protocols import GenerationCancelled, Message
+from models.protocols import ChatOptions, GenerationCancelled, Message, Reply
 from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
 from traces.library import Library
 from traces.records import EmbedderMismatch, UnknownCollection
@@ -468,17 +469,18 @@ def test_cancelling(library: Library, store: Store, embedder: HashEmbedder) -> N
 
 
 def test_leaving_early_stops_the_run(library: Library, store: Store, embedder: HashEmbedder) -> None:
-    asked, gate = threading.Event(), threading.Event()
+    asked = threading.Event()
 
-    def waits(_messages: Sequence[Message]) -> dict[str, Any]:
-        asked.set()
-        gate.wait(10)
-        return TWO_STEPS
+    class Held(ScriptedChat):
+        def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
+            asked.set()
+            while options.cancel is not None and not options.cancel.is_set():
+                time.sleep(0.01)
+            return super().generate(messages, options)
 
-    with ScriptedChat([waits]) as chat:
+    with Held([]) as chat:
         stream = run(DEEP, chat=chat, embedder=embedder, reranker=None, store=store)
         next(stream)
-        asked.wait(10)
-        threading.Timer(0.05, gate.set).start()
+        assert asked.wait(60)
         stream.close()
     assert Runs(store).find("last").status == "cancelled"

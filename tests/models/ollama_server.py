@@ -29,7 +29,7 @@ Fault = Literal[
     "garbage",  # a line that is no JSON
     "hang-first",  # nothing at all comes
     "hang-later",  # nothing more comes after the first piece
-    "slow",  # a piece every 50 ms
+    "slow",  # a piece every 400 ms: all of a reply takes longer than a test waits for one of them
 ]
 _HUNG_AT_MOST = 20.0
 
@@ -345,7 +345,7 @@ class _Handler(BaseHTTPRequestHandler):
                     return
                 else:
                     if fault == "slow":
-                        time.sleep(0.05)
+                        time.sleep(0.4)
                     self._line(line)
             self._chunk(b"")
         except OSError:

@@ -41,7 +41,7 @@ def _holder(path: Path) -> subprocess.Popen[str]:
 
 
 def _release(process: subprocess.Popen[str]) -> None:
-    process.communicate("go\n", timeout=20)
+    process.communicate("go\n", timeout=60)
 
 
 def test_the_first_opening_makes_the_schema(store: Store) -> None:

@@ -18,7 +18,7 @@ import pytest
 from tui import keyboard
 from tui.keyboard import Keyboard, NoKeys
 
-PATIENCE = 10.0  # seconds until a test gives up; none waits for it
+PATIENCE = 60.0  # seconds until a test gives up; none waits for it
 ROOT = Path(__file__).parents[2]
 
 

@@ -157,9 +157,9 @@ class Pupil:
         """Do one thing each time it asks, and wait for its end."""
         self._thread.start()
         for act in teach:
-            assert self.waits.acquire(timeout=20)
+            assert self.waits.acquire(timeout=60)
             act(self.deps.steering)
-        self._thread.join(timeout=20)
+        self._thread.join(timeout=60)
         assert not self._thread.is_alive()
 
 

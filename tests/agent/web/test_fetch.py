@@ -272,11 +272,15 @@ def test_a_page_that_drips_runs_into_the_total_time() -> None:
 def test_stopping_does_not_wait_for_the_site() -> None:
     stop = threading.Event()
     with Site({"/": Answer(_PAGE, waits=30)}) as site:
-        threading.Timer(0.2, stop.set).start()
+
+        def stop_once_asked() -> None:
+            while not site.asked:
+                time.sleep(0.01)
+            stop.set()
+
+        threading.Thread(target=stop_once_asked).start()
         with pytest.raises(GenerationCancelled):
             _fetcher(site).fetch(f"{site.url}/", robots=False, stop=stop)
-        while not site.asked:
-            time.sleep(0.01)
 
 
 def test_robots_txt_is_asked_once_and_heeded() -> None:

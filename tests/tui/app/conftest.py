@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
+from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.widgets import Footer
+from textual.widgets._footer import FooterKey
 
 from agent.ingest import ingest
 from models.protocols import ChatOptions, GenerationCancelled
 from models.scripted import HashEmbedder
+from tests.tui.app.waiting import until
 from tests.tui.conftest import Answering
 from traces.paths import store_file
 from traces.store import Store
@@ -111,4 +116,34 @@ def look(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 Snap = Callable[..., bool]
-"""pytest-textual-snapshot's ``snap_compare(app, terminal_size=, press=, run_before=)``."""
+"""`snap_compare`: ``(app, terminal_size=, run_before=)``."""
+
+
+@pytest.fixture
+def snap_compare(snap_compare: Snap) -> Snap:
+    """pytest-textual-snapshot's; the footer, which follows what is possible a moment later, has done so."""
+
+    def compare(
+        app: DeepthinkApp,
+        terminal_size: tuple[int, int],
+        run_before: Callable[[Pilot[Any]], Awaitable[None]] | None = None,
+    ) -> bool:
+        async def settle(pilot: Pilot[Any]) -> None:
+            if run_before is not None:
+                await run_before(pilot)
+            await until(pilot, lambda: _footer(app.screen) == _possible(app.screen))
+
+        return snap_compare(app, terminal_size=terminal_size, run_before=settle)
+
+    return compare
+
+
+def _footer(screen: Screen[Any]) -> dict[str, bool]:
+    return {key.action: not key.has_class("-disabled") for key in screen.query(FooterKey)}
+
+
+def _possible(screen: Screen[Any]) -> dict[str, bool]:
+    if not screen.query(Footer):
+        return {}
+    keys = [(key, enabled) for _, key, enabled, _ in screen.active_bindings.values() if key.show]
+    return {key.action: enabled for key, enabled in reversed(keys)}  # the first key of an action is shown

@@ -98,7 +98,7 @@ async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(
     go_on, real = threading.Event(), ing.ingest
 
     def held(*arguments: Any, **named: Any) -> Iterator[ing.IngestEvent]:
-        assert go_on.wait(20)
+        assert go_on.wait(60)
         yield from real(*arguments, **named)
 
     monkeypatch.setattr("agent.ingest.ingest", held)
@@ -239,7 +239,7 @@ async def test_what_is_done_before_a_run_begins_is_shown_and_ends_where_that_fai
     go_on = threading.Event()
 
     def slow(_settings: Settings) -> Answering:
-        assert go_on.wait(20)
+        assert go_on.wait(60)
         raise ModelMissing("There is none.", "Fetch one.")
 
     app = make_app()

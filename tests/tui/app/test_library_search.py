@@ -137,7 +137,7 @@ async def test_who_types_on_while_it_is_searched_keeps_the_keys(
     go, inspect = threading.Event(), SearchPanel._inspect
 
     def slowly(panel: SearchPanel, *what: Any) -> Any:
-        go.wait(10)
+        go.wait(60)
         return inspect(panel, *what)
 
     monkeypatch.setattr(SearchPanel, "_inspect", slowly)

@@ -116,7 +116,7 @@ async def test_a_run_that_is_being_given_up_is_not_given_up_again(
 
     def slow(store: Store, run: Run) -> None:
         given_up.append(run.question)
-        assert go_on.wait(20)
+        assert go_on.wait(60)
         real(store, run)
 
     monkeypatch.setattr("tui.removal.forget", slow)

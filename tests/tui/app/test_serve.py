@@ -161,7 +161,7 @@ def test_the_address_is_told_strangers_are_warned_of_and_ctrl_c_ends_it_well(
     assert process.stdout is not None
     first = process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=20)
+    _, told = process.communicate(timeout=60)
     name = socket.gethostname() if host == "0.0.0.0" else host
     assert re.fullmatch(rf"deepthink is served at http://{re.escape(name)}:\d+\n", first), told
     assert process.returncode == 0

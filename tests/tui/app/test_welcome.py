@@ -168,7 +168,7 @@ async def test_the_reading_is_of_all_documents_and_waits_for_the_embedder(
             return loaded.is_set()
 
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
-            assert loaded.wait(20)
+            assert loaded.wait(60)
             return HashEmbedder().embed_passages(texts)
 
     slow = Slow(Path("/models/all-minilm-l6-v2"), HashEmbedder().name)
@@ -332,7 +332,7 @@ async def test_who_is_typing_at_the_first_start_is_told_and_welcomed_when_they_w
     real = load_beginning
 
     def slow(engine: Engine) -> Beginning:
-        assert looked.wait(20)
+        assert looked.wait(60)
         return real(engine)
 
     monkeypatch.setattr("tui.app.beginning.load_beginning", slow)

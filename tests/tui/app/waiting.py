@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-PATIENCE = 20.0  # seconds; reached only where something hangs
+PATIENCE = 60.0  # seconds; reached only where something hangs
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:

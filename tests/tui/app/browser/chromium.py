@@ -186,7 +186,7 @@ async def chromium(profile: Path) -> AsyncIterator[Page]:
 async def _debugging_port(profile: Path, process: subprocess.Popen[bytes]) -> int:
     """Chromium writes it into its profile when it listens."""
     told = profile / "DevToolsActivePort"
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not (told.is_file() and (lines := told.read_text().split())):
         assert process.poll() is None, (profile.parent / "chromium.log").read_text()
         assert time.monotonic() < deadline, "Chromium does not listen"

@@ -58,5 +58,5 @@ async def test_a_question_is_asked_and_answered_in_a_browser(
             assert page.hosts == {urlsplit(address).netloc}
     finally:
         server.send_signal(signal.SIGINT)
-        rest, told = await asyncio.to_thread(server.communicate, timeout=30)
+        rest, told = await asyncio.to_thread(server.communicate, timeout=60)
     assert (server.returncode, told) == (0, ""), rest

@@ -98,7 +98,7 @@ class Tmux:
             assert time.monotonic() < deadline, f"{missing} never came; shown:\n{shown}"
             time.sleep(0.1)
 
-    def ended(self, patience: float = 20.0) -> int:
+    def ended(self, patience: float = 60.0) -> int:
         """The exit code of what was started, once it has ended."""
         deadline = time.monotonic() + patience
         while not (self._code.exists() and (code := self._code.read_text().strip())):
