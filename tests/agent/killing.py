@@ -190,9 +190,8 @@ def _watch_moments(kill_at: str | None) -> list[str]:
 
     def keeping_writes(self: SqliteSaver, config: Any, writes: Sequence[tuple[str, Any]], *of: Any) -> None:
         put_writes(self, config, writes, *of)
-        if "branch:to:rerank" in dict(
-            writes
-        ):  # told of no other node: only searches have others beside them
+        goes_to = {channel for channel, _ in writes}
+        if "branch:to:rerank" in goes_to:  # a search: no other node has others of its kind beside it
             moment("a search was kept", "retrieve")
 
     discard = checkpoints.discard

@@ -226,8 +226,7 @@ would have done.
         order = self._order()
         if len(order) < 2 or self._shown not in order:
             return ""
-        more = "" if self._complete else "+"
-        return f"run {order.index(self._shown) + 1} of {len(order)}{more}"
+        return f"run {order.index(self._shown) + 1} of {len(order)}{'' if self._complete else '+'}"
 
     def _order(self) -> list[str]:
         """Ids of the runs that can be gone to, newest first."""
