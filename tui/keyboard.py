@@ -81,6 +81,7 @@ class Keyboard:
         self._screen = screen
         self._before: list[Any] = []  # the terminal's attributes as they were
         self._reader: threading.Thread | None = None
+        self._taken = False  # whether the reader begins with the terminal as it needs it
         self._wake = (-1, -1)
         self._handlers: dict[int, Any] = {}
 
@@ -109,7 +110,7 @@ class Keyboard:
     def _start(self) -> None:
         self._wake = os.pipe()
         self._reader = threading.Thread(target=self._read, name="deepthink-keys", daemon=True)
-        self._take_terminal()
+        self._taken = self._take_terminal()
         self._reader.start()
 
     def _stop(self) -> None:
@@ -126,7 +127,7 @@ class Keyboard:
         # Handlers run in the main thread only: a signal that this one took would not wake it from a wait.
         signal.pthread_sigmask(signal.SIG_BLOCK, self._handlers)
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        woken, ours = self._wake[0], True
+        woken, ours = self._wake[0], self._taken
         while True:
             # A program in the background that reads is stopped for it.
             before, ours = ours, self._in_front()
@@ -148,11 +149,13 @@ class Keyboard:
             for key in _SEQUENCE.sub("", decoder.decode(read)):
                 self._press(key)
 
-    def _take_terminal(self) -> None:
+    def _take_terminal(self) -> bool:
         import tty
 
-        if self._reader is not None and self._in_front():
-            tty.setcbreak(self._source)
+        if self._reader is None or not self._in_front():
+            return False
+        tty.setcbreak(self._source)
+        return True
 
     def _give_terminal_back(self) -> None:
         import termios

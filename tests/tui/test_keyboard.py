@@ -124,6 +124,15 @@ def test_in_the_background_the_terminal_is_left_alone_until_it_is_in_front_again
         assert terminal.keys(1) == "p"
 
 
+def test_what_comes_to_the_front_before_its_first_look_takes_the_terminal(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter([False])  # when it begins; from then on it is in front
+    monkeypatch.setattr(Keyboard, "_in_front", lambda _self: next(looks, True))
+    with terminal.keyboard:
+        _until(lambda: terminal.modes == (False, False))
+
+
 def _until(holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not holds():

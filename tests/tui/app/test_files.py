@@ -191,7 +191,7 @@ async def test_an_address_needs_the_web_and_a_collection_a_name(
         await until(pilot, lambda: screen.is_mounted and screen.query_one("#collection", Input).value)
         assert screen.query_one("#collection", Input).value == "mine"
         await pilot.press("enter", "enter")  # shuts and opens the folder: nothing is marked
-        screen.query_one("#collection", Input).focus()
+        screen.set_focus(screen.query_one("#collection", Input))
         await pilot.press("enter")
         await until(pilot, lambda: "Mark something" in told(screen))
         screen.query_one(PathInput).value = "https://example.org/a"
@@ -207,7 +207,7 @@ async def test_an_address_needs_the_web_and_a_collection_a_name(
         await until(pilot, lambda: again.is_mounted and again.query_one("#collection", Input).value)
         again.query_one(PathInput).value = "https://example.org/a"
         again.query_one("#collection", Input).value = "no/name"
-        again.query_one("#collection", Input).focus()
+        again.set_focus(again.query_one("#collection", Input))
         await pilot.press("enter")
         await until(pilot, lambda: "cannot be the name" in told(again))
         again.query_one("#collection", Input).value = "name"

@@ -137,12 +137,10 @@ class FilesScreen(ModalScreen[Intake | None]):
     @on(Tree.NodeHighlighted)
     def _count(self) -> None:
         self.refresh_bindings()  # what Enter does
-        text, tree = self.query_one("#path", PathInput).value, self.query_one(PathTree)
-        marked = list(tree.marked)
-        under = None if text.strip() or marked else tree.under_cursor
-        if (text, marked, under) == self._choice:
+        text, marked, under = choice = self._what_is_chosen()
+        if choice == self._choice:
             return  # what is told of it stands, be it why it cannot be read
-        self._choice = (text, marked, under)
+        self._choice = choice
 
         def work() -> Message:
             return self.Counted(*_told(text, marked, under))
@@ -164,6 +162,7 @@ class FilesScreen(ModalScreen[Intake | None]):
             self._tell("Mark something to read with the space bar, or write a path.", wrong=True)
             return
         self.workers.cancel_group(self, "count")  # what is told next is what came of this
+        self._choice = self._what_is_chosen()  # and it stands, should word of a change come late
         collection = self.query_one("#collection", Input).value.strip()
         description = self.query_one("#description", Input).value
 
@@ -181,6 +180,11 @@ class FilesScreen(ModalScreen[Intake | None]):
             self._tell(_way_out(message.choice), wrong=True)
         else:
             self.dismiss(message.choice)
+
+    def _what_is_chosen(self) -> tuple[str, list[Path], Path | None]:
+        text, tree = self.query_one("#path", PathInput).value, self.query_one(PathTree)
+        marked = list(tree.marked)
+        return text, marked, None if text.strip() or marked else tree.under_cursor
 
     def _names(self) -> list[str]:
         text, tree = self.query_one("#path", PathInput).value, self.query_one(PathTree)
