@@ -187,12 +187,11 @@ class FilesScreen(ModalScreen[Intake | None]):
         return text, marked, None if text.strip() or marked else tree.under_cursor
 
     def _names(self) -> list[str]:
-        text, tree = self.query_one("#path", PathInput).value, self.query_one(PathTree)
-        if text.strip() or tree.marked:
-            return [*pasted(text), *(str(path) for path in tree.marked)]
-        under = tree.under_cursor
-        node = tree.cursor_node
-        return [str(under)] if under is not None and node is not None and not node.allow_expand else []
+        text, marked, under = self._what_is_chosen()
+        if under is None:
+            return [*pasted(text), *map(str, marked)]
+        node = self.query_one(PathTree).cursor_node
+        return [str(under)] if node is not None and not node.allow_expand else []
 
     def _tell(self, told: str, *, wrong: bool = False) -> None:
         line = self.query_one("#told", Static)
