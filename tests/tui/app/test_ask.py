@@ -47,11 +47,17 @@ async def ready(pilot: Pilot[int]) -> AskScreen:
     return ask_screen(app)
 
 
-async def asked(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
-    """Ask, accept the answer if that is asked, and wait for the end of the run."""
+async def begun(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
+    """Ask; the run begins."""
     screen = await ready(pilot)
     screen.query_one(Prompt).put(question)
     await pilot.press("enter")
+    return screen
+
+
+async def asked(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
+    """Ask, accept the answer if that is asked, and wait for the end of the run."""
+    screen = await begun(pilot, question)
     await until(pilot, lambda: screen.live is None or (screen.fold and screen.fold.asked))
     if screen.live is not None:
         await until(pilot, lambda: screen.query("AskedBox OptionList"))
@@ -315,9 +321,7 @@ async def test_one_run_at_a_time(make_app: MakeApp, filled: Path) -> None:
     gate = Gate()
     app = make_app(Answering(during=gate))
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await ready(pilot)
-        screen.query_one(Prompt).put(QUESTION)
-        await pilot.press("enter")
+        screen = await begun(pilot)
         await until(pilot, gate.reached.is_set)
         assert screen.query_one(RunBar).display
         screen.query_one(Prompt).put("another")

@@ -15,9 +15,9 @@ from agent.ingest import ingest
 from models.protocols import Chat
 from models.scripted import HashEmbedder
 from tests.tui.app.conftest import Gate, MakeApp
-from tests.tui.app.test_ask import asked, ready, shown
-from tests.tui.app.test_steering import UNSUPPORTED, asking, over
-from tests.tui.app.waiting import until
+from tests.tui.app.test_ask import asked, begun, ready, shown
+from tests.tui.app.test_steering import UNSUPPORTED, asking, held, over
+from tests.tui.app.waiting import PATIENCE, until
 from tests.tui.conftest import QUESTION, Answering
 from traces.runs import Runs
 from tui.app.engine import Engine
@@ -89,14 +89,12 @@ async def test_who_went_to_the_citations_before_the_run_had_ended_stays_there(
     def ends_late(engine: Engine, model: str = "") -> Iterator[Chat]:
         with chat(engine, model) as opened:
             yield opened
-        assert end.wait(60)
+        assert end.wait(PATIENCE)
 
     monkeypatch.setattr(Engine, "chat", ends_late)
     app = make_app(Answering())
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await ready(pilot)
-        screen.query_one(Prompt).put(QUESTION)
-        await pilot.press("enter")
+        screen = await begun(pilot)
         await until(pilot, lambda: screen.fold and screen.fold.over)  # as it says, for all to see
         await pilot.press("ctrl+y")
         assert isinstance(app.focused, Answer)
@@ -128,9 +126,7 @@ async def test_who_was_at_a_question_that_is_taken_away_is_at_the_prompt(
 ) -> None:
     app = make_app(Answering(answer=UNSUPPORTED))
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await ready(pilot)
-        screen.query_one(Prompt).put(QUESTION)
-        await pilot.press("enter")
+        screen = await begun(pilot)
         await until(pilot, lambda: screen.query("AskedBox OptionList:focus"))
         assert screen.live is not None
         screen.live.steering.cancel()
@@ -193,9 +189,7 @@ async def test_what_is_mistyped_is_not_asked(
 ) -> None:
     app = make_app(Answering())
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await ready(pilot)
-        screen.query_one(Prompt).put(typed)
-        await pilot.press("enter")
+        screen = await begun(pilot, typed)
         await until(pilot, lambda: [toast.message for toast in app._notifications] == [told])
         assert screen.live is None
         assert not screen.query(Exchange)
@@ -208,10 +202,7 @@ async def test_a_run_that_was_interrupted_is_offered_without_taking_the_keys(
     gate = Gate(2)
     app = make_app(Answering(during=gate))
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await ready(pilot)
-        screen.query_one(Prompt).put(QUESTION)
-        await pilot.press("enter")
-        await until(pilot, gate.reached.is_set)
+        screen = await held(pilot, gate)
     again = make_app(Answering())
     async with again.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
@@ -235,9 +226,7 @@ async def test_skipping_and_deciding_are_refused_where_nothing_is_left_to_skip_o
     gate = Gate()
     app = make_app(Answering(during=gate))
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await ready(pilot)
-        screen.query_one(Prompt).put(QUESTION)
-        await pilot.press("enter")
+        screen = await begun(pilot)
         await until(pilot, lambda: screen.fold and screen.fold.node)
         assert screen.fold is not None
         screen.fold.node = "synthesise"

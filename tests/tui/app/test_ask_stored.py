@@ -14,10 +14,10 @@ from textual.widgets import OptionList, Static
 from agent import ingest as ing
 from models.protocols import ChatOptions, GenerationCancelled, ModelError, ModelMissing
 from tests.tui.app.conftest import Gate, MakeApp
-from tests.tui.app.test_ask import asked, ready, shown
+from tests.tui.app.test_ask import asked, begun, ready, shown
 from tests.tui.app.test_runs import cut_off
-from tests.tui.app.test_steering import accept, asking, over
-from tests.tui.app.waiting import until
+from tests.tui.app.test_steering import accept, asking, held, over
+from tests.tui.app.waiting import PATIENCE, until
 from tests.tui.conftest import QUESTION, Answering
 from traces.sessions import Sessions
 from tui.app.screens.ask import AskScreen
@@ -73,10 +73,7 @@ async def test_the_run_that_goes_on_is_not_offered(make_app: MakeApp, filled: Pa
     gate = Gate(1)
     app = make_app(Answering(during=gate))
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await ready(pilot)
-        screen.query_one(Prompt).put(QUESTION)
-        await pilot.press("enter")
-        await until(pilot, gate.reached.is_set)
+        screen = await held(pilot, gate)
         await pilot.press("f12")
         await until(pilot, lambda: isinstance(app.screen, UnfinishedScreen) and app.screen.is_mounted)
         (option,) = app.screen.query_one(OptionList).options
@@ -98,7 +95,7 @@ async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(
     go_on, real = threading.Event(), ing.ingest
 
     def held(*arguments: Any, **named: Any) -> Iterator[ing.IngestEvent]:
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE)
         yield from real(*arguments, **named)
 
     monkeypatch.setattr("agent.ingest.ingest", held)
@@ -239,15 +236,13 @@ async def test_what_is_done_before_a_run_begins_is_shown_and_ends_where_that_fai
     go_on = threading.Event()
 
     def slow(_settings: Settings) -> Answering:
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE)
         raise ModelMissing("There is none.", "Fetch one.")
 
     app = make_app()
     monkeypatch.setattr("tui.assemble.open_chat", slow)
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await ready(pilot)
-        screen.query_one(Prompt).put(QUESTION)
-        await pilot.press("enter")
+        screen = await begun(pilot)
         await until(pilot, lambda: screen.query(".state"))
         state = screen.query_one(".state", Static)
         await until(pilot, lambda: "beginning" in shown(state))

@@ -13,7 +13,7 @@ from models.scripted import OverlapReranker
 from tests.tui.app.conftest import MakeApp
 from tests.tui.app.library_shelf import fill, put
 from tests.tui.app.test_library import SIZE, Slow, begin_here, opened
-from tests.tui.app.waiting import until
+from tests.tui.app.waiting import PATIENCE, until
 from traces.library import Library
 from tui.app.screens.passage import PassageScreen
 from tui.app.widgets.ingest_job import IngestJob
@@ -137,7 +137,7 @@ async def test_who_types_on_while_it_is_searched_keeps_the_keys(
     go, inspect = threading.Event(), SearchPanel._inspect
 
     def slowly(panel: SearchPanel, *what: Any) -> Any:
-        go.wait(60)
+        go.wait(PATIENCE)
         return inspect(panel, *what)
 
     monkeypatch.setattr(SearchPanel, "_inspect", slowly)

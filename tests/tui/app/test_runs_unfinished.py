@@ -16,7 +16,7 @@ from tests.tui import stored
 from tests.tui.app.bare import bare
 from tests.tui.app.conftest import MakeApp
 from tests.tui.app.test_runs import Asked, cut_off, opened
-from tests.tui.app.waiting import until
+from tests.tui.app.waiting import PATIENCE, until
 from traces.runs import Run, Runs
 from traces.store import Store
 from tui import removal
@@ -116,7 +116,7 @@ async def test_a_run_that_is_being_given_up_is_not_given_up_again(
 
     def slow(store: Store, run: Run) -> None:
         given_up.append(run.question)
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE)
         real(store, run)
 
     monkeypatch.setattr("tui.removal.forget", slow)

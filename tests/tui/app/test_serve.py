@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession, WSMsgType, WSServerHandshakeError
 
+from tests.tui.app.waiting import PATIENCE
 from tui.app import serve as serving
 from tui.app.main import run
 from tui.app.serve import CannotServe, Served, serve
@@ -161,7 +162,7 @@ def test_the_address_is_told_strangers_are_warned_of_and_ctrl_c_ends_it_well(
     assert process.stdout is not None
     first = process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=PATIENCE)
     name = socket.gethostname() if host == "0.0.0.0" else host
     assert re.fullmatch(rf"deepthink is served at http://{re.escape(name)}:\d+\n", first), told
     assert process.returncode == 0

@@ -11,7 +11,7 @@ import pytest
 from tests.tui import parts
 from tests.tui.app.conftest import Gate, MakeApp
 from tests.tui.app.test_ask import ready
-from tests.tui.app.waiting import until
+from tests.tui.app.waiting import PATIENCE, until
 from tests.tui.conftest import QUESTION, Answering
 from tests.tui.stored import store_run
 from traces.paths import store_file
@@ -69,7 +69,7 @@ async def test_earlier_turns_that_come_too_late_are_not_put_above_another_sessio
     real = conversations.load_turns
 
     def slow(engine: Engine, runs: Sequence[Run]) -> conversations.TurnsLoaded:
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE)
         came.set()
         return real(engine, runs)
 
@@ -96,7 +96,7 @@ async def test_a_session_that_is_read_when_a_run_begins_does_not_take_its_place(
     real = conversations.load_session
 
     def slow(engine: Engine, session: str) -> conversations.SessionLoaded:
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE)
         return real(engine, session)
 
     monkeypatch.setattr("tui.app.screens.ask.load_session", slow)

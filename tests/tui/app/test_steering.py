@@ -13,7 +13,7 @@ from textual.widgets import Input, OptionList
 from agent.events import Asked, NodeStarted, Routed
 from models.protocols import ChatOptions
 from tests.tui.app.conftest import Gate, MakeApp
-from tests.tui.app.test_ask import answer_of, asked, ready, shown
+from tests.tui.app.test_ask import answer_of, asked, begun, ready, shown
 from tests.tui.app.waiting import until
 from tests.tui.conftest import QUESTION, Answering
 from traces.labels import Labels
@@ -31,9 +31,7 @@ UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employ
 
 async def held(pilot: Pilot[int], gate: Gate) -> AskScreen:
     """Ask, and wait until the run stands at the gate."""
-    screen = await ready(pilot)
-    screen.query_one(Prompt).put(QUESTION)
-    await pilot.press("enter")
+    screen = await begun(pilot)
     await until(pilot, gate.reached.is_set)
     return screen
 
@@ -211,9 +209,7 @@ async def test_an_answer_without_support_is_the_persons_to_judge_as_often_as_nee
 ) -> None:
     app = make_app(Answering(answer=UNSUPPORTED))
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await ready(pilot)
-        screen.query_one(Prompt).put(QUESTION)
-        await pilot.press("enter")
+        screen = await begun(pilot)
         await until(pilot, asking(screen, "approve"))
         box = screen.query_one(AskedBox)
         choices = box.query_one(OptionList)
@@ -232,9 +228,7 @@ async def test_an_answer_without_support_is_the_persons_to_judge_as_often_as_nee
 async def test_what_is_vague_is_asked_back_inline(make_app: MakeApp, filled: Path) -> None:
     app = make_app(Answering())
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await ready(pilot)
-        screen.query_one(Prompt).put("What about it?")
-        await pilot.press("enter")
+        screen = await begun(pilot, "What about it?")
         await until(pilot, asking(screen, "clarify"))
         field = screen.query_one(AskedBox).query_one(Input)
         await until(pilot, lambda: field.has_focus)

@@ -21,7 +21,7 @@ from models.protocols import ModelMissing, Vectors
 from models.scripted import HashEmbedder
 from tests.tui.app.bare import bare
 from tests.tui.app.conftest import LOOKS, Look, MakeApp, Snap
-from tests.tui.app.waiting import until
+from tests.tui.app.waiting import PATIENCE, until
 from tests.tui.conftest import Answering
 from traces.library import Library
 from traces.runs import Runs
@@ -168,7 +168,7 @@ async def test_the_reading_is_of_all_documents_and_waits_for_the_embedder(
             return loaded.is_set()
 
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
-            assert loaded.wait(60)
+            assert loaded.wait(PATIENCE)
             return HashEmbedder().embed_passages(texts)
 
     slow = Slow(Path("/models/all-minilm-l6-v2"), HashEmbedder().name)
@@ -332,7 +332,7 @@ async def test_who_is_typing_at_the_first_start_is_told_and_welcomed_when_they_w
     real = load_beginning
 
     def slow(engine: Engine) -> Beginning:
-        assert looked.wait(60)
+        assert looked.wait(PATIENCE)
         return real(engine)
 
     monkeypatch.setattr("tui.app.beginning.load_beginning", slow)
