@@ -212,3 +212,60 @@ class Reranker(Protocol):
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
         """One score per passage, each in [0, 1], in the order of ``passages``."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Words of a passage that may be the answer.
+
+    Attributes:
+        start: Offset of the first character in the passage.
+        end: Offset after the last.
+        probability: That exactly these words answer, against all other words and against "not here".
+    """
+
+    start: int
+    end: int
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reader makes of one passage for one question.
+
+    Attributes:
+        probability: That the passage answers the question.
+        spans: Candidate answers, most probable first; they do not overlap.
+    """
+
+    probability: float
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How a passage bears on a claim: three probabilities that sum to one."""
+
+    supported: float
+    refuted: float
+    neither: float
+
+
+class Reader(Protocol):
+    """Reads passages: whether and where they answer a question, and whether they support a claim.
+
+    Both methods raise `ModelError` if the model cannot be loaded. They may be called from any thread.
+    """
+
+    @property
+    def name(self) -> str:
+        """How a person names this reader."""
+        ...
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        """One reading per passage, in the order of ``passages``."""
+        ...
+
+    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """One judgement per ``(claim, passage)`` pair, in their order."""
+        ...
