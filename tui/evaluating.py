@@ -18,12 +18,12 @@ from policy.scorers import Scorer
 from policy.systems.answered import Parts
 from policy.systems.cache import CachedChat
 from policy.systems.evaluating import Evaluation, Progress, checked, evaluate
-from policy.systems.libraries import Asked, fill, recognised
+from policy.systems.libraries import Asked, fill, recognised, sets_in
 from policy.systems.reading import first
-from policy.systems.summary import LEARNED
+from policy.systems.summary import LEAN, LEARNED
 from traces.store import Store
 from tui import failures
-from tui.assemble import open_chat, open_embedder, open_reranker, open_store
+from tui.assemble import open_chat, open_embedder, open_learned, open_reranker, open_store
 from tui.bars import watched
 from tui.evaluation_view import show_tables, tables_file, work_folder
 from tui.interrupts import ctrl_c
@@ -98,7 +98,8 @@ def run_evaluation(wanted: Wanted) -> int:
     out = tables_file(wanted.out)
     systems = checked(wanted.systems)
     checked(tuple(wanted.few))
-    asked = [_limited(recognised(name), wanted) for name in wanted.sets]
+    sets = [one for name in wanted.sets for one in sets_in(name)]
+    asked = [_limited(recognised(name), wanted) for name in sets]
     settings = [load({"model": name}) for name in wanted.models] or [load()]
     place = work_folder(wanted.work)
     with ctrl_c() as cancel:
@@ -161,6 +162,7 @@ def _evaluated(
             store=store,
             collections=asked.cases.collections,
             budget=settings.run_budget(),
+            learned=open_learned() if LEAN in opened.systems else None,
         )
         decides = opened.learned
         evaluation = Evaluation(

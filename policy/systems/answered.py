@@ -9,6 +9,7 @@ from typing import Protocol
 
 from agent.budget import Budget
 from agent.events import Event
+from agent.handed_in import Policy
 from models.protocols import Chat, Embedder, Reranker
 from policy.systems.cases import Case, Place
 from traces.store import Store
@@ -29,6 +30,7 @@ class Parts:
         store: With the library.
         collections: Where to search; all if empty.
         budget: Of one question.
+        learned: The learned policy, for systems that decide as the product does by default.
         on_event: Told what a run tells while it goes on: `agent.events.AnswerText` for each piece of the
             answer as it is written, `NodeStarted` for what is being done. A later `NodeStarted` of what
             writes begins the answer anew. Called from the thread that answers.
@@ -41,6 +43,7 @@ class Parts:
     store: Store
     collections: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget)
+    learned: Policy | None = None
     on_event: Callable[[Event], None] = ignore
     cancel: threading.Event | None = None
 
@@ -78,6 +81,7 @@ class Answered:
         held: Where the passages stand that it answered from, each place once.
         cited: Where those stand that the answer cites, each place once.
         passages: Ids in the library of the passages that it answered from, in their order.
+        first_words: Seconds until the first words of an answer were shown; None if none were.
         sentences: Of the answer, that claim something.
         flagged: Those of them that their sources do not support.
         cost: What it took.
@@ -98,6 +102,7 @@ class Answered:
     stopped: str = ""
     traced: Mapping[str, float] = field(default_factory=dict)
     passages: tuple[int, ...] = ()
+    first_words: float | None = None
 
 
 class System(Protocol):

@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from agent.budget import Ledger
 from agent.cognition.reflecting import ExtractiveReflector
 from agent.deps import Deps
-from agent.events import AnswerText, NodeStarted
+from agent.events import AnswerText, Event, NodeStarted
 from agent.nodes.retrieve import candidate
 from agent.nodes.single_shot import single_shot
 from agent.nodes.verify import verify
@@ -37,7 +37,7 @@ from policy.systems.cases import Case
 from policy.systems.places import ids_of, places_of, share
 from policy.systems.shortening import says_nothing
 from policy.systems.shortening import shorten as shorten_by_model
-from policy.systems.trajectories import Shorten
+from policy.systems.trajectories import Shorten, short_form
 from policy.systems.watching import FIRST, WatchedRecall
 from traces.library import Library
 from traces.records import Scope
@@ -70,7 +70,7 @@ class ClosedBook:
         text = _written(_from_memory(case.question), parts, ledger)
         seconds = clock(parts.chat) - began
         abstained = says_nothing(text)
-        short = "" if abstained else self._shorten(parts.chat, case.question, text)
+        short = "" if abstained else short_form(case, text, parts.chat, self._shorten)
         return Answered(text, short, abstained, cost=_cost(ledger, 0, seconds))
 
 
@@ -119,9 +119,18 @@ class OnePrompt(ABC):
         parts.on_event(NodeStarted("retrieve", 0))
         evidence = self._fitting(case.question, self.found(case.question, deps), parts.chat)
         draft = ""
+        first_words: float | None = None
+
+        def written(event: Event) -> None:
+            nonlocal first_words
+            if first_words is None and isinstance(event, AnswerText):
+                first_words = clock(parts.chat) - began
+            parts.on_event(event)
+
         if evidence:
             parts.on_event(NodeStarted("synthesise", 0))
-            draft = _written(self._prompt(case.question, evidence), parts, session.ledger)
+            writing = replace(parts, on_event=written)
+            draft = _written(self._prompt(case.question, evidence), writing, session.ledger)
         parts.on_event(NodeStarted("verify", 0))
         state = updated(new_state(case.question), {"evidence": evidence, "draft": draft})
         state = updated(state, verify(state, deps))
@@ -129,7 +138,8 @@ class OnePrompt(ABC):
         answered = _answered(case, state, recall, _cost(session.ledger, 1, seconds))
         if answered.abstained:
             return answered
-        return replace(answered, short=self._shorten(parts.chat, case.question, answered.text))
+        short = short_form(case, answered.text, parts.chat, self._shorten)
+        return replace(answered, short=short, first_words=first_words)
 
     @abstractmethod
     def found(self, question: str, deps: Deps) -> list[Evidence]:

@@ -263,6 +263,11 @@ def noted(evidence: Iterable[Evidence], notes: Iterable[Note]) -> tuple[Place, .
     return places_of(_numbered(evidence, (n for note in notes if note["found"] for n in note["cites"])))
 
 
+def short_form(case: Case, text: str, chat: Chat, shorten: Shorten) -> str:
+    """The short answer inside ``text``; "" for a case whose whole answer is judged."""
+    return "" if case.by_patterns else shorten(chat, case.question, text)
+
+
 def traced(case: Case, **stages: Iterable[Place]) -> dict[str, float]:
     """The share of the gold places among those of each stage, by its name; nothing without gold places."""
     return {name: share(case.gold, stage) for name, stage in stages.items()} if case.gold else {}
