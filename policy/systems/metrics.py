@@ -17,8 +17,8 @@ from policy.systems.cases import Case, Place
 Measures: TypeAlias = Mapping[str, float]
 
 JUDGED: Final = ("right", "wrong", "wrong_supported", "refused_wrongly", "refused_rightly", "first_words")
-"""Of answers that are judged by patterns. ``right`` and ``refused_wrongly`` are over the questions that have
-an answer, ``refused_rightly`` over those that have none, ``wrong`` and ``wrong_supported`` (wrong, and no
+"""Of answers that are judged by patterns. ``right`` and ``refused_wrongly`` are over the questions with an
+answer, ``refused_rightly`` over those that have none, ``wrong`` and ``wrong_supported`` (wrong, and no
 sentence flagged) over all; ``first_words`` is in seconds."""
 
 _MARK: Final = re.compile(r"\s*\[\d+\]")
@@ -83,11 +83,8 @@ def _judged(case: Case, answered: Answered) -> dict[str, float]:
         found |= {"refused_rightly": not said}
     verdict = right if case.answers else not said
     times = {} if answered.first_words is None else {"first_words": answered.first_words}
-    return {
-        **dict.fromkeys(QUALITY, float(verdict)),
-        **{name: float(x) for name, x in found.items()},
-        **times,
-    }
+    shares = {name: float(value) for name, value in found.items()}
+    return {**dict.fromkeys(QUALITY, float(verdict)), **shares, **times}
 
 
 def _quality(case: Case, answered: Answered) -> dict[str, float]:

@@ -99,10 +99,6 @@ def first(cases: CaseSet, limit: int, seed: int) -> CaseSet:
     return replace(cases, cases=tuple(sorted(cases.cases, key=place)[: max(0, limit)]))
 
 
-def _as_it_is(case: Case, record: dict[str, Any]) -> Case:
-    return case
-
-
 def _patterns(case: Case, record: dict[str, Any]) -> Case:
     required, forbidden = tuple(record["all"]), tuple(record["none"])
     for pattern in (*required, *forbidden):
@@ -117,7 +113,7 @@ def _patterns(case: Case, record: dict[str, Any]) -> Case:
 def _read(
     path: Path,
     evidence: Callable[[dict[str, Any]], Iterable[Place]],
-    further: Callable[[Case, dict[str, Any]], Case] = _as_it_is,
+    judged: Callable[[Case, dict[str, Any]], Case] | None = None,
 ) -> CaseSet:
     questions = read_questions(path)  # which tells what is wrong with a line as a question
     lines = enumerate(path.read_text(encoding="utf-8").split("\n"), start=1)
@@ -125,7 +121,8 @@ def _read(
     cases: list[Case] = []
     for question, (number, record) in zip(questions.questions, records, strict=True):
         try:
-            cases.append(further(_case(question, evidence(record)), record))
+            case = _case(question, evidence(record))
+            cases.append(judged(case, record) if judged else case)
         except (KeyError, TypeError, ValueError) as error:
             raise BadQuestions(
                 f"Line {number} of {path.name} has no evidence that can be read: "

@@ -264,11 +264,8 @@ def _tables(scope: Scope) -> list[Table]:
     others = sorted(names - _KNOWN - set(kinds))
     further = {name: _amount(name, 3, wide=True) for name in others}
     of_kind = {name.removeprefix(_OF_KIND): _share(name) for name in kinds}
-    answers = (
-        {"Own documents": _DOCUMENTS, "Right, by kind of question": of_kind}
-        if kinds
-        else {"Answers": _ANSWERS}
-    )
+    judged = {"Own documents": _DOCUMENTS, "Right, by kind of question": of_kind}
+    answers = judged if kinds else {"Answers": _ANSWERS}
     made = {**answers, "Evidence": _EVIDENCE, "Cost": _COST, "Further measures": further}
     tables = [_by_system(title, columns, scope.systems) for title, columns in made.items()]
     return [*(table for table in tables if len(table.head) > 1), _anatomy(scope.systems)]
