@@ -39,6 +39,14 @@ class PlanStep(TypedDict):
     section: str  # where the planner expects it, in its own words; "" if it does not say
 
 
+class AnswerSpan(TypedDict):
+    """Words of a passage that may answer the step's question."""
+
+    text: str
+    unit: str  # the sentence or table row they stand in
+    probability: float  # that they answer it
+
+
 class Candidate(TypedDict):
     """A recalled passage, before it is cited."""
 
@@ -55,7 +63,7 @@ class Candidate(TypedDict):
     score: float
     scores: dict[str, float]
     grade: str  # "" until graded, then correct, ambiguous or incorrect
-    reranker: NotRequired[str]  # who gave the score called rerank, where there is one
+    spans: NotRequired[list[AnswerSpan]]  # most probable first; none before it is read
 
 
 class Search(TypedDict):
@@ -113,6 +121,7 @@ class Note(TypedDict):
     found: bool
     revision: int  # of the plan, when the step was taken
     relevance: NotRequired[float]  # of the step's best passage, by the grader; runs of before have none
+    sure: NotRequired[bool]  # whether the reader was sure, so that nothing else was asked
 
 
 class Claim(TypedDict):
@@ -161,6 +170,8 @@ class RunState(TypedDict):
     question: str  # the same as a question of its own
     turns: list[Turn]  # the session before this run
     route: str
+    settled: bool  # whether the route is certain, and not only the safe one
+    looked: list[Candidate]  # the best passages for the question as it is
     asking: str  # the clarifying question, while one is open
     clarified: bool  # one clarifying question is enough
     plan: list[PlanStep]  # finished steps first, then what is left
@@ -222,6 +233,8 @@ def new_state(question: str, turns: Sequence[Turn] = ()) -> RunState:
         question=question,
         turns=list(turns),
         route="",
+        settled=False,
+        looked=[],
         asking="",
         clarified=False,
         plan=[],

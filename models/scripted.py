@@ -29,7 +29,10 @@ from models.protocols import (
     ContextOverflow,
     GenerationCancelled,
     Message,
+    Reading,
     Reply,
+    Span,
+    Support,
     Usage,
     Vectors,
 )
@@ -217,18 +220,40 @@ class HashEmbedder:
         return vector / np.float32(np.linalg.norm(vector))
 
 
-class OverlapReranker:
-    """Scores a passage by the share of the query's words it holds."""
+class WordReader:
+    """Scores a passage by the share of the question's words it holds, and marks nothing in it.
+
+    Args:
+        marks: Words to mark wherever a passage holds them, with their probability, by question.
+    """
+
+    def __init__(self, marks: Mapping[str, tuple[str, float]] | None = None) -> None:
+        self._marks = dict(marks or {})
 
     @property
     def name(self) -> str:
-        """``overlap``."""
-        return "overlap"
+        """``words``."""
+        return "words"
 
-    def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        """One score per passage, in [0, 1]."""
-        wanted = set(_WORD.findall(query.casefold()))
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        """One reading per passage."""
+        words, probability = self._marks.get(question, ("", 0.0))
+        readings: list[Reading] = []
+        for passage in passages:
+            at = passage.find(words) if words else -1
+            spans = (Span(at, at + len(words), probability),) if at >= 0 else ()
+            readings.append(Reading(max(_held(question, passage), probability if spans else 0.0), spans))
+        return readings
+
+    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """Supported where the passage holds more than half of the claim's words."""
         return [
-            len(wanted & set(_WORD.findall(passage.casefold()))) / max(1, len(wanted))
-            for passage in passages
+            Support(0.9, 0.05, 0.05) if _held(claim, passage) > 0.55 else Support(0.05, 0.05, 0.9)
+            for claim, passage in pairs
         ]
+
+
+def _held(text: str, passage: str) -> float:
+    """Share of the words of ``text`` that ``passage`` holds."""
+    wanted = set(_WORD.findall(text.casefold()))
+    return len(wanted & set(_WORD.findall(passage.casefold()))) / max(1, len(wanted))

@@ -23,7 +23,7 @@ from traces.sessions import Sessions, SeveralSessions, UnknownSession
 from traces.store import Store
 from traces.typed_path import expanded_path
 from tui import questions
-from tui.assemble import open_chat, open_embedder, open_learned, open_reranker, open_store, open_web
+from tui.assemble import open_chat, open_embedder, open_learned, open_reader, open_store, open_web
 from tui.interrupts import ctrl_c
 from tui.keyboard import keys
 from tui.keys import Wheel
@@ -143,11 +143,11 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
     store = open_store()
     watch = _Watch(store, form)
     with closing(open_chat(settings)) as chat:
-        embedder, reranker = open_embedder(settings), open_reranker(settings)
+        embedder, reader = open_embedder(settings), open_reader(settings)
         parts: dict[str, Any] = {
             "chat": chat,
             "embedder": embedder,
-            "reranker": reranker,
+            "reader": reader,
             "store": store,
             "web": open_web(settings, store, embedder),
             "learned": open_learned(),

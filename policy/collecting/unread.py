@@ -22,7 +22,7 @@ from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import RELEVANCE, Evidence, Note, PlanStep, RunState
 from agent.steering import Steering
-from models.protocols import ChatOptions, Choice, Embedder, Message, ModelError, Reply, Reranker
+from models.protocols import ChatOptions, Choice, Embedder, Message, ModelError, Reader, Reply
 from models.token_estimate import at_most
 from policy.questions import Hop, Question, references
 from traces.library import Library
@@ -85,7 +85,7 @@ def unread(
     collection: str,
     embedder: Embedder,
     recall: Recall,
-    reranker: Reranker | None,
+    reader: Reader,
     budget: Budget,
 ) -> Deps:
     """What a ``lean`` run over one collection works with, where no language model is there to be asked.
@@ -94,14 +94,14 @@ def unread(
         UnknownCollection: if the library has none of that name.
     """
     session = Session(SilentChat(), budget, lambda _event: None, Steering())
-    cognition = replace(profile("lean", embedder), reflector=SilentReflector())
+    cognition = replace(profile("lean", reader), reflector=SilentReflector())
     return Deps(
         session=session,
         cognition=cognition,
         decider=cognition.decider(session),
         library=library,
         recall=recall,
-        reranker=reranker,
+        reader=reader,
         collections=tuple(library.require_collections((collection,))),
     )
 

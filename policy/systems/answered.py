@@ -10,7 +10,7 @@ from typing import Protocol
 from agent.budget import Budget
 from agent.events import Event
 from agent.handed_in import Policy
-from models.protocols import Chat, Embedder, Reranker
+from models.protocols import Chat, Embedder, Reader
 from policy.systems.cases import Case, Place
 from traces.store import Store
 
@@ -21,12 +21,12 @@ def ignore(_event: Event) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The same for every system: model, embedder, reranker, passages, budget.
+    """The same for every system: model, embedder, reader, passages, budget.
 
     Attributes:
         chat: Answers the same prompt the same way: see `policy.systems.cache`.
         embedder: The library's.
-        reranker: None for the fused order.
+        reader: Reads the passages a search brings.
         store: With the library.
         collections: Where to search; all if empty.
         budget: Of one question.
@@ -39,7 +39,7 @@ class Parts:
 
     chat: Chat
     embedder: Embedder
-    reranker: Reranker | None
+    reader: Reader
     store: Store
     collections: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget)

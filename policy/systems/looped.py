@@ -63,7 +63,7 @@ class Looped:
             request,
             chat=parts.chat,
             embedder=parts.embedder,
-            reranker=parts.reranker,
+            reader=parts.reader,
             store=parts.store,
             steering=Steering(parts.cancel),
             learned=self.learned or parts.learned,

@@ -17,6 +17,7 @@ from agent.budget import Ledger
 from agent.cognition.reflecting import ExtractiveReflector
 from agent.deps import Deps
 from agent.events import AnswerText, Event, NodeStarted
+from agent.nodes.rerank import read
 from agent.nodes.retrieve import candidate
 from agent.nodes.single_shot import single_shot
 from agent.nodes.verify import verify
@@ -103,7 +104,7 @@ class OnePrompt(ABC):
         library = Library(parts.store)
         recall = WatchedRecall(library, parts.embedder, self.depth)
         session = Session(parts.chat, parts.budget, parts.on_event, Steering(parts.cancel))
-        cognition = profile("lean", parts.embedder)
+        cognition = profile("lean", parts.reader)
         deps = Deps(
             session=session,
             # The step's finding is not used: nothing need be asked for it.
@@ -111,7 +112,7 @@ class OnePrompt(ABC):
             decider=cognition.decider(session),
             library=library,
             recall=recall,
-            reranker=parts.reranker,
+            reader=parts.reader,
             collections=searchable(library, parts.collections, web=False),
             approve="always",
         )
@@ -180,7 +181,7 @@ class Shallow(OnePrompt):
 
 
 class SearchAndAnswer(OnePrompt):
-    """``search-and-answer``: hybrid recall and the reranker once; the strong plain baseline."""
+    """``search-and-answer``: hybrid recall and the reader's ranking once; the strong plain baseline."""
 
     name = "search-and-answer"
 
@@ -188,11 +189,9 @@ class SearchAndAnswer(OnePrompt):
         """The best passages, whole: as many as a step of a run keeps."""
         scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
         found = [candidate(hit) for hit in deps.recall.search(question, "hybrid", scopes, deps.recalled)]
-        if deps.reranker is not None and found:
+        if found:
             deps.session.emit(NodeStarted("rerank", 0))
-            scores = deps.reranker.score(question, [f"{one['title']}. {one['text']}" for one in found])
-            found = [Candidate({**one, "score": score}) for one, score in zip(found, scores, strict=True)]
-            found.sort(key=lambda one: -one["score"])
+            found = read(deps.reader, question, found)
         return _numbered(found[: deps.kept])
 
 

@@ -21,6 +21,7 @@ from typing import TypeAlias
 from agent.cognition.deciding import Rules
 from agent.decisions import policy_state, used_up, valid_actions
 from agent.deps import Deps
+from agent.nodes.look import look
 from agent.profiles import profile
 from agent.request import searchable
 from agent.session import Session
@@ -100,7 +101,7 @@ def work(
     answers = working.answers()
     prefixes: dict[str, Prefix] = {}
     for path, answered in answers.items():
-        short = "" if answered.abstained else shorten(parts.chat, case.question, answered.text)
+        short = "" if answered.abstained else short_form(case, answered.text, parts.chat, shorten)
         prefixes[path] = working.prefix(path, replace(answered, short=short))
     in_order = {path: prefixes[path] for path in sorted(prefixes, key=lambda path: (len(path), path))}
     return Trajectory(questions, case.id, parts.chat.name, case.question, in_order, case.digest)
@@ -136,7 +137,7 @@ class _Working:
         self._case = case
         self._parts = parts
         library = Library(parts.store)
-        cognition = profile("lean", parts.embedder)
+        cognition = profile("lean", parts.reader)
         session = self._session(_Spent())
         self._recall = WatchedRecall(library, parts.embedder)
         self._deps = Deps(
@@ -145,12 +146,13 @@ class _Working:
             decider=cognition.decider(session),
             library=library,
             recall=self._recall,
-            reranker=parts.reranker,
+            reader=parts.reader,
             collections=searchable(library, parts.collections, web=False),
             approve="always",
         )
         self._known: dict[str, _Reached] = {}
-        self._step("", new_state(case.question), None)
+        begun = updated(new_state(case.question), {"route": "deep", "settled": True})
+        self._step("", updated(begun, look(begun, self._deps)), None)
 
     def rules(self, node: Node) -> Action:
         """What the rules do, from the whole state: a tree holds less of it."""

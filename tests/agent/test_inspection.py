@@ -9,7 +9,7 @@ import pytest
 from agent.ingest import ingest
 from agent.inspection import RANKED, inspect
 from agent.retrieval.recall import Recall
-from models.scripted import HashEmbedder, OverlapReranker
+from models.scripted import HashEmbedder, WordReader
 from traces.library import Library
 from traces.records import Scope
 from traces.store import Store
@@ -61,9 +61,7 @@ def test_only_the_rankings_of_the_strategy_are_there(library: Library) -> None:
 
 def test_a_reranker_has_the_last_word(library: Library) -> None:
     recall = Recall(library, HashEmbedder())
-    staged = inspect(
-        QUERY, "hybrid", Scope(), recall=recall, embedder="hash", reranker=OverlapReranker(), limit=2
-    )
+    staged = inspect(QUERY, "hybrid", Scope(), recall=recall, embedder="hash", reader=WordReader(), limit=2)
     assert [one.ranks["rerank"] for one in staged] == [1, 2]
     assert [one.probability for one in staged] == [one.scores["rerank"] for one in staged]
     assert set(staged[0].ranks) == set(RANKED)
@@ -72,6 +70,4 @@ def test_a_reranker_has_the_last_word(library: Library) -> None:
 def test_nothing_found_is_nothing(library: Library) -> None:
     recall = Recall(library, HashEmbedder())
     nowhere = Scope(collections=("facts",), documents=(999,))
-    assert (
-        inspect(QUERY, "hybrid", nowhere, recall=recall, embedder="hash", reranker=OverlapReranker()) == []
-    )
+    assert inspect(QUERY, "hybrid", nowhere, recall=recall, embedder="hash", reader=WordReader()) == []

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from agent.cognition.calibration import BY_EMBEDDER, BY_RERANKER, WORDS_ALONE, Calibration, Thresholds
 
 from agent import sample_library
-from agent.cognition.calibration import BY_EMBEDDER, BY_RERANKER, WORDS_ALONE, Calibration, Thresholds
 from agent.cognition.grading import CalibratedGrader, Grade, features, overall
 from agent.retrieval.keyword import KeywordIndex
 from agent.retrieval.recall import Hit, Recall

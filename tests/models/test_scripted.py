@@ -17,7 +17,7 @@ from models.protocols import (
     Reply,
     Usage,
 )
-from models.scripted import HashEmbedder, OverlapReranker, Scripted, ScriptedChat
+from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 
 
 class Steps(BaseModel):
@@ -147,7 +147,7 @@ def test_hashed_words_are_near_where_they_are_shared() -> None:
 
 
 def test_overlap_scores() -> None:
-    reranker = OverlapReranker()
+    reranker = WordReader()
     scores = reranker.score("cat mat", ["A cat on a mat.", "A cat.", "A dog."])
     assert scores == [1.0, 0.5, 0.0]
     assert reranker.name == "overlap"

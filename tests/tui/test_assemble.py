@@ -47,16 +47,16 @@ def test_a_better_one_on_disk_goes_first(base: Path) -> None:
     assert isinstance(reranker, CrossEncoderReranker)
     assert reranker.name == folder.name
     assert reranker_in_use(Settings()) == str(folder)
-    assert isinstance(open_reranker(Settings(reranker=BOXED_RERANKER)), BoxedReranker)
+    assert isinstance(open_reranker(Settings(reader=BOXED_RERANKER)), BoxedReranker)
 
 
 def test_the_one_that_is_named_goes_before_all(base: Path, tmp_path: Path) -> None:
     folder = cross_encoder(tmp_path, "mine")
-    named = Settings(reranker=str(folder))
+    named = Settings(reader=str(folder))
     reranker = open_reranker(named)
     assert reranker is not None
     assert (reranker.name, reranker_in_use(named)) == ("mine", str(folder))
-    none = Settings(reranker=NO_RERANKER)
+    none = Settings(reader=NO_RERANKER)
     assert (open_reranker(none), reranker_in_use(none)) == (None, "")
 
 
@@ -64,7 +64,7 @@ def test_without_the_base_there_is_none_and_only_a_name_is_an_error(no_models: N
     assert open_reranker(Settings()) is None
     assert reranker_in_use(Settings()) == ""
     with pytest.raises(ModelMissing, match="needs the weights of all-minilm-l6-v2"):
-        open_reranker(Settings(reranker=BOXED_RERANKER))
+        open_reranker(Settings(reader=BOXED_RERANKER))
 
 
 def test_models_and_doctor_name_it(base: Path, deepthink: Run) -> None:

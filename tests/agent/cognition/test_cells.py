@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from agent.cognition.answering import asked
+
 from agent.cognition.cells import misread, read
 from agent.state import Evidence
 from tests.agent.evidence import evidence

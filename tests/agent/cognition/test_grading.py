@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from agent.budget import Budget, BudgetExhausted
 from agent.cognition.calibration import (
     BY_EMBEDDER,
     BY_RERANKER,
@@ -16,6 +12,10 @@ from agent.cognition.calibration import (
     WORDS_ALONE,
     Calibration,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.budget import Budget, BudgetExhausted
 from agent.cognition.grading import CalibratedGrader, Grade, ModelGrader, features, overall
 from agent.events import Event, Warned
 from agent.session import Session
@@ -93,7 +93,7 @@ def test_a_measured_reranker_is_weighed_with_what_recall_knows() -> None:
 
     assert graded(0.9) > graded(0.5) > graded(0.01)
     assert graded(0.5, vector=0.8) > graded(0.5, vector=0.2)
-    assert graded(0.9, reranker="another") == 0.9
+    assert graded(0.9, reader="another") == 0.9
     assert [0 <= graded(extreme) <= 1 for extreme in (0.0, 1.0)] == [True, True]
     other_vectors = Candidate({**_scored("x", rerank=0.7), "reranker": "boxed-minilm-reranker"})
     assert CalibratedGrader("other").graded(_QUESTION, [other_vectors])[0].probability == 0.7

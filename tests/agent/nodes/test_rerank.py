@@ -5,7 +5,7 @@ from __future__ import annotations
 import agent.events as ev
 from agent.nodes.rerank import rerank
 from agent.state import Recalled
-from models.scripted import OverlapReranker
+from models.scripted import WordReader
 from tests.agent.nodes.conftest import Make, candidate, state, step
 from traces.library import Library
 from traces.records import Scope
@@ -47,7 +47,7 @@ def test_what_grading_goes_by_is_measured_against_the_steps_question(make: Make,
 
 
 def test_a_reranker_has_the_last_word(make: Make) -> None:
-    deps = make(reranker=OverlapReranker())
+    deps = make(reader=WordReader())
     found = rerank(state(**BEFORE, recalled=_recalled([PLANT, BEARINGS])), deps)["candidates"]
     assert [c["passage_id"] for c in found] == [101, 102]
     assert found[0]["score"] == found[0]["scores"]["rerank"]
