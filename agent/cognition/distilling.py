@@ -130,10 +130,7 @@ def _rows(candidate: Candidate, units: Collection[str]) -> str:
     head, body = tables.parts(candidate["text"])
     spelled = {row.line: _folded(row.spelled()) for row in tables.rows(candidate["text"])}
     marked = [i for i, line in enumerate(body) if spelled.get(line) in units]
-    if len(body) <= _MOST_ROWS or not marked:
-        kept = list(range(len(body)))[:_MOST_ROWS]
-    else:
-        kept = marked
+    kept = marked if marked and len(body) > _MOST_ROWS else list(range(len(body)))[:_MOST_ROWS]
     rows = tables.with_headings(body, kept)
     return "\n".join([*(line for line in head if line not in rows), *rows])
 

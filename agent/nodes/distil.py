@@ -37,8 +37,7 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
         }
     distilled = deps.cognition.distiller.distil(deps.session, state["notebook"], state["query"], candidates)
     kept = distilled[: deps.kept]
-    room = deps.session.room(state["notebook"], _ANSWER_ROOM)
-    while kept and deps.session.chat.count_tokens(_read(kept)) > room:
+    while kept and not deps.session.fits(state["notebook"], _read(kept), _ANSWER_ROOM):
         kept.pop()
     return _keep(state, deps, question, kept)
 
