@@ -59,11 +59,3 @@ def note_entry(note: Note) -> str:
 def last_heading(section: str) -> str:
     """The innermost heading of a stored section path."""
     return section.rsplit(" › ", 1)[-1]
-
-
-def conflict_entry(step: int, value: str, number: int, date: str, earlier: int, earlier_date: str) -> str:
-    """Two passages that disagree, and which of them counts."""
-    return (
-        f"NOTE ON STEP {step}: [{number}] of {date} says {value}. It replaces [{earlier}] of "
-        f"{earlier_date}, whose figure must not be used."
-    )

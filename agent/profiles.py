@@ -21,7 +21,7 @@ from agent.cognition.reflecting import ModelReflector, ReadingReflector, Reflect
 from agent.cognition.rewriting import ModelRewriter, PlainRewriter, Rewriter
 from agent.cognition.routing import ModelRouter, Router, RulesFirstRouter
 from agent.cognition.strategy import ModelStrategist, PlainStrategist, Strategist
-from agent.cognition.verifying import ModelVerifier, PlainVerifier, Verifier
+from agent.cognition.verifying import ModelVerifier, ReadingVerifier, Verifier
 from agent.cognition.writing import ModelWriter, Writer
 from agent.decisions import Decider
 from agent.handed_in import LEARNED, Learned, LearnedOrRules, Policy
@@ -77,14 +77,14 @@ def _lean(reader: Reader) -> Cognition:
         distiller=SpanDistiller(),
         reflector=ReadingReflector(),
         writer=ModelWriter(max_tokens=220),
-        verifier=PlainVerifier(),
+        verifier=ReadingVerifier(reader),
         decider=lambda _session: Rules(),
         instant=True,
         hard_filters=False,
     )
 
 
-def _seed(_reader: Reader) -> Cognition:
+def _seed(reader: Reader) -> Cognition:
     return Cognition(
         follower=ModelFollower(),
         router=ModelRouter(),
@@ -97,7 +97,7 @@ def _seed(_reader: Reader) -> Cognition:
         distiller=ModelDistiller(SpanDistiller()),
         reflector=ModelReflector(),
         writer=ModelWriter(max_tokens=400),
-        verifier=ModelVerifier(),
+        verifier=ModelVerifier(ReadingVerifier(reader)),
         decider=lambda session: ModelJudge(session, explain=True),
         instant=False,
         hard_filters=True,

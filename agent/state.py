@@ -129,7 +129,7 @@ class Claim(TypedDict):
 
     text: str  # without citation marks
     cites: list[int]
-    support: float  # share of its content that stands in the cited passages, 0 to 1
+    support: float  # the reader's probability that its passages say it, 0 to 1
     verdict: Verdict
     reason: str  # why it is not supported, in words for a person; "" if it is
 

@@ -6,6 +6,8 @@ test which passes has seen exactly the calls it expects::
     with ScriptedChat([{"steps": ["Who?"]}, ("Write the answer", "Ann [1].")]) as chat:
         ...  # the first call gets JSON; the second must be asked to "Write the answer"
 
+`ScriptedReader` does the same for a reader that judges claims.
+
 `HashEmbedder` and `OverlapReranker` find texts that share words, which is enough to test retrieval.
 """
 
@@ -218,6 +220,59 @@ class HashEmbedder:
             digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
             vector[int.from_bytes(digest[:4], "little") % self._dimensions] += 1.0
         return vector / np.float32(np.linalg.norm(vector))
+
+
+class ScriptedReader:
+    """A reader that gives the judgements of claims that it was told to give, in order; it reads nothing.
+
+    Args:
+        judgements: One per pair that `support` is asked about. In a pair with a text, that text must stand
+            in the claim or in its passage.
+    """
+
+    def __init__(self, judgements: Sequence[Support | tuple[str, Support]]) -> None:
+        self._judgements = list(judgements)
+
+    def __enter__(self) -> ScriptedReader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None and self._judgements:
+            left = self._judgements
+            raise AssertionError(f"{len(left)} judgements were never asked for: {left!r}")
+
+    @property
+    def name(self) -> str:
+        """``scripted``."""
+        return "scripted"
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        """Raises AssertionError: the script has judgements of claims only."""
+        raise AssertionError(f"an unexpected reading: {question!r}")
+
+    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """The next judgements, one per pair.
+
+        Raises:
+            AssertionError: none is left, or the next one expects another pair.
+        """
+        return [self._next(claim, passage) for claim, passage in pairs]
+
+    def _next(self, claim: str, passage: str) -> Support:
+        if not self._judgements:
+            raise AssertionError(f"an unexpected claim: {claim!r} against …{passage[-200:]!r}")
+        told = self._judgements.pop(0)
+        if isinstance(told, Support):
+            return told
+        expected, judgement = told
+        if expected not in f"{claim}\n{passage}":
+            raise AssertionError(f"the script expects {expected!r} in {claim!r} or …{passage[-200:]!r}")
+        return judgement
 
 
 class WordReader:
