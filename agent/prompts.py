@@ -205,9 +205,9 @@ _LENGTHS = {
     "normal": "Write one to four short sentences",
 }
 _FORM = (
-    "in the language of the question. Begin with what was asked for; do not repeat the question. Give figures, "
-    "units, dates and names as the passages write them. Put the number of the passage that says it at the end of "
-    "every sentence, like [1]."
+    "in the language of the question. Begin with what was asked for; do not repeat the question. Give "
+    "figures, units, dates and names as the passages write them. Put the number of the passage that says it "
+    "at the end of every sentence, like [1]."
 )
 
 
@@ -246,8 +246,8 @@ def reread(question: str, candidates: Sequence[tuple[int, str]]) -> str:
     hint = f"Words that may answer it, or may not: {marked}\n" if marked else ""
     return (
         f"{hint}Now answer the QUESTION from the evidence above: {question}\n"
-        f"{_LENGTHS['brief']} {_FORM} If the evidence does not say it in full, give the answer that it makes "
-        "the most likely."
+        f"{_LENGTHS['brief']} {_FORM} If the evidence does not say it in full, give the answer that it "
+        "makes the most likely."
     )
 
 
