@@ -205,9 +205,9 @@ _LENGTHS = {
     "normal": "Write one to four short sentences",
 }
 _FORM = (
-    "in the language of the question. Begin with what was asked for. Give figures, units, dates and names "
-    "as the passages write them, and nothing that was not asked for. End every sentence with the number of "
-    "the passage that says it, like [1]."
+    "in the language of the question. Begin with what was asked for; do not repeat the question. Give "
+    "figures, units, dates and names as the passages write them. Put the number of the passage that says it "
+    "at the end of every sentence, like [1]."
 )
 
 
@@ -221,20 +221,22 @@ def synthesise(question: str, notes: Sequence[Note], missing: Sequence[str], len
         length: ``brief`` or ``normal``.
     """
     found = "\n".join(
-        f"- {note['question']} {note['answer']}: {note['sentence'][:_LONGEST_FINDING]} "
-        f"{citation_marks(note['cites'])}"
+        f"{note['sentence'][:_LONGEST_FINDING]} {citation_marks(note['cites'])}"
         for note in notes
         if note["found"]
     )
     gaps = f" This was not found, so leave it out: {'; '.join(missing)}" if missing else ""
     return (
-        f"What was found:\n{found}\nNow answer the QUESTION: {question}\n"
-        f"Use only what was found and the evidence. {_LENGTHS[length]}, {_FORM}{gaps}"
+        f"What was found:\n{found}\n\nNow answer the QUESTION: {question}\n"
+        f"Use only what was found and the evidence. {_LENGTHS[length]} {_FORM}{gaps}"
     )
 
 
 def reread(question: str, candidates: Sequence[tuple[int, str]]) -> str:
     """Asks for the answer from the evidence itself, where no step is sure of one (``lean``).
+
+    A small model that may refuse does so where the answer is before it, so it may not: what it says is
+    checked against the passages and by the reader.
 
     Args:
         question: The run's.
@@ -243,8 +245,9 @@ def reread(question: str, candidates: Sequence[tuple[int, str]]) -> str:
     marked = "; ".join(f"[{number}] “{words}”" for number, words in candidates)
     hint = f"Words that may answer it, or may not: {marked}\n" if marked else ""
     return (
-        f"Now answer the QUESTION from the evidence above: {question}\n{hint}"
-        f"{_LENGTHS['brief']}, {_FORM} If the evidence does not say it, write only: {NOT_FOUND}"
+        f"{hint}Now answer the QUESTION from the evidence above: {question}\n"
+        f"{_LENGTHS['brief']} {_FORM} If the evidence does not say it in full, give the answer that it "
+        "makes the most likely."
     )
 
 

@@ -30,6 +30,8 @@ def _first(state: RunState, deps: Deps) -> dict[str, Any]:
         deps.session.emit(
             Warned("The model gave no usable plan; the whole question is searched as one step.")
         )
+    if len(steps) == 1 and not state["settled"] and deps.cognition.instant:
+        return {"plan": steps, "notebook": before, "route": "single"}
     entry = notebook.plan_entry(steps, 1, 0)
     deps.session.emit(NotebookGrew(entry))
     return {"plan": steps, "notebook": [*before, entry]}

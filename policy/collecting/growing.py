@@ -74,7 +74,7 @@ class Grower:
         self._budget = budget or Budget()
         self._recall = RememberingRecall(library, embedder)
         self._reader = MemoReader(reader)
-        self._deps = unread(library, collection, embedder, self._recall, self._reader, self._budget)
+        self._deps = unread(library, collection, self._recall, self._reader, self._budget)
 
     def grow(self, question: Question) -> list[Grown]:
         """The states of a question, the shorter paths first."""

@@ -22,7 +22,7 @@ from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import RELEVANCE, Evidence, Note, PlanStep, RunState
 from agent.steering import Steering
-from models.protocols import ChatOptions, Choice, Embedder, Message, ModelError, Reader, Reply
+from models.protocols import ChatOptions, Choice, Message, ModelError, Reader, Reply
 from models.token_estimate import at_most
 from policy.questions import Hop, Question, references
 from traces.library import Library
@@ -83,7 +83,6 @@ def graded(state: RunState) -> RunState:
 def unread(
     library: Library,
     collection: str,
-    embedder: Embedder,
     recall: Recall,
     reader: Reader,
     budget: Budget,
