@@ -74,6 +74,8 @@ def network(weights: Weights, seed: int = 0) -> Any:
         num_attention_heads=12,
         intermediate_size=4 * HIDDEN,
         max_position_embeddings=512,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
     )
 
     class Reader(nn.Module):  # type: ignore[misc] # torch is Any to mypy
