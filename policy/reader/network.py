@@ -39,7 +39,7 @@ def recovered(model: Path) -> Weights:
     stored = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
     weights: Weights = {}
     for name, value in stored.items():
-        if value.dtype == np.float32 and not name.endswith("_scale"):
+        if value.dtype == np.float32 and not name.startswith("/") and not name.endswith("_scale"):
             weights[name] = value
         elif name.endswith("embeddings.weight_quantized"):
             weights[name.removesuffix("_quantized")] = _floats(stored, name.removesuffix("_quantized"))

@@ -127,6 +127,7 @@ def train(work: Path, minutes: float, seed: int = 0) -> None:
             bf16=trains_in_bfloat16(),
             use_cpu=not on_gpu,
             ddp_backend="gloo" if not on_gpu and torch.distributed.is_torchelastic_launched() else None,
+            ddp_find_unused_parameters=False,
             seed=seed,
             logging_steps=20,
             save_strategy="steps",
