@@ -184,7 +184,7 @@ def reading(passage: str, windows: Sequence[tuple[Window, Score]], calibration: 
     of_share, of_reading, intercept = calibration.span
     spans = sorted(
         (
-            (of_share * _log_odds(one.share) + of_reading * odds + intercept, one)
+            (of_share * log_odds(one.share) + of_reading * odds + intercept, one)
             for odds, here in read
             for one in here.candidates
         ),
@@ -206,7 +206,7 @@ def judgement(support: npt.NDArray[np.float32], calibration: Calibration) -> Sup
     return Support(supported, refuted, neither)
 
 
-def _log_odds(share: float) -> float:
+def log_odds(share: float) -> float:
     held = min(max(share, 1e-6), 1 - 1e-6)
     return math.log(held / (1 - held))
 
