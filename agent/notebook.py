@@ -59,3 +59,12 @@ def note_entry(note: Note) -> str:
 def last_heading(section: str) -> str:
     """The innermost heading of a stored section path."""
     return section.rsplit(" › ", 1)[-1]
+
+
+def version_entry(step: int, value: str, number: int, date: str, earlier: int, earlier_date: str) -> str:
+    """Two versions of a document that disagree, and which of them counts."""
+    dated, before = (f" of {day}" if day else "" for day in (date, earlier_date))
+    return (
+        f"NOTE ON STEP {step}: [{number}]{dated} says {value}. It is the later version of "
+        f"[{earlier}]{before}, which says otherwise."
+    )

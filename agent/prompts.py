@@ -206,8 +206,8 @@ _LENGTHS = {
 }
 _FORM = (
     "in the language of the question. Begin with what was asked for; do not repeat the question. Give "
-    "figures, units, dates and names as the passages write them. Put the number of the passage that says it "
-    "at the end of every sentence, like [1]."
+    "figures, units, dates and names as the passages write them. Put the number of the passage that says "
+    "it at the end of every sentence, like [1]."
 )
 
 
@@ -220,16 +220,21 @@ def synthesise(question: str, notes: Sequence[Note], missing: Sequence[str], len
         missing: What they did not.
         length: ``brief`` or ``normal``.
     """
-    found = "\n".join(
-        f"{note['sentence'][:_LONGEST_FINDING]} {citation_marks(note['cites'])}"
-        for note in notes
-        if note["found"]
-    )
+    found = "\n".join(line for note in notes if note["found"] for line in _found(note))
     gaps = f" This was not found, so leave it out: {'; '.join(missing)}" if missing else ""
     return (
         f"What was found:\n{found}\n\nNow answer the QUESTION: {question}\n"
         f"Use only what was found and the evidence. {_LENGTHS[length]} {_FORM}{gaps}"
     )
+
+
+def _found(note: Note) -> list[str]:
+    """A finding as the model is shown it, and what an earlier version of its document says."""
+    lines = [f"{note['sentence'][:_LONGEST_FINDING]} {citation_marks(note['cites'])}"]
+    if earlier := note.get("earlier"):
+        marks = citation_marks([earlier["number"]])
+        lines.append(f"Earlier version: {earlier['sentence'][:_LONGEST_FINDING]} {marks}")
+    return lines
 
 
 def reread(question: str, candidates: Sequence[tuple[int, str]]) -> str:

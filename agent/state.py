@@ -110,6 +110,15 @@ class Evidence(TypedDict):
     relevance: NotRequired[float]  # the grader's probability that it helps; runs of before have none
 
 
+class Earlier(TypedDict):
+    """What an earlier version of a finding's document says instead."""
+
+    answer: str
+    sentence: str
+    number: int  # its citation
+    date: str
+
+
 class Note(TypedDict):
     """What one step found: one factual sentence, and the short answer inside it."""
 
@@ -122,6 +131,7 @@ class Note(TypedDict):
     revision: int  # of the plan, when the step was taken
     relevance: NotRequired[float]  # of the step's best passage, by the grader; runs of before have none
     sure: NotRequired[bool]  # whether the reader was sure, so that nothing else was asked
+    earlier: NotRequired[Earlier]  # where two versions of a document disagree; the later one is followed
 
 
 class Claim(TypedDict):

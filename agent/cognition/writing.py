@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, Protocol
 
 from agent import prompts
@@ -167,15 +167,19 @@ def from_findings(notes: Sequence[Note], length: Length = "normal") -> str:
     What was asked for comes first, then the passage's own sentence. A report has a section for each.
     """
     found = [note for note in notes if note["found"]]
-    said = [
-        f"{_lead(note['answer'], note['sentence']).rstrip('.')} {citation_marks(note['cites'])}."
-        for note in found
-    ]
+    said = [" ".join(_said(note)) for note in found]
     if length != "report":
         return " ".join(said)
     return "\n\n".join(
         _section(_heading(note["question"]), text) for note, text in zip(found, said, strict=True)
     )
+
+
+def _said(note: Note) -> Iterator[str]:
+    yield f"{_lead(note['answer'], note['sentence']).rstrip('.')} {citation_marks(note['cites'])}."
+    if earlier := note.get("earlier"):
+        dated = f" ({earlier['date']})" if earlier["date"] else ""
+        yield f"Before{dated}: {earlier['answer']} {citation_marks([earlier['number']])}."
 
 
 def _lead(answer: str, sentence: str) -> str:

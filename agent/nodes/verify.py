@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from agent import citations
+from agent.cognition.reflecting import SURE
 from agent.cognition.support import latin
 from agent.cognition.verifying import grounded, share
 from agent.cognition.writing import abstains, from_findings, gaps, unanswered, with_gaps
 from agent.deps import Deps
 from agent.events import Answered
+from agent.passage_text import show
 from agent.prompts import NOT_FOUND
 from agent.state import Claim, RunState, nothing_found
 
@@ -49,8 +51,9 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
         Claim({**old, "cites": [], "verdict": "supported"}) if no else next(left)
         for old, no in zip(checked, empty, strict=True)
     ]
-    missing = gaps([] if reread else unanswered(state["notes"]))
-    answer = with_gaps(citations.render(shown, draft), missing, deps.length)
+    answer = citations.render(shown, draft)
+    open_ = [] if reread else [q for q in unanswered(state["notes"]) if not _answers(answer, q, deps)]
+    answer = with_gaps(answer, gaps(open_), deps.length)
     cited = {number for claim in claims for number in claim["cites"]}
     deps.session.emit(
         Answered(
@@ -74,6 +77,12 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
 def _not_found(deps: Deps) -> dict[str, Any]:
     deps.session.emit(Answered(NOT_FOUND, [], []))
     return {"claims": [], "share": 0.0, "grounded": False, "answer": NOT_FOUND, "status": "not_found"}
+
+
+def _answers(answer: str, question: str, deps: Deps) -> bool:
+    """Whether the answer holds what a step did not find by itself."""
+    (reading,) = deps.reader.read(question, [show("", "", "", answer, "text").text])
+    return reading.probability >= SURE
 
 
 def _comparable(state: RunState) -> bool:
