@@ -70,19 +70,13 @@ def _latest(finding: Finding, evidence: Sequence[Evidence], spans: Spans) -> tup
     if own is None:
         return finding, None
     said = {item["number"]: span for item in evidence if (span := _probable(item, spans)) is not None}
-    series = [
-        item for item in evidence if item is own or (item["number"] in said and same_series(item, own))
-    ]
+    rivals = [item for item in evidence if item["number"] in said and same_series(item, own)]
     for newest, *rest in versions([own, *rivals]):
         if newest is not own:
             finding = of_span(newest["number"], said[newest["number"]])
         for item in rest:
             told = said.get(item["number"])
-            if (
-                told is None
-                or not supersedes(newest, item)
-                or set(terms(told["text"])) == set(terms(finding.answer))
-            ):
+            if told is None or set(terms(told["text"])) == set(terms(finding.answer)):
                 continue
             earlier = Earlier(
                 answer=told["text"], sentence=told["unit"], number=item["number"], date=item["date"]
