@@ -55,15 +55,16 @@ def parts(text: str) -> tuple[list[str], list[str]]:
 def rows(text: str) -> list[Row]:
     """The rows of a table, without its headings."""
     head, body = parts(text)
-    header = head[-1].split(SEPARATOR) if head and SEPARATOR in head[-1] else []
+    header = _cells(head[-1]) if head and SEPARATOR in head[-1] else []
     found: list[Row] = []
     heading = ""
     for line in body:
         if SEPARATOR not in line:
             heading = line
             continue
-        cells = line.split(SEPARATOR)
-        columns = header if len(cells) == len(header) else [""] * len(cells)
+        cells = _cells(line)
+        # Empty cells at a row's end are not written.
+        columns = header[: len(cells)] if len(cells) <= len(header) else [""] * len(cells)
         label = _label(cells) or cells[0]
         place = cells.index(label)
         pairs = tuple(
@@ -73,6 +74,11 @@ def rows(text: str) -> list[Row]:
         )
         found.append(Row(line, label, pairs, heading))
     return found
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a line, whose white space at both ends is not written: the first may be empty."""
+    return f" {line}".split(SEPARATOR) if line.startswith("| ") else line.split(SEPARATOR)
 
 
 def _label(cells: Sequence[str]) -> str:
