@@ -75,6 +75,9 @@ _UNITS = {
     "speed-kilometer-per-hour": "kilometer/hour",
     "speed-mile-per-hour": "mile/hour",
 }
+KINDS = {unit: cldr.partition("-")[0] for cldr, unit in _UNITS.items()}
+"""What a unit measures; only units of one kind can be converted into each other."""
+
 _LONG_ONLY = frozenset({"length-inch"})  # "5 in 2023"
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "CHF", "SEK", "NOK", "DKK", "PLN", "INR", "AUD", "CAD")
 _FINANCE = {"bn": 9, "mn": 6, "m": 6, "k": 3, "tn": 12}  # behind an amount of money; not in CLDR
