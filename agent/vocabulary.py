@@ -96,6 +96,7 @@ class Vocabulary:
         comma: Whether its decimal sign is a comma; None where the language is not known.
         months: Names and abbreviations without full stop, with their number: in CLDR's case or larger.
         months_alone: Names in full that have a capital, which may stand without day and year.
+        days: Names of weekdays in full.
         scales: Scale words, case-folded, with their power of ten.
         units: Unit names, case-folded, with pint's or the currency's code.
         signs: Abbreviated units and currency signs, in their own case, likewise.
@@ -105,6 +106,7 @@ class Vocabulary:
     comma: bool | None
     months: Mapping[str, int]
     months_alone: frozenset[str]
+    days: frozenset[str]
     scales: Mapping[str, int]
     units: Mapping[str, str]
     signs: Mapping[str, str]
@@ -177,6 +179,7 @@ def vocabulary(language: str) -> Vocabulary:
         comma=str(locales[0].number_symbols["latn"]["decimal"]) == "," if language else None,
         months=_months(locales),
         months_alone=frozenset(name for name in wide if name[0].isupper()),
+        days=frozenset(str(n) for locale in locales for n in locale.days["format"]["wide"].values()),
         scales=_scales(locales),
         units=units,
         signs=signs,
