@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models.precision import trains_in_bfloat16
-from policy.reader.network import HIDDEN, network
+from policy.reader.network import network
 from policy.reader.rows import NOTHING, Rows, collate, load
 
 ROWS: Final = "rows.pickle"
