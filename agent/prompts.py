@@ -19,7 +19,7 @@ SYSTEM = (
 )
 
 NOT_FOUND = "Not found in your documents."
-WITHHELD = "The answer is withheld: your documents do not support it."
+WITHHELD = "The answer is withheld: your documents do not support all of it."
 
 
 _EXAMPLES: tuple[tuple[str, tuple[str, ...]], ...] = (

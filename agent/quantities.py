@@ -15,7 +15,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agent.vocabulary import CURRENCY, SPELLED, Vocabulary, vocabulary
+from agent.vocabulary import CURRENCY, KINDS, SPELLED, Vocabulary, vocabulary
 
 if TYPE_CHECKING:
     import pint
@@ -158,13 +158,15 @@ def stands(wanted: Measure, held: Sequence[Measure]) -> bool:
         return any(isinstance(m, Date) and _within(wanted, m, years) for m in held) or (
             not wanted.month and wanted.year in years
         )
-    for other in held:
-        if isinstance(other, Date):
-            if not wanted.unit and any(v in {other.year, other.month, other.day} for v in wanted.values):
-                return True
-        elif _same_size(wanted, other):
-            return True
-    return False
+    amounts = [other for other in held if isinstance(other, Quantity)]
+    parts = {
+        part for other in held if isinstance(other, Date) for part in (other.year, other.month, other.day)
+    }
+    return (
+        (not wanted.unit and not parts.isdisjoint(wanted.values))
+        or any(_same_size(wanted, other) for other in amounts)
+        or any(_same_converted(wanted, other) for other in amounts)
+    )
 
 
 def _within(wanted: Date, held: Date, years: set[int]) -> bool:
@@ -176,14 +178,22 @@ def _within(wanted: Date, held: Date, years: set[int]) -> bool:
 
 
 def _same_size(wanted: Quantity, other: Quantity) -> bool:
-    mine = {abs(value) for value in wanted.values}
-    its = {abs(value) for value in other.values}
     if not _comparable_units(wanted.unit, other.unit):
-        unsigned = (Quantity("", tuple(mine), wanted.unit), Quantity("", tuple(its), other.unit))
-        return _order(*unsigned) == 0
-    if not mine.isdisjoint(its):
+        return False
+    mine, its = _unsigned(wanted), _unsigned(other)
+    if not set(mine).isdisjoint(its):
         return True
-    return bool(wanted.scale) and any(_rounds(m, wanted.scale, i, other.scale) for m in mine for i in its)
+    scaled = wanted.scale and (not other.unit or _is_money(other.unit))
+    return bool(scaled) and any(_rounds(m, wanted.scale, i, other.scale) for m in mine for i in its)
+
+
+def _same_converted(wanted: Quantity, other: Quantity) -> bool:
+    one = Quantity("", _unsigned(wanted), wanted.unit)
+    return wanted.unit != other.unit and _order(one, Quantity("", _unsigned(other), other.unit)) == 0
+
+
+def _unsigned(quantity: Quantity) -> tuple[Decimal, ...]:
+    return tuple(abs(value) for value in quantity.values)
 
 
 def _rounds(wanted: Decimal, scale: int, other: Decimal, other_scale: int) -> bool:
@@ -220,10 +230,11 @@ def _order(one: Quantity, other: Quantity) -> int | None:
         return None
     (mine,), (its,) = one.values, other.values
     if one.unit != other.unit:
-        sizes = _converted(mine, one.unit), _converted(its, other.unit)
-        if sizes[0] is None or sizes[1] is None or sizes[0][1] != sizes[1][1]:
+        if one.unit not in KINDS or KINDS[one.unit] != KINDS.get(other.unit):
             return None
-        mine, its = sizes[0][0], sizes[1][0]
+        (mine, measured), (its, others) = _converted(mine, one.unit), _converted(its, other.unit)
+        if measured != others:
+            return None
         months = (one.unit in _CALENDAR) != (other.unit in _CALENDAR)
         if months and abs(mine - its) <= _VAGUE * max(abs(mine), abs(its)):
             return None
@@ -232,10 +243,8 @@ def _order(one: Quantity, other: Quantity) -> int | None:
     return (mine > its) - (mine < its)
 
 
-def _converted(value: Decimal, unit: str) -> tuple[Decimal, str] | None:
-    """The value in base units, and their dimension; None if the unit has none."""
-    if _is_money(unit) or unit == "clock":
-        return None
+def _converted(value: Decimal, unit: str) -> tuple[Decimal, str]:
+    """The value in the base unit of its dimension, and that dimension."""
     base = _registry().Quantity(value, unit).to_base_units()
     return round(Decimal(base.magnitude), 9), str(base.dimensionality)
 

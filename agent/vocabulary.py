@@ -75,6 +75,9 @@ _UNITS = {
     "speed-kilometer-per-hour": "kilometer/hour",
     "speed-mile-per-hour": "mile/hour",
 }
+KINDS = {unit: cldr.partition("-")[0] for cldr, unit in _UNITS.items()}
+"""What a unit measures; only units of one kind can be converted into each other."""
+
 _LONG_ONLY = frozenset({"length-inch"})  # "5 in 2023"
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "CHF", "SEK", "NOK", "DKK", "PLN", "INR", "AUD", "CAD")
 _FINANCE = {"bn": 9, "mn": 6, "m": 6, "k": 3, "tn": 12}  # behind an amount of money; not in CLDR
@@ -93,6 +96,7 @@ class Vocabulary:
         comma: Whether its decimal sign is a comma; None where the language is not known.
         months: Names and abbreviations without full stop, with their number: in CLDR's case or larger.
         months_alone: Names in full that have a capital, which may stand without day and year.
+        days: Names of weekdays in full.
         scales: Scale words, case-folded, with their power of ten.
         units: Unit names, case-folded, with pint's or the currency's code.
         signs: Abbreviated units and currency signs, in their own case, likewise.
@@ -102,6 +106,7 @@ class Vocabulary:
     comma: bool | None
     months: Mapping[str, int]
     months_alone: frozenset[str]
+    days: frozenset[str]
     scales: Mapping[str, int]
     units: Mapping[str, str]
     signs: Mapping[str, str]
@@ -174,6 +179,7 @@ def vocabulary(language: str) -> Vocabulary:
         comma=str(locales[0].number_symbols["latn"]["decimal"]) == "," if language else None,
         months=_months(locales),
         months_alone=frozenset(name for name in wide if name[0].isupper()),
+        days=frozenset(str(n) for locale in locales for n in locale.days["format"]["wide"].values()),
         scales=_scales(locales),
         units=units,
         signs=signs,

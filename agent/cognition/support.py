@@ -39,8 +39,12 @@ def told_numbers(sentence: str) -> list[quantities.Measure]:
         measure
         for measure in quantities.read(sentence, language(sentence))
         if isinstance(measure, quantities.Date)
-        or (not measure.part and (measure.shown in sentence or max(measure.values) >= _COUNTED))
+        or (not measure.part and (_in_digits(measure, sentence) or max(measure.values) >= _COUNTED))
     ]
+
+
+def _in_digits(quantity: quantities.Quantity, sentence: str) -> bool:
+    return quantity.shown in sentence and any(c.isdecimal() for c in quantity.shown)
 
 
 def missing_numbers(sentence: str, items: Iterable[Evidence]) -> list[str]:
@@ -78,8 +82,7 @@ def missing_names(
     return [
         name
         for name in found
-        if name not in words.months
-        and name not in words.signs
+        if not (name in words.months or name in words.days or name in words.signs)
         and not names.stands(name, mentioned)
         and not (names.stands(name, question) and names.stands(name, around))
     ]

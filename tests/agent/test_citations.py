@@ -90,8 +90,9 @@ def test_a_sentence_that_is_repeated_is_one_with_the_citations_of_all() -> None:
 
 def test_a_line_of_repeats_goes_and_each_section_says_what_it_has_to_say() -> None:
     draft = (
-        "## In short\n\nA fire halted production [1].\n- Services earned 236.4 [2].\n- Services earned 236.4\n"
-        "[2]\n\n## What halted production\n\nA fire halted production [1].\nA fire halted production [1]."
+        "## In short\n\nA fire halted production [1].\n- Services earned 236.4 [2].\n"
+        "- Services earned 236.4\n[2]\n\n## What halted production\n\n"
+        "A fire halted production [1].\nA fire halted production [1]."
     )
     found = claims(draft, [_FIRE, _SALES])
     assert len(found) == 3

@@ -1,4 +1,4 @@
-"""The shipped reader's verdicts on claims that were made to mislead: a test set that nothing is trained on."""
+"""The shipped reader's verdicts on claims made to mislead, a set that nothing is trained on."""
 
 from __future__ import annotations
 

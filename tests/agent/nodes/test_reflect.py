@@ -1,4 +1,4 @@
-"""Node ``reflect``: a step's finding, and the later of two sources."""
+"""Node ``reflect``: a step's finding."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from agent.nodes.reflect import reflect
 from tests.agent.nodes.conftest import Make, candidate, evidence, state, step
 
 _QUESTION = "What was the net revenue of Orlavane for fiscal 2024?"
-_EARLY = "Net revenue of Orlavane for fiscal 2024 was $1,297.1 million."
 _LATE = "Net revenue of Orlavane for fiscal 2024 was $1,284.6 million."
 
 
@@ -35,35 +34,3 @@ def test_only_the_steps_own_passages_are_read(make: Make) -> None:
     )
     (note,) = update["notes"]
     assert (note["answer"], note["cites"]) == ("$1,284.6 million", [2])
-
-
-def test_the_later_source_is_followed_and_the_contradiction_told(
-    make: Make, events: list[ev.Event]
-) -> None:
-    held = [
-        evidence(1, _EARLY, date="2025-01-30", document="early"),
-        evidence(2, _LATE, date="2025-02-27"),
-    ]
-    update = reflect(
-        state(
-            question=_QUESTION,
-            plan=[step(_QUESTION)],
-            position=0,
-            step=1,
-            query=_QUESTION,
-            candidates=[candidate(1, _EARLY), candidate(2, _LATE)],
-            evidence=held,
-        ),
-        make([{"source": 1, "answer": "$1,297.1 million"}]),
-    )
-    (note,) = update["notes"]
-    assert (note["answer"], note["sentence"], note["cites"]) == ("$1,284.6 million", _LATE, [2])
-    assert (
-        ev.Contradicted(1, "$1,284.6 million", 2, "2025-02-27", "$1,297.1 million", 1, "2025-01-30")
-        in events
-    )
-    assert update["notebook"] == [
-        "FINDING 1: $1,284.6 million [2]",
-        "NOTE ON STEP 1: [2] of 2025-02-27 says $1,284.6 million. It replaces [1] of 2025-01-30, whose "
-        "figure must not be used.",
-    ]
