@@ -36,7 +36,6 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     empty = [_says_nothing(claim) for claim in checked]
     if not checked or empty[0] or all(empty):
         return _not_found(deps)
-    excuses = [claim["text"] for claim, nothing in zip(checked, empty, strict=True) if nothing]
     claims = deps.cognition.verifier.verify(
         deps.session,
         state["question"],
@@ -59,7 +58,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     quotes = citations.quotes(claims, evidence) | {
         str(conflict.superseded_number): conflict.superseded_sentence for conflict in conflicting
     }
-    missing = gaps([] if reread else unanswered(state["notes"]), excuses)
+    missing = gaps([] if reread else unanswered(state["notes"]))
     answer = citations.render(shown, draft)
     if earlier:
         answer = f"{answer} {citations.render(earlier)}"
