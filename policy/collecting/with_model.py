@@ -22,9 +22,9 @@ from agent.profiles import profile
 from agent.request import searchable
 from agent.retrieval.recall import Recall
 from agent.session import Session
-from agent.state import ACTIONS, Action, RunState, new_state
+from agent.state import ACTIONS, Action, RunState
 from agent.steering import Steering
-from agent.stepping import finish, planned_step, updated
+from agent.stepping import begun, finish, planned_step, updated
 from models.protocols import Chat, Embedder, GenerationCancelled, Reader
 from policy.collecting.progress import CollectingProgress
 from policy.questions import Question
@@ -134,7 +134,7 @@ def collect(
 def _worked(question: Question, wanted: WithModel, deps: Deps) -> tuple[list[DecisionRow], list[Outcome]]:
     rng = random.Random(f"{wanted.seed} {question.id}")
     session = deps.session
-    state = new_state(question.text)
+    state = begun(question.text, deps)
     decisions: list[DecisionRow] = []
     outcomes: list[Outcome] = []
     path = ""

@@ -21,12 +21,11 @@ from typing import TypeAlias
 from agent.cognition.deciding import Rules
 from agent.decisions import policy_state, used_up, valid_actions
 from agent.deps import Deps
-from agent.nodes.look import look
 from agent.profiles import profile
 from agent.request import searchable
 from agent.session import Session
-from agent.state import Action, Evidence, Note, RunState, new_state
-from agent.stepping import finish, planned_step, updated
+from agent.state import Action, Evidence, Note, RunState
+from agent.stepping import begun, finish, planned_step, updated
 from models.protocols import Chat, Usage
 from policy.evaluation.walking import Decide, go_on
 from policy.learned import seen as as_seen
@@ -151,8 +150,7 @@ class _Working:
             approve="always",
         )
         self._known: dict[str, _Reached] = {}
-        begun = updated(new_state(case.question), {"route": "deep", "settled": True})
-        self._step("", updated(begun, look(begun, self._deps)), None)
+        self._step("", begun(case.question, self._deps), None)
 
     def rules(self, node: Node) -> Action:
         """What the rules do, from the whole state: a tree holds less of it."""

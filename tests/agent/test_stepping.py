@@ -14,7 +14,7 @@ from agent.run import Request, run
 from agent.session import Session
 from agent.state import new_state
 from agent.steering import Steering
-from agent.stepping import finish, planned_step, updated
+from agent.stepping import begun, finish, planned_step, updated
 from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 from traces.library import Library
 from traces.runs import Runs
@@ -55,7 +55,7 @@ def test_the_graph_and_the_plain_function_come_to_the_same_states(
     stepped: list[PolicyState] = []
     with ScriptedChat(_replies()) as chat:
         deps = _deps(chat, request.budget, library, embedder)
-        state = new_state(QUESTION)
+        state = begun(QUESTION, deps)
         for action in ("CONTINUE", "FINISH"):
             state, stopped = planned_step(state, deps)
             assert stopped == ""
