@@ -71,7 +71,7 @@ def _with_look(state: RunState, deps: Deps) -> dict[str, Any]:
     if state["route"] == "single":
         return {}
     evidence, held = list(state["evidence"]), {item["passage_id"]: item for item in state["evidence"]}
-    likely = [one for one in state["looked"] if graded(one["score"]).grade == "correct"][:_LOOKED]
+    likely = [one for one in state["looked"] if graded(one["score"]).grade != "incorrect"][:_LOOKED]
     fresh: list[Evidence] = []
     for distilled in SpanDistiller().extract([one for one in likely if one["passage_id"] not in held]):
         item = as_evidence(distilled, len(evidence) + 1, state["step"])
