@@ -17,6 +17,14 @@ Pooling = Literal["cls", "mean"]
 
 _PROMPTS: Final = "config_sentence_transformers.json"
 _POOLING: Final = "1_Pooling/config.json"
+_MODULES: Final = "modules.json"
+_KNOWN_MODULES: Final = {"Transformer", "Pooling", "Normalize"}
+_POOLINGS: Final[dict[str, Pooling]] = {
+    "cls": "cls",
+    "cls_token": "cls",
+    "mean": "mean",
+    "mean_tokens": "mean",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +40,6 @@ class Recipe:
     pooling: Pooling
     query: str = ""
     passage: str = ""
-
-
-BGE_EN: Final = Recipe("cls", query="Represent this sentence for searching relevant passages: ")
-"""As the model card of BAAI/bge-small-en says."""
 
 
 class OnnxEmbedder:
@@ -65,7 +69,7 @@ class OnnxEmbedder:
             ModelMissing: The model is not there.
             ModelError: It cannot be loaded.
         """
-        told = _json(self._model.folder / "config.json").get("hidden_size")
+        told = (_json(self._model.folder / "config.json") or {}).get("hidden_size")
         return told if isinstance(told, int) else len(self.embed_query("?"))
 
     def ready(self) -> bool:
@@ -118,28 +122,25 @@ def read_recipe(folder: Path) -> Recipe:
     Raises:
         ModelError: they do not tell how the vectors of the tokens become one, or by a way unknown here.
     """
-    modes = {
-        key.removeprefix("pooling_mode_"): on
-        for key, on in _json(folder / _POOLING).items()
-        if key.startswith("pooling_mode")
-    }
-    told = modes.pop("pooling_mode", None) or [key for key, on in modes.items() if on is True]
-    mode = told if isinstance(told, str) else "+".join(told)
-    pooling: dict[str, Pooling] = {"cls_token": "cls", "cls": "cls", "mean_tokens": "mean", "mean": "mean"}
-    if mode not in pooling:
+    modes = _json(folder / _POOLING) or {}
+    told = modes.get("pooling_mode") or [key for key, on in modes.items() if on is True]
+    named = [told] if isinstance(told, str) else [str(key).removeprefix("pooling_mode_") for key in told]
+    found = [_POOLINGS.get(name) for name in named if name != "include_prompt"]
+    further = {str(module.get("type")).rpartition(".")[2] for module in _json(folder / _MODULES) or []}
+    if len(found) != 1 or found[0] is None or not further <= _KNOWN_MODULES:
         raise ModelError(
-            f"{folder / _POOLING} does not say that the first token's vector or the mean of all is taken"
-            + (f", but “{mode}”." if mode else "."),
+            f"The files of the embedding model in {folder} do not say that its vector is the first token's "
+            "or the mean of all.",
             f"Put the model's own {_POOLING} there, or choose another embedder.",
         )
-    prompts = _json(folder / _PROMPTS).get("prompts") or {}
+    prompts = (_json(folder / _PROMPTS) or {}).get("prompts") or {}
     passage = prompts.get("document") or prompts.get("passage") or ""
-    return Recipe(pooling[mode], str(prompts.get("query") or ""), str(passage))
+    return Recipe(found[0], str(prompts.get("query") or ""), str(passage))
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _json(path: Path) -> Any:
+    """The JSON in ``path``; None where there is none."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return {}
-    return told if isinstance(told, dict) else {}
+        return None
