@@ -1,8 +1,4 @@
-"""What the model-free grader's numbers mean: logistic regressions from features to a probability.
-
-The coefficients and thresholds are what ``python -m tests.benchmarks grading`` prints; it fits them on
-the train files and tells how well they hold on the dev files.
-"""
+"""What the model-free grader's numbers mean: logistic regressions from features to a probability."""
 
 from __future__ import annotations
 
@@ -66,18 +62,5 @@ WORDS_ALONE = Calibration(
     thresholds=Thresholds(correct=0.41, incorrect=0.0141),
 )
 
-# Fitted on train questions that the reranker was not trained on, before it was shown their titles as the
-# product shows them. A fit anew (log loss 0.096, without the reranker's score 0.137; at the same precision
-# of 0.8 "correct" finds 69 % of the supporting passages, not 38 %) gains 0.01 at most in log loss on dev,
-# so these stay with the rows of the evaluation that were made with them.
-BY_RERANKER: dict[tuple[str, str], Calibration] = {
-    ("all-minilm-l6-v2", "boxed-minilm-reranker"): Calibration(
-        intercept=-11.87,
-        weights={"rerank": 17.61, "vector": 3.48, "coverage": 0.07, "names": 1.01},
-        thresholds=Thresholds(correct=0.45, incorrect=0.0102),
-    ),
-}
-"""For an embedder and a reranker together: what one of them sees, the other may miss."""
-
 UNCALIBRATED_RERANKER = Thresholds(correct=0.5, incorrect=0.05)
-"""For the own probability of a cross-encoder that was not measured."""
+"""For a reranker's own probability."""

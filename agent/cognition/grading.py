@@ -6,7 +6,6 @@ incorrect is looked for elsewhere, and where it is ambiguous both are done.
 
 from __future__ import annotations
 
-import math
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from pydantic import BaseModel, create_model
 from agent import prompts
 from agent.cognition.calibration import (
     BY_EMBEDDER,
-    BY_RERANKER,
     UNCALIBRATED_RERANKER,
     WORDS_ALONE,
     Thresholds,
@@ -76,10 +74,9 @@ def overall(grades: Sequence[Grade]) -> Grade:
 class CalibratedGrader:
     """Model-free: a calibrated probability, cut at two thresholds (``lean``).
 
-    The probability comes from what recall knows of every passage and from the question's names, and from
-    the score of a reranker (``rerank``) that was calibrated together with them. Another reranker's score
-    is taken for the probability, and the thresholds for it are round numbers. Each passage is graded for
-    itself, so that the best of a bad lot is not taken for good.
+    A reranker's score is taken for the probability, and the thresholds for it are round numbers. Without a
+    reranker the probability comes from what recall knows of every passage and from the question's names.
+    Each passage is graded for itself, so that the best of a bad lot is not taken for good.
 
     Args:
         embedder: Name of the model that made the vectors; without a calibration of its own, and by
@@ -87,7 +84,6 @@ class CalibratedGrader:
     """
 
     def __init__(self, embedder: str = "") -> None:
-        self._embedder = embedder
         self._calibration = BY_EMBEDDER.get(embedder, WORDS_ALONE)
 
     @property
@@ -106,14 +102,10 @@ class CalibratedGrader:
         return [self._graded(question, candidate) for candidate in candidates]
 
     def _graded(self, question: str, candidate: Candidate) -> Graded:
-        calibration = self._calibration
         if "rerank" in candidate["scores"]:
-            measured = BY_RERANKER.get((self._embedder, candidate.get("reranker", "")))
-            if measured is None:
-                return _cut(candidate["scores"]["rerank"], UNCALIBRATED_RERANKER)
-            calibration = measured
-        probability = calibration.probability(features(question, candidate))
-        return _cut(probability, calibration.thresholds)
+            return _cut(candidate["scores"]["rerank"], UNCALIBRATED_RERANKER)
+        probability = self._calibration.probability(features(question, candidate))
+        return _cut(probability, self._calibration.thresholds)
 
 
 class ModelGrader:
@@ -159,8 +151,6 @@ class ModelGrader:
 def features(question: str, candidate: Candidate) -> dict[str, float]:
     """What the model-free grade goes by, each 0 to 1 (but a cosine may be negative).
 
-    ``rerank``, where a reranker scored the passage, is the log-odds of its score, from -10 to 10, brought
-    to 0 to 1: in its scores the differences that matter lie near 0 and near 1.
     ``vector`` and ``coverage`` are recall's (see `agent.retrieval.recall.Hit`). ``names`` is the share of
     the question's names, periods and numbers that passage, title, section and date hold; 1 if it has none.
     ``sentence`` is the share of all its terms that the best single sentence or table row holds, together
@@ -173,19 +163,12 @@ def features(question: str, candidate: Candidate) -> dict[str, float]:
             named.update(wanted.intersection(terms(piece.text)))
     place = set(terms(f"{candidate['title']} {candidate['section']} {candidate['date']}"))
     units = [place.union(terms(unit)) for unit in sentences(candidate["text"])] or [place]
-    rerank = candidate["scores"].get("rerank")
     return {
-        **({} if rerank is None else {"rerank": _spread(rerank)}),
         "vector": candidate["scores"]["vector"],
         "coverage": candidate["scores"]["coverage"],
         "names": _share(named, set().union(*units)),
         "sentence": max(_share(wanted, unit) for unit in units),
     }
-
-
-def _spread(score: float) -> float:
-    odds = math.log(max(score, 1e-9) / max(1 - score, 1e-9))
-    return min(max(odds, -10.0), 10.0) / 20 + 0.5
 
 
 def _share(wanted: set[str], held: set[str]) -> float:

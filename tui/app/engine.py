@@ -133,7 +133,7 @@ class Engine:
             return self._embedder
 
     def reranker(self) -> Reranker | None:
-        """The reranker, if there is one. Raises `ModelMissing` where one is named that is not there."""
+        """The reranker, not necessarily loaded; None if none is wanted. Raises `ModelMissing`."""
         from tui import assemble
 
         settings = self.settings()
@@ -178,11 +178,12 @@ class Engine:
             return chat.name
 
     def _warm_embedder(self) -> str:
-        from models.local_embedder import LocalEmbedder
+        from models.protocols import Loadable
 
         embedder = self.embedder()
-        if isinstance(embedder, LocalEmbedder):
-            embedder.warm_up()
+        for model in (embedder, self.reranker()):
+            if isinstance(model, Loadable):
+                model.warm_up()
         return embedder.name
 
     def _load(self, part: str, load: Callable[[], str]) -> None:

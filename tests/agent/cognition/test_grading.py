@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from agent.budget import Budget, BudgetExhausted
 from agent.cognition.calibration import (
     BY_EMBEDDER,
-    BY_RERANKER,
     UNCALIBRATED_RERANKER,
     WORDS_ALONE,
     Calibration,
@@ -82,23 +81,6 @@ def test_a_score_nobody_calibrated_goes_before_all_else(
     assert (found.grade, found.probability) == (grade, score)
 
 
-def test_a_measured_reranker_is_weighed_with_what_recall_knows() -> None:
-    grader = CalibratedGrader(_MINILM)
-
-    def graded(rerank: float, vector: float = 0.5, reranker: str = "boxed-minilm-reranker") -> float:
-        passage = Candidate(
-            {**_scored("whatever", vector=vector, coverage=0.5, rerank=rerank), "reranker": reranker}
-        )
-        return grader.graded(_QUESTION, [passage])[0].probability
-
-    assert graded(0.9) > graded(0.5) > graded(0.01)
-    assert graded(0.5, vector=0.8) > graded(0.5, vector=0.2)
-    assert graded(0.9, reranker="another") == 0.9
-    assert [0 <= graded(extreme) <= 1 for extreme in (0.0, 1.0)] == [True, True]
-    other_vectors = Candidate({**_scored("x", rerank=0.7), "reranker": "boxed-minilm-reranker"})
-    assert CalibratedGrader("other").graded(_QUESTION, [other_vectors])[0].probability == 0.7
-
-
 def test_names_numbers_and_years_are_looked_for_where_a_citation_stands() -> None:
     question = "How many of the 46 heat pumps for Pellacre Foods were built in 2025?"
     here = _scored("Pellacre Foods ordered 46 machines.", title="News of 2025", vector=0.1, coverage=0.2)
@@ -119,7 +101,7 @@ def test_the_best_sentence_counts_with_its_heading() -> None:
     assert features(question, _scored("", vector=0.0, coverage=0.0))["sentence"] == 0.0
 
 
-@pytest.mark.parametrize("calibration", [*BY_EMBEDDER.values(), *BY_RERANKER.values(), WORDS_ALONE])
+@pytest.mark.parametrize("calibration", [*BY_EMBEDDER.values(), WORDS_ALONE])
 def test_calibrations_rise_with_every_feature_and_reach_every_grade(calibration: Calibration) -> None:
     assert all(weight > 0 for weight in calibration.weights.values())
     assert 0 < calibration.thresholds.incorrect < calibration.thresholds.correct < 1
