@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from models.protocols import Reader, Reading, Reranker, Support
+from models.protocols import Loadable, Reader, Reading, Reranker, Support
 
 
 class RankedReader:
@@ -24,6 +24,14 @@ class RankedReader:
     def name(self) -> str:
         """The reranker's name, which is what ranks."""
         return self._reranker.name
+
+    def ready(self) -> bool:
+        """Whether both are loaded, so that the next call is quick."""
+        return all(model.ready() for model in (self._reader, self._reranker) if isinstance(model, Loadable))
+
+    def warm_up(self) -> None:
+        """Load both and run them once; meant for a worker thread. Raises `ModelError`."""
+        self.read("warm up", ["warm up\nwarm up"])
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """The reader's spans under the reranker's scores."""

@@ -29,7 +29,7 @@ NAME: Final = "boxed-reader"
 SHIPPED: Final = Path(__file__).parent
 MODEL: Final = "model.onnx"
 TOKENIZER: Final = "tokenizer.json"
-_BATCH = 8  # windows; on two cores more are no faster, and longer ones pad more
+_BATCH = 1  # 8-bit activations share a scale in a batch: a score would change with its neighbours
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,14 @@ class BoxedReader:
         """``boxed-reader``."""
         return NAME
 
+    def ready(self) -> bool:
+        """Whether the model is loaded, so that the next call is quick."""
+        return self._loaded is not None
+
+    def warm_up(self) -> None:
+        """Load the model and run it once; meant for a worker thread. Raises `ModelError`."""
+        self.read("warm up", ["warm up\nwarm up"])
+
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """One reading per passage, in the order of ``passages``.
 
@@ -91,7 +99,8 @@ class BoxedReader:
         """
         calibration = self._opened()[2].calibration
         judged = (
-            [judgement(score.support, calibration) for _, score in windows] for windows in self.scores(pairs)
+            [judgement(score.support, calibration) for _, score in windows]
+            for windows in self.scores(pairs)
         )
         return [min(windows, key=lambda one: one.neither) for windows in judged]
 

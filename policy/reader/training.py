@@ -161,7 +161,11 @@ class _Groups:
 
 def _parameters(model: Any) -> list[dict[str, Any]]:
     """The encoder's and the classifier's, taught already, at the one rate, new heads at the other."""
-    old = [p for n, p in model.named_parameters() if p.requires_grad and n.startswith(("reader.bert", "reader.cl"))]
+    old = [
+        p
+        for n, p in model.named_parameters()
+        if p.requires_grad and n.startswith(("reader.bert", "reader.cl"))
+    ]
     kept = {id(p) for p in old}
     new = [p for p in model.parameters() if p.requires_grad and id(p) not in kept]
     return [{"params": old, "lr": _RATE}, {"params": new, "lr": _HEADS_RATE}]

@@ -178,11 +178,12 @@ class Engine:
             return chat.name
 
     def _warm_embedder(self) -> str:
-        from models.local_embedder import LocalEmbedder
+        from models.protocols import Loadable
 
         embedder = self.embedder()
-        if isinstance(embedder, LocalEmbedder):
-            embedder.warm_up()
+        for model in (embedder, self.reader()):
+            if isinstance(model, Loadable):
+                model.warm_up()
         return embedder.name
 
     def _load(self, part: str, load: Callable[[], str]) -> None:

@@ -154,7 +154,11 @@ def test_what_the_look_found_is_kept_beside_what_the_steps_found(
     update = synthesise(
         state(route="deep", evidence=_HELD, notes=_NOTES[:1], looked=looked, notebook=["QUESTION"]), deps
     )
-    assert [(item["number"], item["passage_id"]) for item in update["evidence"]] == [(1, 1), (2, 2), (3, 30)]
+    assert [(item["number"], item["passage_id"]) for item in update["evidence"]] == [
+        (1, 1),
+        (2, 2),
+        (3, 30),
+    ]
     assert [note["cites"] for note in update["notes"]] == [[3], [1]]
     assert f"[3] {_SENTENCE}" in update["notebook"][-1]
     (kept,) = [event for event in events if isinstance(event, ev.EvidenceKept)]
