@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from agent.budget import Budget
 from agent.cognition.decomposing import decompose
-from agent.cognition.reflecting import NOTHING, Finding
+from agent.cognition.reflecting import NOTHING, Finding, Spans
 from agent.cognition.surface import names
 from agent.deps import Deps
 from agent.profiles import profile
@@ -63,8 +63,8 @@ class SilentReflector:
         session: Session,
         notebook: Sequence[str],
         question: str,
-        query: str,
         evidence: Sequence[Evidence],
+        spans: Spans,
     ) -> Finding:
         """Nothing."""
         return NOTHING

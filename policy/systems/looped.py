@@ -28,16 +28,16 @@ class Looped:
         profile: ``lean`` or ``seed``.
         decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
         learned: The learned policy, where one is to decide; the parts' own if None.
-        route: The way of every question; the router chooses if empty.
         shorten: Makes the short answer; not charged.
+        route: The way of every question; the router chooses if empty.
     """
 
     name: str
     profile: str
     decider: str = ""
     learned: Policy | None = None
-    route: str = "deep"
     shorten: Shorten = shorten_by_model
+    route: str = "deep"
 
     def answer(self, case: Case, parts: Parts) -> Answered:
         """Run the question. An answer that is not grounded is accepted, flagged as it is.
