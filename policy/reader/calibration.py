@@ -36,7 +36,9 @@ def calibrated(
     spans: list[tuple[list[float], bool, float]] = []
     for question, scored in questions:
         for number, (passage, windows) in enumerate(zip(question.passages, scored, strict=True)):
-            read = [(score.answers, found(window, passage, score.start, score.end)) for window, score in windows]
+            read = [
+                (score.answers, found(window, passage, score.start, score.end)) for window, score in windows
+            ]
             logit, here = max(read, key=lambda one: one[1].margin)
             inputs.append([logit, here.margin])
             right.append(number in question.gold)

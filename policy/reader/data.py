@@ -155,7 +155,9 @@ class Pool:
             for number, (c, p) in enumerate(self._passages)
         )
 
-    def wrong(self, number: int, asked: Asked, right: int | None, draw: random.Random) -> tuple[Source, str] | None:
+    def wrong(
+        self, number: int, asked: Asked, right: int | None, draw: random.Random
+    ) -> tuple[Source, str] | None:
         """A passage that the search finds for a question of context ``number`` and that does not answer it.
 
         Args:
@@ -190,7 +192,9 @@ def _shuffled(found: list[tuple[int, float]], draw: random.Random) -> list[tuple
     return found
 
 
-def groups_of(pool: Pool, draw: random.Random, *, wrong: float, unanswerable: bool = True) -> Iterator[Group]:
+def groups_of(
+    pool: Pool, draw: random.Random, *, wrong: float, unanswerable: bool = True
+) -> Iterator[Group]:
     """The questions of a pool with the passage that answers and, for a share of them, one that does not.
 
     Args:
@@ -219,7 +223,13 @@ def groups_of(pool: Pool, draw: random.Random, *, wrong: float, unanswerable: bo
 
 
 def _question(
-    text: str, source: Source, passage: str, spans: Sequence[Span], draw: random.Random, *, typed: bool = False
+    text: str,
+    source: Source,
+    passage: str,
+    spans: Sequence[Span],
+    draw: random.Random,
+    *,
+    typed: bool = False,
 ) -> Example:
     whole = shown(_dropped(source, draw), passage)
     moved = len(whole) - len(passage)
@@ -253,7 +263,11 @@ def steps(questions: QuestionSet, *, pairs: bool) -> Iterator[tuple[str, str, in
     for one in questions.questions:
         answers = [hop.answer for hop in one.hops]
         for hop in one.pairs if pairs else one.hops:
-            if hop.support is None or not hop.answer or any(n > len(answers) for n in references(hop.question)):
+            if (
+                hop.support is None
+                or not hop.answer
+                or any(n > len(answers) for n in references(hop.question))
+            ):
                 continue
             others = tuple(number for number in one.own if number != hop.support)
             yield filled(hop.question, answers), hop.answer, hop.support, others
@@ -268,7 +282,11 @@ def _step_groups(path: Path, draw: random.Random, *, pairs: bool) -> Iterator[Gr
             typed = _typed(text, draw)
             group = [_question(typed, Source(paragraph.title), paragraph.text, spans, draw, typed=True)]
             near = sorted(
-                (questions.paragraphs[n] for n in others if not _holds(questions.paragraphs[n].text, [answer])),
+                (
+                    questions.paragraphs[n]
+                    for n in others
+                    if not _holds(questions.paragraphs[n].text, [answer])
+                ),
                 key=lambda one: -len(around.intersection(terms(f"{one.title} {one.text}"))),
             )[:5]
             group += [
@@ -367,7 +385,9 @@ def examples(folder: Path, multihop: Path, seed: int = 0) -> list[Group]:
     add(lambda: groups_of(natural, draw, wrong=0.8))
     add(lambda: groups_of(Pool(paragraphs("policyqa"), near=0.0), draw, wrong=0.5), 1500)
     add(lambda: groups_of(Pool(paragraphs("covid-qa"), near=0.8), draw, wrong=0.8), 1000)
-    tabled = Pool([*tables(folder / "tables/tatqa_dev.json"), *tables(folder / "tables/tatqa_test_gold.json")])
+    tabled = Pool(
+        [*tables(folder / "tables/tatqa_dev.json"), *tables(folder / "tables/tatqa_test_gold.json")]
+    )
     add(lambda: groups_of(tabled, draw, wrong=0.7), times=2)
     add(lambda: _step_groups(multihop / "musique_train.jsonl", draw, pairs=False), times=2)
     add(lambda: _step_groups(multihop / "2wikimultihopqa_train.jsonl", draw, pairs=True))

@@ -124,7 +124,11 @@ def _questions(read: Sequence[tuple[Question, list[Reading]]]) -> Figures:
     if absent:
         figures["refused"] = _mean(_refused(readings) for _, readings in absent)
     figures["calibration_error"] = _calibration_error(
-        [(one.probability, n in question.gold) for question, readings in read for n, one in enumerate(readings)]
+        [
+            (one.probability, n in question.gold)
+            for question, readings in read
+            for n, one in enumerate(readings)
+        ]
     )
     return figures
 
@@ -210,7 +214,9 @@ def table(figures: Mapping[str, Figures]) -> str:
     rows = {
         "written, kept out": figures["written_claims"],
         "support test": figures["support_test"],
-        **{f"– {kind.replace('_', ' ')}": found for kind, found in figures["support_test"]["kinds"].items()},
+        **{
+            f"– {kind.replace('_', ' ')}": found for kind, found in figures["support_test"]["kinds"].items()
+        },
     }
     lines += [
         f"| {name} | {one['supported']} | {_cell(one, 'called_supported')} | {one['not_supported']} "

@@ -33,9 +33,7 @@ def export(weights: Weights, target: Path) -> None:
         floats, prepared = Path(folder) / "floats.onnx", Path(folder) / "prepared.onnx"
         _write(network(weights), floats)
         quant_pre_process(str(floats), str(prepared), skip_symbolic_shape=True)
-        quantize_dynamic(
-            prepared, target, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8
-        )
+        quantize_dynamic(prepared, target, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8)
 
 
 def _write(reader: Any, target: Path) -> None:

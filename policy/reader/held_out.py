@@ -63,7 +63,9 @@ def squad(folder: Path) -> list[Question]:
     kept = held_out_articles(folder)
     lines = [one for one in records(folder / "squad-2.0-dev.jsonl") if one["title"] in kept]
     order = sorted(kept)
-    return list(_questions([context_of(one) for one in lines], [order.index(one["title"]) for one in lines]))
+    return list(
+        _questions([context_of(one) for one in lines], [order.index(one["title"]) for one in lines])
+    )
 
 
 def written_questions(folder: Path) -> list[Question]:
@@ -103,9 +105,7 @@ def musique(multihop: Path) -> list[Question]:
         passages = [
             shown(Source(questions.paragraphs[n].title), questions.paragraphs[n].text) for n in numbers
         ]
-        found.append(
-            Question(text, tuple(passages), (answer,), frozenset({numbers.index(support)}), "", 0)
-        )
+        found.append(Question(text, tuple(passages), (answer,), frozenset({numbers.index(support)}), "", 0))
     return found
 
 
@@ -114,7 +114,10 @@ def written_claims(folder: Path) -> list[Claim]:
     return [
         Claim(
             one["claim"],
-            shown(Source(record["title"], record["section"] or "", record["date"] or ""), evidence(record["context"])),
+            shown(
+                Source(record["title"], record["section"] or "", record["date"] or ""),
+                evidence(record["context"]),
+            ),
             one["label"],
             one["how"],
             number % FOLDS,

@@ -50,7 +50,9 @@ def _blocks(context: str) -> Iterator[Block]:
     for line in [*context.replace("**", "").splitlines(), ""]:
         if "|" in line:
             if not _RULE.fullmatch(line):
-                rows.append([cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")])
+                rows.append(
+                    [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
+                )
             continue
         if rows:
             width = max(map(len, rows))

@@ -21,6 +21,7 @@ from policy.reader.rows import NOTHING, Rows, collate, load
 ROWS: Final = "rows.pickle"
 BASE: Final = "base.safetensors"
 TRAINED: Final = "reader.safetensors"
+SEEN: Final = "seen.json"
 
 _RATE = 1.2e-4
 _HEADS_RATE = 5e-4
@@ -146,6 +147,8 @@ def train(work: Path, minutes: float, seed: int = 0) -> None:
     if trainer.is_world_process_zero():
         weights = {name: value.contiguous() for name, value in model.reader.state_dict().items()}
         save_file(weights, work / TRAINED)
+        seen = {"groups": round(trainer.state.epoch * len(rows)), "processes": trainer.args.world_size}
+        (work / SEEN).write_text(json.dumps(seen), encoding="utf-8")
 
 
 class _Groups:
@@ -161,7 +164,11 @@ class _Groups:
 
 def _parameters(model: Any) -> list[dict[str, Any]]:
     """The encoder's and the classifier's, taught already, at the one rate, new heads at the other."""
-    old = [p for n, p in model.named_parameters() if p.requires_grad and n.startswith(("reader.bert", "reader.cl"))]
+    old = [
+        p
+        for n, p in model.named_parameters()
+        if p.requires_grad and n.startswith(("reader.bert", "reader.cl"))
+    ]
     kept = {id(p) for p in old}
     new = [p for p in model.parameters() if p.requires_grad and id(p) not in kept]
     return [{"params": old, "lr": _RATE}, {"params": new, "lr": _HEADS_RATE}]
