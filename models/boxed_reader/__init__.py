@@ -1,10 +1,11 @@
 """The reader that the package ships: one small encoder that reads a passage for a question or a claim.
 
 The files beside this module were made by `policy.reader`; `manifest.json` says how its scores become
-probabilities, and `README.md` is its model card. It runs on onnxruntime and tokenizers; torch is not needed.
+probabilities, and `README.md` is its model card. It runs on onnxruntime and tokenizers; torch is not
+needed.
 
-A passage is given as `agent.passage_text.show` writes it: a heading line, then the body. An answer is looked
-for in the body. A passage that is too long is read in overlapping windows.
+A passage is given as `agent.passage_text.show` writes it: a heading line, then the body. An answer is
+looked for in the body. A passage that is too long is read in overlapping windows.
 """
 
 from __future__ import annotations
@@ -157,8 +158,8 @@ def _check(path: Path, wanted: str) -> None:
 def _run(session: Any, window: Window) -> Score:
     """The scores of one window.
 
-    One at a time: the weights are 8-bit, and the scale of what flows between the layers is taken from all that
-    is computed together. In a batch, a passage's score would change with its neighbours.
+    One at a time: the weights are 8-bit, and the scale of what flows between the layers is taken from all
+    that is computed together. In a batch, a passage's score would change with its neighbours.
     """
     count = len(window.ids)
     ids = np.array([window.ids], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Makes the boxed reader: prepare, train, export, calibrate, measure, pack. A killed run goes on where it was."""
+"""Makes the boxed reader: prepare, train, export, calibrate, measure, pack; goes on where it was killed."""
 
 from __future__ import annotations
 
@@ -95,10 +95,10 @@ def finish(data: Path, multihop: Path, base: Path, work: Path, out: Path, minute
     groups = load(work / training.ROWS)
     seen = json.loads((work / training.SEEN).read_text(encoding="utf-8"))
     told = {
-        "training": f"{minutes:.0f} minutes on {seen['processes']} cores; {seen['groups']} questions and claims "
-        f"of {len(groups)} prepared, {sum(map(len, groups))} passages",
-        "loss": "cross-entropy of “answers”, of the right passage among those of a question, of start and end "
-        "(half), of a claim's verdict",
+        "training": f"{minutes:.0f} minutes on {seen['processes']} cores; {seen['groups']} questions and "
+        f"claims of {len(groups)} prepared, {sum(map(len, groups))} passages",
+        "loss": "cross-entropy of “answers”, of the right passage among those of a question, of start "
+        "and end (half), of a claim's verdict",
         "weights": "int8, seven bits, a scale for each column; embeddings 8 bits",
     }
     tokenizer = base / TOKENIZER

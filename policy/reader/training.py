@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models.precision import trains_in_bfloat16
-from policy.reader.network import HIDDEN, network
+from policy.reader.network import network
 from policy.reader.rows import NOTHING, Rows, collate, load
 
 ROWS: Final = "rows.pickle"
@@ -34,9 +34,9 @@ _CLOCK = "clock.json"
 def taught(reader: Any) -> Any:
     """The network together with its losses: a module whose ``forward`` takes a batch of `rows.collate`.
 
-    The losses are those of one example, averaged over the batch: of a question the cross-entropy of "does it
-    answer", half of the cross-entropy of start and end (``[CLS]`` where the answer is not here), and, where
-    its passages are in the batch, the cross-entropy of the right one among them; of a claim the
+    The losses are those of one example, averaged over the batch: of a question the cross-entropy of "does
+    it answer", half of the cross-entropy of start and end (``[CLS]`` where the answer is not here), and,
+    where its passages are in the batch, the cross-entropy of the right one among them; of a claim the
     cross-entropy of its verdict.
     """
     import torch
@@ -80,7 +80,8 @@ def taught(reader: Any) -> Any:
 
 
 def train(work: Path, minutes: float, seed: int = 0) -> None:
-    """Train on ``rows.pickle`` from ``base.safetensors``, both in ``work``; leaves ``reader.safetensors`` there.
+    """Train on ``rows.pickle`` from ``base.safetensors``, both in ``work``; leaves ``reader.safetensors``
+    there.
 
     Started by ``torch.distributed.run`` it shares the work among its processes.
 
