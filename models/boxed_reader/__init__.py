@@ -1,19 +1,23 @@
 """The reader that the package ships: one small encoder that reads a passage for a question or a claim.
 
 The files beside this module were made by `policy.reader`; `manifest.json` says how its scores become
-probabilities, and `README.md` is its model card. It runs on onnxruntime and tokenizers; torch is not needed.
+probabilities, and `README.md` is its model card. It runs on onnxruntime and tokenizers; torch is not
+needed.
 
-A passage is given as `agent.passage_text.show` writes it: a heading line, then the body. An answer is looked
-for in the body. A passage that is too long is read in overlapping windows.
+A passage is given as `agent.passage_text.show` writes it: a heading line, then the body. An answer is
+looked for in the body. A passage that is too long is read in overlapping windows.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
+import os
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +33,6 @@ NAME: Final = "boxed-reader"
 SHIPPED: Final = Path(__file__).parent
 MODEL: Final = "model.onnx"
 TOKENIZER: Final = "tokenizer.json"
-_BATCH = 1  # 8-bit activations share a scale in a batch: a score would change with its neighbours
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +57,12 @@ class BoxedReader:
 
     Args:
         folder: Where model, tokenizer and manifest are.
-        threads: That compute at once; by default onnxruntime decides.
+        threads: Passages that are read at once, each by one thread; by default one for each core.
     """
 
-    def __init__(self, folder: Path = SHIPPED, threads: int = 0) -> None:
+    def __init__(self, folder: Path = SHIPPED, threads: int | None = None) -> None:
         self._folder = folder
-        self._threads = threads
+        self._threads = threads or os.cpu_count() or 1
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Windows, Manifest] | None = None
 
@@ -113,14 +116,12 @@ class BoxedReader:
         session, windows, _ = self._opened()
         cut = windows.of(pairs)
         flat = [window for one in cut for window in one]
-        scores: list[Score | None] = [None] * len(flat)
-        order = sorted(range(len(flat)), key=lambda number: len(flat[number].ids))
-        for first in range(0, len(order), _BATCH):
-            numbers = order[first : first + _BATCH]
-            for number, score in zip(numbers, _run(session, [flat[n] for n in numbers]), strict=True):
-                scores[number] = score
-        given = iter(zip(flat, scores, strict=True))
-        return [[(window, score) for window, score in _take(given, len(one)) if score] for one in cut]
+        if len(flat) == 1:
+            scores = iter([_run(session, flat[0])])
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                scores = iter(list(pool.map(partial(_run, session), flat)))
+        return [[(window, next(scores)) for window in one] for one in cut]
 
     def _opened(self) -> tuple[Any, Windows, Manifest]:
         with self._lock:
@@ -136,10 +137,8 @@ class BoxedReader:
         from tokenizers import Tokenizer
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        # Threads that wait for work would otherwise spin on the cores that the language model needs.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             session = onnxruntime.InferenceSession(
                 str(self._folder / MODEL), options, providers=["CPUExecutionProvider"]
@@ -154,10 +153,6 @@ class BoxedReader:
         return session, Windows(tokenizer)
 
 
-def _take(given: Any, count: int) -> list[tuple[Window, Score | None]]:
-    return [next(given) for _ in range(count)]
-
-
 def _check(path: Path, wanted: str) -> None:
     try:
         with path.open("rb") as stream:
@@ -168,19 +163,20 @@ def _check(path: Path, wanted: str) -> None:
         raise ModelError(f"{path} is not what the reader's manifest names.", "Install deepthink-tui again.")
 
 
-def _run(session: Any, windows: Sequence[Window]) -> list[Score]:
-    width = max(len(window.ids) for window in windows)
-    ids, mask, types = (np.zeros((len(windows), width), dtype=np.int64) for _ in range(3))
-    for number, window in enumerate(windows):
-        length = len(window.ids)
-        ids[number, :length] = window.ids
-        mask[number, :length] = 1
-        types[number, window.second : length] = 1
+def _run(session: Any, window: Window) -> Score:
+    """The scores of one window.
+
+    One at a time: the weights are 8-bit, and the scale of what flows between the layers is taken from all
+    that is computed together. In a batch, a passage's score would change with its neighbours.
+    """
+    count = len(window.ids)
+    ids = np.array([window.ids], dtype=np.int64)
+    types = (np.arange(count, dtype=np.int64) >= window.second).astype(np.int64)[None]
     answers, start, end, support = session.run(
         ["answers", "start", "end", "support"],
-        {"input_ids": ids, "attention_mask": mask, "token_type_ids": types},
+        {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types},
     )
-    return [Score(float(answers[n]), start[n], end[n], support[n]) for n in range(len(windows))]
+    return Score(float(answers[0]), start[0], end[0], support[0])
 
 
 def reading(passage: str, windows: Sequence[tuple[Window, Score]], calibration: Calibration) -> Reading:

@@ -1,4 +1,4 @@
-"""What the reader's network is given: a question and a passage as tokens, a long passage in several windows.
+"""What the reader's network is given: a question and a passage as tokens, in one or more windows.
 
 Training and run time share this module, so that the network is asked in the form it was taught in. A shown
 passage is a heading line and a body (`agent.passage_text.show`); every window repeats the heading, and an
@@ -49,7 +49,7 @@ class Windows:
         self._tokens = tokens
 
     def of(self, pairs: Sequence[tuple[str, str]]) -> list[list[Window]]:
-        """The windows of each pair of a question (or claim) and a shown passage; one pair has at least one."""
+        """The windows of each pair of a question (or claim) and a shown passage, at least one each."""
         asked = self._encoded([question for question, _ in pairs])
         cuts = [passage.find("\n") + 1 for _, passage in pairs]
         headings = self._encoded([passage[:cut] for (_, passage), cut in zip(pairs, cuts, strict=True)])

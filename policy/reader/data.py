@@ -1,8 +1,8 @@
 """What the reader is taught from: questions on passages, and claims with evidence.
 
-Held out, and never seen here: every eighth line of the written passages, every seventh article of SQuAD 2.0's
-dev set (also where SQuAD 1.1 has it), every dev file, the test of the support head. `halueval_qa` is left
-out, because there the length of a claim tells whether it is wrong.
+Held out, and never seen here: every eighth line of the written passages, every seventh article of SQuAD
+2.0's dev set (also where SQuAD 1.1 has it), every dev file, the test of the support head. `halueval_qa`
+is left out, because there the length of a claim tells whether it is wrong.
 """
 
 from __future__ import annotations
@@ -162,7 +162,8 @@ class Pool:
 
         Args:
             number: Of the context.
-            asked: The question; a passage that holds the words of an answer may answer it, so it is not taken.
+            asked: The question; a passage that holds the words of an answer may answer it, so it is not
+                taken.
             right: Of the context's passages the one that answers; None if none does.
             draw: What chance is taken from.
         """
@@ -259,7 +260,7 @@ def _dropped(source: Source, draw: random.Random) -> Source:
 
 
 def steps(questions: QuestionSet, *, pairs: bool) -> Iterator[tuple[str, str, int, tuple[int, ...]]]:
-    """Single steps of multi-hop questions: question, answer, the paragraph that answers, the others given."""
+    """Steps of multi-hop questions: question, answer, the paragraph that answers, the others given."""
     for one in questions.questions:
         answers = [hop.answer for hop in one.hops]
         for hop in one.pairs if pairs else one.hops:

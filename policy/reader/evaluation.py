@@ -1,7 +1,8 @@
 """How well a reader reads: the figures of its model card, on texts that it has not seen.
 
 Each fold of the held-out texts is measured with a calibration of the other. A question is refused if no
-passage answers it with a probability of one half; its answer is the likeliest words of the likeliest passage.
+passage answers it with a probability of one half; its answer is the likeliest words of the likeliest
+passage.
 """
 
 from __future__ import annotations
@@ -191,7 +192,7 @@ def _mean(values: Any) -> float:
 def table(figures: Mapping[str, Figures]) -> str:
     """The figures as Markdown."""
     lines = [
-        "| questions | answerable | F1 | F1, never refusing | right passage first | unanswerable | refused | ECE |",
+        "| questions | answerable | F1 | F1 unrefused | right passage first | unanswerable | refused | ECE |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     rows = {

@@ -1,8 +1,8 @@
 """The reader as int8 ONNX: what the package ships, and what `network.recovered` turns back into floats.
 
-Weights of the layers become int8, one scale for each column, with seven bits of the eight: processors without
-VNNI add two products in 16 bits, which overflows with all eight (onnxruntime's ``reduce_range``). The
-embeddings become uint8. Layer norms, biases and everything that is computed stay in floats.
+Weights of the layers become int8, one scale for each column, with seven bits of the eight: processors
+without VNNI add two products in 16 bits, which overflows with all eight (onnxruntime's ``reduce_range``).
+The embeddings become uint8. Layer norms, biases and everything that is computed stay in floats.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _write(reader: Any, target: Path) -> None:
             output_names=[*OUTPUTS],
             dynamic_axes={
                 **dict.fromkeys((*_INPUTS, "start", "end"), shape),
-                **dict.fromkeys(("answers", "support"), {0: "batch"}),
+                **{name: {0: "batch"} for name in ("answers", "support")},
             },
             opset_version=_OPSET,
             dynamo=False,

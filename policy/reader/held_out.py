@@ -1,4 +1,4 @@
-"""What the reader is calibrated and measured on: questions and claims of texts that nothing was learned from."""
+"""What the reader is calibrated and measured on: questions and claims of texts kept out of training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reader's network: the published cross-encoder, and heads that say where the answer stands and what a claim is worth.
+"""The reader's network: the published cross-encoder, with heads for answers' words and for claims.
 
 One BERT reads question (or claim) and passage together. From its last layer come
 

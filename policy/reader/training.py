@@ -21,6 +21,7 @@ from policy.reader.rows import NOTHING, Rows, collate, load
 ROWS: Final = "rows.pickle"
 BASE: Final = "base.safetensors"
 TRAINED: Final = "reader.safetensors"
+SEEN: Final = "seen.json"
 
 _RATE = 1.2e-4
 _HEADS_RATE = 5e-4
@@ -33,9 +34,9 @@ _CLOCK = "clock.json"
 def taught(reader: Any) -> Any:
     """The network together with its losses: a module whose ``forward`` takes a batch of `rows.collate`.
 
-    The losses are those of one example, averaged over the batch: of a question the cross-entropy of "does it
-    answer", half of the cross-entropy of start and end (``[CLS]`` where the answer is not here), and, where
-    its passages are in the batch, the cross-entropy of the right one among them; of a claim the
+    The losses are those of one example, averaged over the batch: of a question the cross-entropy of "does
+    it answer", half of the cross-entropy of start and end (``[CLS]`` where the answer is not here), and,
+    where its passages are in the batch, the cross-entropy of the right one among them; of a claim the
     cross-entropy of its verdict.
     """
     import torch
@@ -79,7 +80,8 @@ def taught(reader: Any) -> Any:
 
 
 def train(work: Path, minutes: float, seed: int = 0) -> None:
-    """Train on ``rows.pickle`` from ``base.safetensors``, both in ``work``; leaves ``reader.safetensors`` there.
+    """Train on ``rows.pickle`` from ``base.safetensors``, both in ``work``; leaves ``reader.safetensors``
+    there.
 
     Started by ``torch.distributed.run`` it shares the work among its processes.
 
@@ -146,6 +148,8 @@ def train(work: Path, minutes: float, seed: int = 0) -> None:
     if trainer.is_world_process_zero():
         weights = {name: value.contiguous() for name, value in model.reader.state_dict().items()}
         save_file(weights, work / TRAINED)
+        seen = {"groups": round(trainer.state.epoch * len(rows)), "processes": trainer.args.world_size}
+        (work / SEEN).write_text(json.dumps(seen), encoding="utf-8")
 
 
 class _Groups:
