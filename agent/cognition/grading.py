@@ -151,7 +151,8 @@ class ModelGrader:
 def features(question: str, candidate: Candidate) -> dict[str, float]:
     """What the model-free grade goes by, each 0 to 1 (but a cosine may be negative).
 
-    ``vector`` and ``coverage`` are recall's (see `agent.retrieval.recall.Hit`). ``names`` is the share of
+    ``vector`` and ``coverage`` are recall's (see `agent.retrieval.recall.Hit`), ``vector`` being 0 for a
+    passage that has none yet. ``names`` is the share of
     the question's names, periods and numbers that passage, title, section and date hold; 1 if it has none.
     ``sentence`` is the share of all its terms that the best single sentence or table row holds, together
     with title, section and date.
@@ -164,7 +165,7 @@ def features(question: str, candidate: Candidate) -> dict[str, float]:
     place = set(terms(f"{candidate['title']} {candidate['section']} {candidate['date']}"))
     units = [place.union(terms(unit)) for unit in sentences(candidate["text"])] or [place]
     return {
-        "vector": candidate["scores"]["vector"],
+        "vector": candidate["scores"].get("vector", 0.0),
         "coverage": candidate["scores"]["coverage"],
         "names": _share(named, set().union(*units)),
         "sentence": max(_share(wanted, unit) for unit in units),

@@ -96,7 +96,6 @@ class OnePrompt(ABC):
 
         Raises:
             EmptyLibrary, UnknownCollection: there is nothing to search.
-            EmbedderMismatch: the library was made by another embedder.
             GenerationCancelled: ``parts.cancel`` was set.
             ModelError: the model fails.
         """
