@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
@@ -92,7 +92,8 @@ class Indexing:
     @property
     def texts(self) -> list[str]:
         """What is embedded, one for each chunk."""
-        return [passage_text(self._parsed.title, piece) for piece in self.chunks]
+        title = self._parsed.title
+        return [passage_text(title, piece.section, piece.text) for piece in self.chunks]
 
     def embed(self, cancel: threading.Event | None = None) -> Iterator[tuple[int, int]]:
         """Make the vectors; after each batch, how many chunks have theirs and how many there are.
@@ -116,7 +117,6 @@ class Indexing:
         """Put the document with its vectors in place of what the library had of it; returns its id.
 
         Raises:
-            EmbedderMismatch: the library's vectors were made by another model.
             StoreError: the store cannot be written.
         """
         return library.put_document(self._document(collection), self._vectors, self._embedder.name)
@@ -143,7 +143,7 @@ class Indexing:
                     section=piece.section,
                     page=piece.page,
                     text=piece.text,
-                    terms=tuple(terms(passage_text(parsed.title, piece))),
+                    terms=tuple(terms(passage_text(parsed.title, piece.section, piece.text))),
                 )
                 for piece in self.chunks
             ),
@@ -162,6 +162,6 @@ def stop_if(cancel: threading.Event | None) -> None:
         )
 
 
-def passage_text(title: str, piece: Chunk) -> str:
+def passage_text(title: str, section: Sequence[str], text: str) -> str:
     """What is embedded for a chunk: title and section give a short passage its context."""
-    return ". ".join(part for part in (title, *piece.section, piece.text) if part)
+    return ". ".join(part for part in (title, *section, text) if part)

@@ -22,7 +22,7 @@ from agent.reading.document import ParsedDocument, UnreadableDocument
 from models.protocols import Embedder, GenerationCancelled, ModelError, ModelMissing, ModelUnreachable
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.records import Document, EmbedderMismatch
+from traces.records import Document
 from traces.store import Store, StoreError
 from traces.typed_path import expanded_path
 
@@ -133,7 +133,6 @@ def ingest(
 
     Raises:
         NothingToIngest: no path holds a readable file, or one does not exist.
-        EmbedderMismatch: the library's vectors were made by another model.
         GenerationCancelled: ``cancel`` was set.
         ModelError: the embedder is missing, does not answer or fails at any text.
         StoreError: the store cannot be written.
@@ -338,7 +337,7 @@ def _one(
         for done, total in work.embed(cancel):
             yield FileEmbedding(wanted.source, done, total)
         work.store(library, collection)
-    except (GenerationCancelled, EmbedderMismatch, StoreError, ModelMissing, ModelUnreachable):
+    except (GenerationCancelled, StoreError, ModelMissing, ModelUnreachable):
         raise  # the other files would fare no better
     except DeepthinkError as error:
         if isinstance(error, ModelError):

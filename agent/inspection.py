@@ -56,8 +56,6 @@ def inspect(
         reader: The second stage.
         limit: How many passages recall hands on.
 
-    Raises:
-        EmbedderMismatch: the library was made by another embedder.
     """
     hits = recall.search(query, strategy, [scope], max(limit, _DEPTH))
     ranks = _ranks(hits)

@@ -17,17 +17,19 @@ from traces.library_rows import (
     ensure_embedder,
     insert_chunks,
     insert_document,
-    mismatch,
+    insert_vectors,
     the_row,
     touch_collection,
 )
 from traces.records import (
+    SECTION_SEPARATOR,
     Collection,
     Document,
     Generation,
     NewDocument,
     Passage,
     Scope,
+    Unembedded,
     UnknownCollection,
     UnknownDocument,
 )
@@ -153,10 +155,7 @@ class Library:
         Args:
             document: The document with its chunks.
             vectors: Shape ``(len(document.chunks), dimensions)``.
-            embedder: Name of the model that made the vectors.
-
-        Raises:
-            EmbedderMismatch: the library's vectors were made by another model.
+            embedder: Name of the model that made the vectors; those that another made are dropped.
         """
         with self._store.transaction() as db:
             ensure_embedder(db, embedder, int(vectors.shape[1]))
@@ -252,26 +251,42 @@ class Library:
                 ).fetchall()
             yield from rows
 
+    # --- vectors -----------------------------------------------------------------------------
+
+    def embedder(self) -> str | None:
+        """Name of the model that makes the library's vectors, None before the first document."""
+        with self._store.connect() as db:
+            row = db.execute("SELECT embedder FROM library").fetchone()
+        return row[0] if row else None
+
+    def vector_generations(self, names: Sequence[str]) -> dict[str, Generation]:
+        """As `generations`, counting also the vectors that stored passages were given later."""
+        with self.together(), self._store.connect() as db:
+            row = db.execute("SELECT embedded FROM library").fetchone()
+            later = row[0] if row else 0
+            known = self.generations(names).items()
+            return {name: (created, generation + later) for name, (created, generation) in known}
+
     def collection_vectors(
         self, collection: str, embedder: str
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        """The chunk ids of a collection, ascending, and their vectors, one row each.
+        """The ids of a collection's chunks that have a vector by this model, ascending, and these vectors.
 
-        In parts, as `terms`.
-
-        Raises:
-            EmbedderMismatch: the library's vectors were made by another model.
+        In parts, as `terms`; one row of the vectors for each id.
         """
-        with self.together():
-            if not self.made_by(embedder):
-                return np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
-            ids = self.chunk_ids(Scope(collections=(collection,)))
-            with self._store.connect() as db:
-                (dimensions,) = the_row(db.execute("SELECT dimensions FROM library").fetchone())
-        vectors = np.zeros((len(ids), dimensions), dtype=np.float32)
+        ids = self.chunk_ids(Scope(collections=(collection,)))
+        there = np.zeros(len(ids), dtype=np.bool_)
+        vectors = np.zeros((len(ids), 0), dtype=np.float32)
         for some in _parts(ids, _VECTORS):
             # A cursor, for another query of this connection may not have been fetched to its end.
             with self._store.connect() as db, _little_memory(db), db.cursor() as own:
+                made = own.execute(
+                    "SELECT dimensions FROM library WHERE embedder = ?", [embedder]
+                ).fetchall()
+                if not made:  # another process may have changed it in between
+                    return np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
+                if not vectors.shape[1]:
+                    vectors = np.zeros((len(ids), made[0][0]), dtype=np.float32)
                 stored = own.sql(
                     "SELECT chunk_id, vector FROM vectors WHERE chunk_id BETWEEN ? AND ?",
                     params=[int(some[0]), int(some[-1])],
@@ -280,25 +295,58 @@ class Library:
                     found = batch.column("chunk_id").to_numpy()
                     mine = np.isin(found, some)
                     flat = batch.column("vector").flatten().to_numpy()
-                    vectors[np.searchsorted(ids, found[mine])] = flat.reshape(-1, dimensions)[mine]
-        return ids, vectors
+                    rows = np.searchsorted(ids, found[mine])
+                    vectors[rows] = flat.reshape(len(found), -1)[mine]
+                    there[rows] = True
+        return (ids, vectors) if there.all() else (ids[there], vectors[there])
 
-    def embedder(self) -> str | None:
-        """Name of the model that made the library's vectors, None while it is empty."""
+    def embedded(self, embedder: str) -> tuple[int, int]:
+        """How many chunks have a vector by this model, and how many chunks there are."""
         with self._store.connect() as db:
-            row = db.execute("SELECT embedder FROM library").fetchone()
-        return row[0] if row else None
+            (chunks,) = the_row(db.execute("SELECT count(*) FROM chunks").fetchone())
+            made = db.execute("SELECT 1 FROM library WHERE embedder = ?", [embedder]).fetchone()
+            if made is None:
+                return 0, chunks
+            (vectors,) = the_row(db.execute("SELECT count(*) FROM vectors").fetchone())
+        return vectors, chunks
 
-    def made_by(self, embedder: str) -> bool:
-        """Whether there are vectors, made by this model.
+    def unembedded(self, embedder: str, limit: int) -> list[Unembedded]:
+        """Some chunks that have no vector by this model, the first read first."""
+        with self._store.connect() as db:
+            made = db.execute("SELECT 1 FROM library WHERE embedder = ?", [embedder]).fetchone()
+            lacking = "c.id NOT IN (SELECT chunk_id FROM vectors)" if made else "true"
+            rows = db.execute(
+                f"""
+                SELECT c.id, d.title, c.section, c.text
+                FROM chunks c JOIN documents d ON d.id = c.document_id
+                WHERE {lacking} ORDER BY c.id LIMIT ?
+                """,
+                [limit],
+            ).fetchall()
+        return [
+            Unembedded(chunk_id, title, tuple(section.split(SECTION_SEPARATOR)) if section else (), text)
+            for chunk_id, title, section, text in rows
+        ]
 
-        Raises:
-            EmbedderMismatch: they were made by another.
+    def put_vectors(
+        self, ids: Sequence[int], vectors: npt.NDArray[np.float32], embedder: str, *, first: bool
+    ) -> bool:
+        """Give stored chunks their vectors; whether that was done. Chunks that are gone are passed over.
+
+        Args:
+            ids: Chunk ids.
+            vectors: Shape ``(len(ids), dimensions)``.
+            embedder: Name of the model that made them.
+            first: Whether vectors that another model made are dropped for them; else nothing is done
+                where the library has meanwhile gone over to another.
         """
-        made = self.embedder()
-        if made is not None and made != embedder:
-            raise mismatch(made, embedder)
-        return made is not None
+        with self._store.transaction() as db:
+            if not first and db.execute("SELECT embedder FROM library").fetchall() != [(embedder,)]:
+                return False
+            ensure_embedder(db, embedder, int(vectors.shape[1]))
+            insert_vectors(db, ids, vectors)
+            db.execute("UPDATE library SET embedded = embedded + 1")
+        return True
 
 
 # Chunks that are read while the store is open once; of two parts the texts are in memory.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from traces.records import SECTION_SEPARATOR, EmbedderMismatch, NewChunk, NewDocument
+from traces.records import SECTION_SEPARATOR, NewChunk, NewDocument
 from traces.store import now
 
 if TYPE_CHECKING:
@@ -17,21 +17,22 @@ if TYPE_CHECKING:
 
 
 def ensure_embedder(db: DuckDBPyConnection, embedder: str, dimensions: int) -> None:
-    """Have the library hold vectors of this model; an empty library goes over to it.
+    """Have the library hold vectors of this model alone.
 
-    Raises:
-        EmbedderMismatch: there are chunks whose vectors another model made.
+    Those that another made are dropped: never are two models' vectors searched together. Their passages
+    stay, and wait to be embedded anew.
     """
-    made = db.execute("SELECT embedder, dimensions FROM library").fetchone()
-    if made == (embedder, dimensions):
+    made = db.execute("SELECT embedder, dimensions FROM library").fetchall()
+    if made == [(embedder, dimensions)]:
         return
-    if made is not None:
-        (held,) = the_row(db.execute("SELECT count(*) FROM chunks").fetchone())
-        if held:
-            raise mismatch(made[0], embedder)
-        db.execute("DELETE FROM library")
+    if not made:
+        db.execute("INSERT INTO library VALUES (?, ?, 0)", [embedder, dimensions])
+    else:
+        db.execute(
+            "UPDATE library SET embedder = ?, dimensions = ?, embedded = embedded + 1",
+            [embedder, dimensions],
+        )
         db.execute("DROP TABLE vectors")
-    db.execute("INSERT INTO library VALUES (?, ?)", [embedder, dimensions])
     db.execute(f"CREATE TABLE vectors (chunk_id BIGINT NOT NULL, vector FLOAT[{dimensions}] NOT NULL)")
 
 
@@ -110,28 +111,31 @@ def insert_chunks(
             "terms": [" ".join(c.terms) for c in chunks],
         }
     )
+    db.register("new_chunks", rows)
+    db.execute("INSERT INTO chunks SELECT * FROM new_chunks")
+    db.unregister("new_chunks")
+    insert_vectors(db, ids, vectors)
+
+
+def insert_vectors(db: DuckDBPyConnection, ids: Sequence[int], vectors: npt.NDArray[np.float32]) -> None:
+    """Store the vectors, one row each, of those of the chunks that are there and have none yet."""
+    import pyarrow as pa
+
     flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
-    vector_rows = pa.table(
+    rows = pa.table(
         {
             "chunk_id": pa.array(ids, pa.int64()),
             "vector": pa.FixedSizeListArray.from_arrays(flat, int(vectors.shape[1])),
         }
     )
-    db.register("new_chunks", rows)
-    db.register("new_vectors", vector_rows)
-    db.execute("INSERT INTO chunks SELECT * FROM new_chunks")
-    db.execute("INSERT INTO vectors SELECT * FROM new_vectors")
-    db.unregister("new_chunks")
-    db.unregister("new_vectors")
-
-
-def mismatch(made: str, asked: str) -> EmbedderMismatch:
-    """The error of searching or extending, with one model, what another has made."""
-    return EmbedderMismatch(
-        f"The library's vectors were made by {made}; {asked} cannot search or extend them.",
-        f"Choose {made} again (`deepthink models use {made}`), or remove the collections and "
-        "ingest them anew.",
+    db.register("new_vectors", rows)
+    db.execute(
+        """
+        INSERT INTO vectors SELECT * FROM new_vectors
+        WHERE chunk_id IN (SELECT id FROM chunks) AND chunk_id NOT IN (SELECT chunk_id FROM vectors)
+        """
     )
+    db.unregister("new_vectors")
 
 
 def the_row(row: tuple[Any, ...] | None) -> tuple[Any, ...]:

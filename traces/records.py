@@ -27,13 +27,6 @@ class UnknownDocument(DeepthinkError):
     kind = "usage"
 
 
-class EmbedderMismatch(DeepthinkError):
-    """Raised when vectors of another embedder would be mixed with the library's."""
-
-    title = "Another embedder made this library"
-    kind = "model"
-
-
 @dataclass(frozen=True, slots=True)
 class Collection:
     """A named set of documents; ``generation`` grows with every change of them."""
@@ -111,6 +104,16 @@ class Passage:
     page: int | None
     position: int
     kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A stored chunk that has no vector yet, with what is embedded of it: title, headings and text."""
+
+    id: int
+    title: str
+    section: tuple[str, ...]
     text: str
 
 

@@ -21,7 +21,7 @@ from traces.runs import Runs
 from traces.sessions import Sessions, SeveralSessions, UnknownSession
 from traces.store import Store
 from traces.typed_path import expanded_path
-from tui import questions
+from tui import embedding, questions
 from tui.assemble import open_chat, open_embedder, open_learned, open_reader, open_store, open_web
 from tui.interrupts import ctrl_c
 from tui.keyboard import keys
@@ -143,6 +143,7 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
     watch = _Watch(store, form)
     with closing(open_chat(settings)) as chat:
         embedder, reader = open_embedder(settings), open_reader(settings)
+        embedding.before(store, embedder)
         parts: dict[str, Any] = {
             "chat": chat,
             "embedder": embedder,
@@ -160,6 +161,8 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
         runs = Runs(store)  # they also know what came before the run was resumed
         answer = outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json()
         sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.flush()
+    embedding.after(store, embedder)
     return watch.outcome.exit_code
 
 

@@ -16,7 +16,7 @@ from policy.collecting.progress import CollectingProgress
 from policy.questions import read_questions
 from traces import paths
 from traces.store import Store
-from tui import failures
+from tui import embedding, failures
 from tui.assemble import open_chat, open_embedder, open_reader, open_store
 from tui.bars import watched
 from tui.interrupts import ctrl_c
@@ -66,13 +66,15 @@ def collect_own(
     wanted = with_model.WithModel(
         read.name, questions[:limit], answers, tuple(collections), epsilon, seed, settings.run_budget()
     )
+    store, embedder = open_store(), open_embedder(settings)
     with ctrl_c() as cancel, closing(open_chat(settings)) as chat:
+        embedding.embed(store, embedder, cancel)
         events = with_model.collect(
             wanted,
             chat=chat,
-            embedder=open_embedder(settings),
+            embedder=embedder,
             reader=open_reader(settings),
-            store=open_store(),
+            store=store,
             cancel=cancel,
         )
         failed = watch_collecting(read.name, events)

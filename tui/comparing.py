@@ -23,7 +23,7 @@ from policy.systems.looped import Looped
 from policy.systems.plain import ClosedBook, Crag, SearchAndAnswer, SearchAndGuess, Shallow
 from traces.library import Library
 from traces.records import Scope
-from tui import failures
+from tui import embedding, failures
 from tui.asking import Form
 from tui.assemble import open_chat, open_embedder, open_learned, open_reader, open_store
 from tui.column import Column
@@ -72,13 +72,14 @@ def compare(
     """
     systems = _named(names, settings)
     columns = [Column(system.name) for system in systems]
-    store = open_store()
+    store, embedder = open_store(), open_embedder(settings)
+    embedding.before(store, embedder)
     with closing(open_chat(settings)) as chat, ctrl_c() as cancel:
         library = Library(store)
         where = tuple(found.name for found in searchable(library, collections, web=False))
         parts = Parts(
             chat=chat,
-            embedder=open_embedder(settings),
+            embedder=embedder,
             reader=open_reader(settings),
             store=store,
             collections=where,
@@ -105,6 +106,8 @@ def compare(
             "systems": [_told(column) for column in columns],
         }
         sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.flush()
+    embedding.after(store, embedder)
     return _exit_code(columns)
 
 
@@ -124,7 +127,6 @@ def _loaded(question: str, parts: Parts) -> str:
 
     Raises:
         UnusableQuestion: there is no question, or it is too long.
-        EmbedderMismatch: the library was made by another embedder.
         ModelError: a model cannot be opened.
         GenerationCancelled: a person stopped it.
     """

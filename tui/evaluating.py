@@ -22,7 +22,7 @@ from policy.systems.libraries import Asked, fill, recognised, sets_in
 from policy.systems.reading import first
 from policy.systems.summary import LEAN, LEARNED
 from traces.store import Store
-from tui import failures
+from tui import embedding, failures
 from tui.assemble import open_chat, open_embedder, open_learned, open_reader, open_store
 from tui.bars import watched
 from tui.evaluation_view import show_tables, tables_file, work_folder
@@ -142,7 +142,9 @@ def _learned() -> _Learned | None:
 
 def _library(asked: Asked, opened: _Opened) -> Store:
     if asked.kind == "own":
-        return open_store()
+        store = open_store()
+        embedding.embed(store, opened.embedder, opened.cancel)
+        return store
     store = Store(opened.place / "library.duckdb")
     name = asked.cases.name
     filled = fill(asked, store, opened.embedder, opened.cancel)

@@ -11,8 +11,10 @@ from rich.text import Text
 
 from traces.library import Library
 from traces.records import SECTION_SEPARATOR, Document, Scope, UnknownDocument
-from tui.assemble import open_store
+from tui import embedding, failures
+from tui.assemble import open_embedder, open_store
 from tui.failures import WrongUsage
+from tui.settings import load
 from tui.terminal import cells, clean, columns, console, counted, one_line
 
 _EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
@@ -31,7 +33,30 @@ def show_collections() -> None:
         holds = one_line(collection.description, 160)
         table.add_row(*cells(collection.name, collection.documents, collection.chunks, holds))
     out.print(table)
-    out.print(Text(f"\nvectors by {library.embedder() or 'no model yet'}", style="dim"))
+    out.print(Text(f"\nvectors by {vectors_by(library)}", style="dim"))
+
+
+def vectors_by(library: Library) -> str:
+    """Who makes the library's vectors, and how many passages have theirs where not all have."""
+    embedder = library.embedder()
+    if embedder is None:
+        return "no model yet"
+    done, total = library.embedded(embedder)
+    return embedder if done == total else f"{embedder}, {done:,} of {total:,} passages so far"
+
+
+def embed() -> int:
+    """Embed what has no vector by the embedder in use; the exit code.
+
+    Raises:
+        ModelError: the embedder is missing or fails.
+    """
+    store, embedder = open_store(), open_embedder(load())
+    if embedding.embed(store, embedder):
+        console().print(f"Every passage has its vector by {embedder.name}.")
+        return failures.DONE
+    failures.warn("Not every passage has its vector yet: it was stopped, or another process is at it.")
+    return failures.EXIT_CODES["cancelled"]
 
 
 def show_documents(collection: str | None) -> None:

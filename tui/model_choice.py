@@ -99,7 +99,9 @@ def choose(name: str, role: CatalogueRole | None) -> None:
     key, stored = take(name, role)
     typer.echo(f"{key} = {stored}")
     if key == KEYS["embedder"]:
-        failures.warn("A library whose vectors another embedder made has to be ingested anew.")
+        failures.warn(
+            "A library that another made is embedded anew as you go on, or by `library embed` now."
+        )
 
 
 def take(name: str, role: CatalogueRole | None) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from agent.retrieval.sections import match_sections
 from agent.run import EmptyLibrary
 from traces.library import Library
 from traces.records import Scope
+from tui import embedding
 from tui.assemble import open_embedder, open_store
 from tui.blocks import located
 from tui.failures import DONE, NOT_FOUND, WrongUsage
@@ -25,19 +26,27 @@ def show_search(query: str, collections: list[str], strategy: Strategy, section:
     """The best passages for ``query``; `DONE`, or `NOT_FOUND` if there is none.
 
     Raises:
-        UnknownCollection, EmptyLibrary, EmbedderMismatch, ModelMissing: it cannot be searched.
+        UnknownCollection, EmptyLibrary, ModelMissing: it cannot be searched.
         WrongUsage: the query is empty, or no section is like ``section``.
     """
     if not any(c.isalnum() for c in query):
         raise WrongUsage("There is nothing to search for.", "Give a few words.")
-    library = Library(open_store())
+    store = open_store()
+    library = Library(store)
     scope = scope_of(library, collections, section)
-    recall = Recall(library, open_embedder(load()))
+    embedder = open_embedder(load())
+    embedding.before(store, embedder)
+    recall = Recall(library, embedder)
     hits = recall.search(one_line(query), strategy, [scope], limit)
+    _show(hits)
+    embedding.after(store, embedder)
+    return DONE if hits else NOT_FOUND
+
+
+def _show(hits: Sequence[Hit]) -> None:
     out = console()
     if not hits:
         out.print("Nothing found.")
-        return NOT_FOUND
     for number, hit in enumerate(hits, start=1):
         out.print(Text(f"{number}. {_place(hit)}", style="bold"))
         scores = "  ".join(f"{stage} {score:.4g}" for stage, score in hit.scores.items())
@@ -45,7 +54,6 @@ def show_search(query: str, collections: list[str], strategy: Strategy, section:
             Text(f"   {hit.passage.collection} · {clean(hit.passage.document)} · {scores}", style="dim")
         )
         out.print(Padding(Text(one_line(hit.passage.text, _SHOWN)), (0, 0, 0, 3), expand=False))
-    return DONE
 
 
 def scope_of(library: Library, collections: Sequence[str], section: str) -> Scope:

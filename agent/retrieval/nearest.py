@@ -50,6 +50,8 @@ class VectorIndex:
             within: Chunk ids to look at, ascending; None for all.
             limit: How many to return.
         """
+        if not len(self._ids):
+            return []
         rows = None if within is None else places(self._ids, within)
         # Row by row: it waits for memory in any case, and a product spread over threads waits for each of
         # them besides, where a language model has the cores.
@@ -78,7 +80,7 @@ class VectorIndex:
 
 
 class VectorIndexes:
-    """The vectors of a library, loaded per collection. Thread-safe.
+    """The vectors of a library that one model has made, loaded per collection. Thread-safe.
 
     Args:
         library: Where they are stored.
@@ -100,9 +102,6 @@ class VectorIndexes:
             scope: Where to look.
             within: The chunks of ``scope``, ascending, where it restricts to less than collections.
             limit: How many to return.
-
-        Raises:
-            EmbedderMismatch: the library's vectors were made by another model.
         """
         hits: list[tuple[int, float]] = []
         for index in self._indexes(scope.collections):
@@ -110,14 +109,11 @@ class VectorIndexes:
         return sorted(hits, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def vectors(self, ids: Sequence[int], collections: Sequence[str]) -> dict[int, Vectors]:
-        """Chunk id to vector; chunks that are gone are left out.
+        """Chunk id to vector; chunks that are gone, or have none yet, are left out.
 
         Args:
             ids: Chunk ids.
             collections: Names of those that hold them; all if empty.
-
-        Raises:
-            EmbedderMismatch: the library's vectors were made by another model.
         """
         found: dict[int, Vectors] = {}
         for index in self._indexes(collections):
@@ -125,22 +121,21 @@ class VectorIndexes:
         return found
 
     def ready(self, collection: str, generation: Generation) -> bool:
-        """Whether a search of the collection need not load its vectors first."""
+        """Whether a search of the collection need not load its vectors first.
+
+        Args:
+            collection: Its name.
+            generation: As `traces.library.Library.vector_generations` tells it.
+        """
         return self._kept.has(collection, generation)
 
     def load(self, collection: str, generation: Generation) -> None:
-        """Load the vectors of a collection, if it is not ready.
-
-        Raises:
-            EmbedderMismatch: the library's vectors were made by another model.
-        """
+        """Load the vectors of a collection, if it is not ready."""
         self._index(collection, generation)
 
     def _indexes(self, collections: Sequence[str]) -> list[VectorIndex]:
         with self._library.together():
-            if not self._library.made_by(self._embedder):
-                return []
-            generations = self._library.generations(collections)
+            generations = self._library.vector_generations(collections)
             return [self._index(name, generation) for name, generation in generations.items()]
 
     def _index(self, collection: str, generation: Generation) -> VectorIndex:

@@ -42,9 +42,9 @@ class Hit:
     Attributes:
         passage: The stored passage.
         score: What the order is by: cosine, BM25, or the fused score.
-        scores: Score by stage name. Every hit has ``vector`` (cosine with the query) and ``coverage``
-            (share of the query's idf that the passage holds); ``mmr``, ``keyword`` and ``fused`` where
-            those rankings hold it, later ``rerank``.
+        scores: Score by stage name. Every hit has ``coverage`` (share of the query's idf that the passage
+            holds), and ``vector`` (cosine with the query) once its passage has a vector; ``mmr``,
+            ``keyword`` and ``fused`` where those rankings hold it, later ``rerank``.
     """
 
     passage: Passage
@@ -55,9 +55,11 @@ class Hit:
 class Recall:
     """First stage of the funnel: an ensemble of rankings. Thread-safe.
 
+    Passages that have no vector by the embedder yet are found by their words.
+
     Args:
         library: Where the passages are.
-        embedder: The model that made the library's vectors.
+        embedder: The model that makes the library's vectors.
         depth: How many passages each ranking contributes to a fusion.
     """
 
@@ -81,18 +83,18 @@ class Recall:
 
         Args:
             query: One line; embedded as it is, and turned into keyword terms.
-            strategy: Which rankings are used.
+            strategy: Which rankings are used; vectors alone only where every passage has one.
             scopes: Where to look. With several, the rankings of each are fused: a passage that stands
                 in all of them rises, and one that stands only in the widest is still found.
             limit: How many to return.
             keywords: Further terms for the keyword ranking.
-
-        Raises:
-            EmbedderMismatch: the library was made by another embedder.
         """
         # Embedded before the store is opened: other processes need not wait for that.
         vector = self._embedder.embed_query(query)
         with self._loaded(scopes):
+            if strategy == "vector":
+                vectors, passages_there = self._library.embedded(self._embedder.name)
+                strategy = "vector" if vectors >= passages_there else "hybrid"
             rankings = self._rankings(vector, f"{query} {keywords}", strategy, scopes)
             if len(rankings) == 1:
                 score = dict(rankings[0].found)
@@ -112,7 +114,7 @@ class Recall:
         if len(rankings) > 1:
             for chunk_id, own in scores.items():
                 own["fused"] = score[chunk_id]
-        return [Hit(p, score[p.id], scores[p.id]) for p in passages if p.id in scores]
+        return [Hit(p, score[p.id], scores[p.id]) for p in passages]
 
     @contextmanager
     def _loaded(self, scopes: Sequence[Scope]) -> Iterator[None]:
@@ -120,18 +122,22 @@ class Recall:
         names = sorted({name for scope in scopes for name in scope.collections})
         everywhere = not all(scope.collections for scope in scopes)
         with self._library.together():
-            generations = self._library.generations([] if everywhere else names)
-            stale = {
-                name: generation
+            wanted = [] if everywhere else names
+            embedded, generations = (
+                self._library.vector_generations(wanted),
+                self._library.generations(wanted),
+            )
+            stale = [
+                name
                 for name, generation in generations.items()
-                if not (self._vectors.ready(name, generation) and self._keyword.ready(name, generation))
-            }
+                if not (self._vectors.ready(name, embedded[name]) and self._keyword.ready(name, generation))
+            ]
             if not stale:
                 yield
                 return
-        for name, generation in stale.items():
-            self._vectors.load(name, generation)
-            self._keyword.load(name, generation)
+        for name in stale:
+            self._vectors.load(name, embedded[name])
+            self._keyword.load(name, generations[name])
         with self._library.together():
             yield
 
@@ -171,9 +177,11 @@ class Recall:
         stored = self._vectors.vectors([p.id for p in passages], collections) if passages else {}
         covered = self._keyword.coverage(query, {p.id: p.collection for p in passages})
         return {
-            p.id: {"vector": float(stored[p.id] @ vector), "coverage": covered[p.id]}
+            p.id: {
+                **({"vector": float(stored[p.id] @ vector)} if p.id in stored else {}),
+                "coverage": covered[p.id],
+            }
             for p in passages
-            if p.id in stored
         }
 
 

@@ -103,7 +103,6 @@ class Web:
         Raises:
             WebUnreachable: the search cannot be done.
             GenerationCancelled: ``stop`` was set.
-            EmbedderMismatch: the library's vectors were made by another model.
             StoreError: the store cannot be written.
         """
         tell = on_page or _in_silence

@@ -67,7 +67,6 @@ def collect(
 
     Raises:
         BadQuestions: the file tells no gold evidence, without which nothing is known of a state's worth.
-        EmbedderMismatch: the store's library was made by another embedder.
     """
     questions = wanted.questions
     if not any(question.gold for question in questions.questions):

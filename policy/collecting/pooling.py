@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from agent.embedding import embed_library
 from agent.indexing import Indexing, Origin
 from agent.reading.document import Block, ParsedDocument
 from models.protocols import Embedder, Vectors
@@ -68,8 +69,9 @@ def pool(
 ) -> Iterator[tuple[int, int]]:
     """Put every paragraph into the library as a document of its own, in the collection of the set's name.
 
-    What is there already is not read again; what another file of that name left there is replaced or
-    removed. Yields how many paragraphs are in, and how many there are.
+    What is there already is not read again, only embedded anew if another embedder was there before; what
+    another file of that name left there is replaced or removed. Yields how many paragraphs are in, and how
+    many there are.
     """
     library = Library(store)
     there = library.documents(questions.name) if _there(library, questions.name) else []
@@ -95,6 +97,8 @@ def pool(
                 one.store(library, questions.name)
         done += len(batch)
         yield done, len(questions.paragraphs)
+    for at in embed_library(library, embedder, cancel=cancel):
+        yield at.done, at.total
 
 
 def _there(library: Library, collection: str) -> bool:

@@ -80,7 +80,6 @@ def collect(
 
     Raises:
         EmptyLibrary, UnknownCollection: before the first question.
-        EmbedderMismatch: the library was made by another embedder.
     """
     library = Library(store)
     collections = searchable(library, wanted.collections, web=False)

@@ -118,7 +118,7 @@ def evaluate(wanted: Evaluation, parts: Parts, cancel: threading.Event | None = 
 
     Raises:
         BadRows, BadTrajectories, BadJudgements: a file of the work folder is damaged.
-        EmptyLibrary, UnknownCollection, EmbedderMismatch: the library is not what the questions are about.
+        EmptyLibrary, UnknownCollection: the library is not what the questions are about.
     """
     going = _Going(wanted, parts)
     yield going.progress("")

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from agent import sample_library
+from agent.embedding import embed_library
 from agent.ingest import FileDone, FileFailed, ingest
 from models.protocols import Embedder
 from policy.collecting.pooling import RememberingEmbedder, pool
 from policy.questions import BadQuestions, QuestionSet, read_questions
 from policy.systems.cases import CaseSet
 from policy.systems.reading import SAMPLE, filings, own_documents, plain, pooled, sample
+from traces.library import Library
 from traces.store import Store
 from traces.typed_path import expanded_path
 
@@ -89,7 +91,8 @@ def recognised(name: str) -> Asked:
 def fill(
     asked: Asked, store: Store, embedder: Embedder, cancel: threading.Event | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Put what ``asked`` is about into ``store``; what is there already is not read again.
+    """Put what ``asked`` is about into ``store``; what is there already is not read again, only
+    embedded anew if another embedder was there before.
 
     Yields how many paragraphs or files are in, and how many there are.
 
@@ -103,6 +106,8 @@ def fill(
             yield from _read(sample_library.documents(name), name, description, store, embedder, cancel)
     elif asked.files:
         yield from _read(list(asked.files), asked.cases.name, "", store, embedder, cancel)
+    for at in embed_library(Library(store), embedder, cancel=cancel):
+        yield at.done, at.total
 
 
 def _filings(cases: CaseSet, folder: Path) -> tuple[Path, ...]:

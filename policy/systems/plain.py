@@ -97,7 +97,6 @@ class OnePrompt(ABC):
 
         Raises:
             EmptyLibrary, UnknownCollection: there is nothing to search.
-            EmbedderMismatch: the library was made by another embedder.
             GenerationCancelled: ``parts.cancel`` was set.
             ModelError: the model fails.
         """

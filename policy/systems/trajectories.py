@@ -89,7 +89,6 @@ def work(
 
     Raises:
         EmptyLibrary, UnknownCollection: there is nothing to search.
-        EmbedderMismatch: the library was made by another embedder.
         ModelError: the model fails.
         ValueError: a decider chose what is not valid.
     """

@@ -382,12 +382,16 @@ def test_cancelling_what_is_unchanged_removes_nothing(store: Store, folder: Path
     assert len(Library(store).documents("c")) == 3
 
 
-def test_another_embedder_is_refused_before_anything_is_lost(store: Store, folder: Path) -> None:
+def test_another_embedder_loses_no_passage(store: Store, folder: Path) -> None:
     _read(store, folder)
     (folder / "a.md").write_text("# Title\n\nChanged.\n")
-    with pytest.raises(DeepthinkError):
-        _read(store, folder, embedder=HashEmbedder(dimensions=32))
-    assert len(Library(store).documents("c")) == 3
+    other = HashEmbedder(dimensions=32)
+    _read(store, folder, embedder=other)
+    library = Library(store)
+    assert len(library.documents("c")) == 3
+    assert library.embedder() == other.name
+    embedded, passages = library.embedded(other.name)
+    assert 0 < embedded < passages
 
 
 class _Failing(HashEmbedder):

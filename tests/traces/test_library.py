@@ -8,7 +8,6 @@ import pytest
 
 from traces.library import Library
 from traces.records import (
-    EmbedderMismatch,
     NewChunk,
     NewDocument,
     Scope,
@@ -102,12 +101,35 @@ def test_a_collection_that_is_made_anew_is_of_another_generation(library: Librar
     assert library.generations(["c"]) != before
 
 
-def test_a_library_refuses_vectors_of_another_embedder(library: Library) -> None:
-    library.put_document(_document("a", ["one"]), _unit([1, 0]), "e")
-    with pytest.raises(EmbedderMismatch):
-        library.put_document(_document("b", ["two"]), _unit([1, 0]), "other")
-    with pytest.raises(EmbedderMismatch):
-        library.collection_vectors("c", "other")
+def test_a_library_goes_over_to_another_embedder_and_mixes_no_vectors(library: Library) -> None:
+    library.put_document(_document("a", ["one", "two"], section="Item 1"), _unit([1, 0], [0, 1]), "e")
+    before = library.vector_generations([])
+    assert library.embedded("e") == (2, 2)
+    assert library.embedded("other") == (0, 2)
+    assert len(library.collection_vectors("c", "other")[0]) == 0
+    library.put_document(_document("b", ["three"]), _unit([1, 0, 0]), "other")
+    assert library.embedded("e") == (0, 3)
+    assert library.embedded("other") == (1, 3)
+    ids, vectors = library.collection_vectors("c", "other")
+    assert (len(ids), vectors.shape) == (1, (1, 3))
+    assert library.vector_generations([]) != before
+
+
+def test_stored_passages_are_given_vectors_later(library: Library) -> None:
+    library.put_document(_document("a", ["one", "two"], section="Item 1"), _unit([1, 0], [0, 1]), "e")
+    (first,) = library.unembedded("other", 1)
+    assert (first.text, first.section) == ("one", ("Item 1", "part 0"))
+    generation = library.generations([])
+    assert not library.put_vectors([first.id], _unit([1, 0, 0]), "other", first=False)
+    assert library.put_vectors([first.id, 999], _unit([1, 0, 0], [0, 0, 1]), "other", first=True)
+    assert library.embedded("other") == (1, 2)
+    (second,) = library.unembedded("other", 9)
+    assert library.put_vectors([first.id, second.id], _unit([0, 1, 0], [0, 0, 1]), "other", first=False)
+    ids, vectors = library.collection_vectors("c", "other")
+    assert ids.tolist() == [first.id, second.id]
+    assert vectors.tolist() == [[1, 0, 0], [0, 0, 1]], "a passage keeps the vector that it has"
+    assert library.unembedded("other", 9) == []
+    assert library.generations([]) == generation, "the words have not changed"
 
 
 def test_an_empty_library_takes_a_new_embedder(library: Library) -> None:

@@ -134,6 +134,10 @@ class DeepthinkApp(App[int]):
         if self._prepare:
             self.call_after_refresh(in_background, self, self.engine.prepare, group="prepare")
 
+    def on_unmount(self) -> None:
+        """What works in the background stops."""
+        self.engine.closing.set()
+
     @on(EngineChanged)
     def _engine_changed(self, message: EngineChanged) -> None:
         self.engine_states = {**self.engine_states, message.part: (message.state, message.detail)}

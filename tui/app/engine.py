@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _FIRST = ("tui.app.widgets.exchange", "tui.app.widgets.run_panel")  # what shows a run
 _THEN = ("langgraph.graph", "agent.graph")  # what works on it: seconds, before somebody waits for them
 
+_POLL_SECONDS = 0.2
+
 EngineState = Literal["cold", "loading", "ready", "missing"]
 
 
@@ -31,9 +33,9 @@ class EngineChanged(Message):
     """A part of the engine is in another state.
 
     Attributes:
-        part: ``settings``, ``model`` or ``embedder``.
+        part: ``settings``, ``model`` or ``embedder``; ``library`` while its passages are embedded anew.
         state: Its state.
-        detail: The model's name, or what is wrong, in a few words.
+        detail: The model's name, how far it is, or what is wrong, in a few words.
     """
 
     def __init__(self, part: str, state: EngineState, detail: str) -> None:
@@ -57,6 +59,9 @@ class Engine:
 
     Args:
         tell: Takes messages about what is loaded; `textual.app.App.post_message` is safe for it.
+
+    Attributes:
+        closing: To be set when the app ends: work in the background stops.
     """
 
     def __init__(self, tell: Callable[[Message], object] | None = None) -> None:
@@ -70,6 +75,8 @@ class Engine:
         self._reader: Reader | None = None
         self._reader_made_of = ""
         self._learned: Served | None = None
+        self._embedding = threading.Lock()
+        self.closing = threading.Event()
 
     def settings(self) -> Settings:
         """The settings in force. Raises `BadSetting`."""
@@ -167,7 +174,39 @@ class Engine:
         for module in _THEN:
             import_module(module)
         self._load("model", self._warm_chat)
-        self._load("embedder", self._warm_embedder)
+        if self._load("embedder", self._warm_embedder):
+            self.embed_library()
+
+    def embed_library(self) -> None:
+        """Embed the passages that have no vector by the embedder in use, in between answers; for a worker.
+
+        It ends where another embedder is chosen: whoever loads that one begins anew.
+        """
+        from agent.embedding import embed_library
+        from models.protocols import GenerationCancelled
+        from traces.library import Library
+
+        embedder, begun = self.embedder(), False
+        with self._embedding:
+            try:
+                for at in embed_library(Library(self.store), embedder, cancel=self.closing):
+                    begun = True
+                    self.tell(EngineChanged("library", "loading", f"{at.done / at.total:.0%}"))
+                    while self._answers() and not self.closing.wait(_POLL_SECONDS):
+                        pass
+                    if self.embedder() is not embedder:
+                        break
+            except GenerationCancelled:
+                return
+            except DeepthinkError as error:
+                self.tell(failed(error))
+            if begun:
+                self.tell(EngineChanged("library", "ready", ""))
+
+    def _answers(self) -> bool:
+        """Whether the language model is in use, which wants the processor for itself."""
+        with self._lock:
+            return self._chat is not None and self._chat.users > 0
 
     def _warm_chat(self) -> str:
         from models.llama_cpp_chat import LlamaCppChat
@@ -186,7 +225,8 @@ class Engine:
                 model.warm_up()
         return embedder.name
 
-    def _load(self, part: str, load: Callable[[], str]) -> None:
+    def _load(self, part: str, load: Callable[[], str]) -> bool:
+        """Whether it is loaded; told in any case."""
         self.tell(EngineChanged(part, "loading", ""))
         try:
             detail = load()
@@ -197,3 +237,5 @@ class Engine:
             self.tell(failed(error))
         else:
             self.tell(EngineChanged(part, "ready", detail))
+            return True
+        return False

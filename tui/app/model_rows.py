@@ -150,6 +150,7 @@ def use(engine: Engine, name: str, role: Role | None) -> ModelUsed:
         ModelMissing: it is not on this machine.
         BadSetting: the settings file cannot be read or written.
     """
+    from traces.library import Library
     from tui.model_choice import role_of, take
 
     wanted: Role = role or role_of(name)
@@ -157,9 +158,10 @@ def use(engine: Engine, name: str, role: Role | None) -> ModelUsed:
     engine.reload()
     note = ""
     if wanted == "embedder":
-        made_by = _library_embedder(engine)
-        if made_by and made_by != engine.embedder().name:
-            note = f"The library was made by {made_by}: its documents have to be read anew to be searched."
+        done, total = Library(engine.store).embedded(engine.embedder().name)
+        if done < total:
+            lacking = f"{total - done:,} passages"
+            note = f"{lacking} are embedded anew in the background, and till then found by their words."
     return ModelUsed(wanted, stored, note)
 
 
@@ -268,13 +270,6 @@ def _row(
 
 def _wanted(settings: Settings) -> dict[Role, str]:
     return {"chat": settings.model, "embedder": settings.embedder, "reranker": settings.reranker}
-
-
-def _library_embedder(engine: Engine) -> str:
-    """Who made the library's vectors; "" if there are none."""
-    with engine.store.connect() as db:
-        made = db.execute("SELECT embedder FROM library").fetchone()
-    return str(made[0]) if made else ""
 
 
 def _folder_size(folder: Path) -> int:

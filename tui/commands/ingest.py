@@ -30,6 +30,7 @@ def ingest(
     and is gone now is removed.
     """
     from agent import ingest as ing
+    from tui import embedding, failures
     from tui.assemble import open_embedder, open_store
     from tui.ingesting import show_ingestion
     from tui.intake import fetch, intake
@@ -37,6 +38,7 @@ def ingest(
     from tui.settings import load
 
     settings = load({"web": True if web else None})
+    store, embedder = open_store(), open_embedder(settings)
     wanted = intake(paths, settings, collection, description)
     with ctrl_c() as cancel:
         events = ing.ingest(
@@ -45,8 +47,11 @@ def ingest(
             fetch=fetch(settings, cancel) if wanted.addresses else None,
             collection=wanted.collection,
             description=wanted.description,
-            store=open_store(),
-            embedder=open_embedder(settings),
+            store=store,
+            embedder=embedder,
             cancel=cancel,
         )
-        return show_ingestion(events)
+        code = show_ingestion(events)
+    if not embedding.embed(store, embedder):
+        failures.warn("Passages read before have no vector yet: `deepthink library embed` makes them.")
+    return code

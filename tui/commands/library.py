@@ -65,6 +65,17 @@ def search(
     return show_search(" ".join(query), collection or [], strategy, section, limit)
 
 
+@app.command("embed")
+def embed() -> int:
+    """Give every passage its vector by the embedder in use.
+
+    Only needed after another embedder was chosen, and done as you go on; this does it at once.
+    """
+    from tui.library_view import embed as embed_library
+
+    return embed_library()
+
+
 @app.command("remove")
 def remove(
     collection: Annotated[str, typer.Argument(metavar="COLLECTION")],

@@ -11,7 +11,7 @@ from agent.retrieval.nearest import VectorIndex, VectorIndexes
 from models.protocols import Vectors
 from models.scripted import HashEmbedder
 from traces.library import Library
-from traces.records import EmbedderMismatch, NewChunk, NewDocument, Scope
+from traces.records import NewChunk, NewDocument, Scope
 from traces.store import Store
 
 
@@ -72,9 +72,10 @@ def test_the_vectors_follow_the_library(library: Library, embedder: HashEmbedder
     assert indexes.nearest(query, Scope(("news",)), None, 99) == before
 
 
-def test_vectors_of_another_embedder_are_refused(library: Library) -> None:
-    with pytest.raises(EmbedderMismatch):
-        VectorIndexes(library, "another").nearest(np.zeros(3, dtype=np.float32), Scope(), None, 1)
+def test_vectors_of_another_embedder_are_not_near(library: Library) -> None:
+    indexes = VectorIndexes(library, "another")
+    assert indexes.nearest(np.zeros(3, dtype=np.float32), Scope(), None, 1) == []
+    assert indexes.vectors([1, 2], []) == {}
 
 
 def test_an_empty_library_has_nothing_near(store: Store) -> None:

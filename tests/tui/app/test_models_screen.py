@@ -187,7 +187,7 @@ async def test_another_model_is_used_from_now_on(make_app: MakeApp, machine: _Ma
         assert len(machine.prepared) == 1
 
 
-async def test_another_embedder_says_that_the_library_is_of_the_one_before(
+async def test_another_embedder_says_that_the_library_is_embedded_anew(
     make_app: MakeApp, machine: _Machine, filled: Path
 ) -> None:
     app = make_app()
@@ -197,7 +197,7 @@ async def test_another_embedder_says_that_the_library_is_of_the_one_before(
         await pilot.press("f7", "i", *"ollama:nomic-embed-text")
         app.screen.query_one("#path", Input).value = str(machine.folder / BGE_SMALL_EN.name)
         await pilot.press("enter")
-        await until(pilot, lambda: "! The library was made by the one before" in _told(app))
+        await until(pilot, lambda: "! 2 passages are embedded anew in the background" in _told(app))
         assert load().embedder == str(machine.folder / BGE_SMALL_EN.name)
 
 

@@ -62,10 +62,11 @@ class Named(Message):
 def shelves(engine: Engine) -> Shelved:
     """Ask what collections there are."""
     from traces.library import Library
+    from tui.library_view import vectors_by
 
     library = Library(engine.store)
     with library.together():
-        return Shelved(library.collections(), library.embedder() or "no model yet")
+        return Shelved(library.collections(), vectors_by(library))
 
 
 def documents(engine: Engine, collection: str) -> Listed:

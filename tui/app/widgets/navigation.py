@@ -72,6 +72,9 @@ class Navigation(Horizontal):
             name = detail.removeprefix("llama.cpp:") if part == "model" and state == "ready" else part
             if part == "model" or state != "ready":
                 told.append(f"{_MARKS[state]} {name}{' not here' * (state == 'missing')}")
+        state, done = states.get("library", ("cold", ""))
+        if state == "loading":
+            told.append(f"{_MARKS[state]} library embedded: {done}")
         if self.app.size.width < _WIDE:  # one of them: what is missing, else what is not ready yet
             told = [next((word for word in told if word.startswith(_MARKS["missing"])), told[-1])]
         self.query_one("#engine", Static).update(Content("  ".join(told)))
