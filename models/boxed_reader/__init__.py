@@ -140,8 +140,6 @@ class BoxedReader:
             raise ModelError(
                 f"The reader in {self._folder} cannot be loaded: {error}", "Install deepthink-tui again."
             ) from error
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
         return session, Windows(tokenizer)
 
 
