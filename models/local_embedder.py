@@ -6,7 +6,6 @@ it: the name and the length of the vectors come from the folder's small JSON fil
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 import time
@@ -16,14 +15,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from models.catalogue import CATALOGUE
 from models.library_loading import loading
 from models.protocols import Vectors
 from models.token_estimate import at_most
 
 _BATCH: Final = 8  # of like length; 32 leave the processor's caches and take a quarter more of its time
-_SAMPLES: Final = 16
-_SAMPLE_BYTES: Final = 4096
 
 
 class LocalEmbedder:
@@ -34,7 +30,8 @@ class LocalEmbedder:
 
     Args:
         folder: A sentence-transformers folder; it is read on first use.
-        name: Identity of the vectors; see `open_embedder` for one that tells folders apart.
+        name: Identity of the vectors; `models.model_folder.open_embedder` makes one up that tells folders
+            apart.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -123,20 +120,6 @@ class LocalEmbedder:
         return self._model
 
 
-def open_embedder(folder: Path) -> LocalEmbedder:
-    """The embedder in ``folder``, under a name that other weights do not share.
-
-    A catalogue model, whose files were checked when they were fetched, goes by its catalogue name.
-    Any other folder's name is followed by a fingerprint of its weights: two fine-tunings of one
-    model that lie in folders of the same name make vectors that must not be mixed.
-    """
-    for entry in CATALOGUE:
-        sizes = all(_size(folder / file.path) == file.size for file in entry.files)
-        if entry.role == "embedder" and folder.name == entry.name and sizes:
-            return LocalEmbedder(folder, entry.name)
-    return LocalEmbedder(folder, f"{folder.name}@{_fingerprint(folder)}")
-
-
 def _encode(encode: Callable[..., Any], texts: list[str]) -> Vectors:
     encoded = encode(
         texts,
@@ -171,26 +154,3 @@ def _json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-
-
-def _fingerprint(folder: Path) -> str:
-    """Eight hex digits from the sizes of the weight files and samples of their bytes.
-
-    Reading all of a large model only to name it would take seconds at each start.
-    """
-    digest = hashlib.sha256()
-    for path in sorted([*folder.rglob("*.safetensors"), *folder.rglob("*.bin")]):
-        size = path.stat().st_size
-        digest.update(f"{path.relative_to(folder).as_posix()} {size}\n".encode())
-        with path.open("rb") as stream:
-            for number in range(_SAMPLES):
-                stream.seek(size * number // _SAMPLES)
-                digest.update(stream.read(_SAMPLE_BYTES))
-    return digest.hexdigest()[:8]
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return -1

@@ -146,7 +146,7 @@ class PartFile:
         self.path.unlink(missing_ok=True)
 
     def check(self, watch: Watch) -> None:
-        """Compare the sha256 over the whole file with the publisher's; a wrong file is deleted.
+        """Compare the sha256 over the whole file with the catalogue's; a wrong file is deleted.
 
         Raises:
             ChecksumMismatch: It differs.
@@ -178,8 +178,8 @@ def check_file(path: Path, file: ModelFile, watch: Watch) -> None:
     actual = digest.hexdigest()
     if size != file.size or actual != file.sha256:
         raise ChecksumMismatch(
-            f"{file.path} of {watch.model} has {size} bytes and sha256 {actual}; its publisher "
-            f"lists {file.size} bytes and sha256 {file.sha256}.",
+            f"{file.path} of {watch.model} has {size} bytes and sha256 {actual}; the "
+            f"catalogue lists {file.size} bytes and sha256 {file.sha256}.",
             f"Run “deepthink models pull {watch.model}” to fetch it afresh. If that ends here "
-            f"again, get {file.url} on another machine and copy it over.",
+            f"again, get {file.origin} on another machine and copy it over.",
         )

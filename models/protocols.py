@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -198,6 +198,19 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> Vectors:
         """One vector of shape ``(dimensions,)``, float32, unit length."""
+        ...
+
+
+@runtime_checkable
+class Loadable(Protocol):
+    """A model that takes noticeable time to load, and can do so before it is needed."""
+
+    def ready(self) -> bool:
+        """Whether the model is loaded, so that the next call is quick."""
+        ...
+
+    def warm_up(self) -> None:
+        """Load the model and run it once; meant for a worker thread. Raises `ModelError`."""
         ...
 
 

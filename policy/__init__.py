@@ -3,8 +3,7 @@
 Owns: questions whose answers are known and how they are collected (`collecting`), trees of decisions and
 what each action is worth, the trainers (`forest`, `encoder`, `causal`, led by `training`), calibration and
 the frozen rule, evaluation by one protocol (`evaluation`), policy folders, which one is active and the gate
-before it, whole systems held against each other (`systems`), and the making of the boxed reranker
-(`reranking`).
+before it, and whole systems held against each other (`systems`).
 
 Must not know: the terminal. It may use everything the agent offers; the agent never imports it.
 """

@@ -1,4 +1,7 @@
-"""The promise: with every socket but loopback blocked, documents are read and a question is answered."""
+"""The promise: with every socket but loopback blocked, documents are read and a question is answered.
+
+Without torch, too, which would take seconds to import.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,26 @@ def lookup(host, *args, **kwargs):
 socket.socket.connect = socket.socket.connect_ex = connect
 socket.getaddrinfo = socket.gethostbyname = lookup
 '''
+_RUN = """
+import sys
+from tui.cli import run
+
+code = run(sys.argv[1:])
+heavy = {"torch", "transformers", "sentence_transformers"} & set(sys.modules)
+assert not heavy, f"imported {heavy}"
+sys.exit(code)
+"""
+_PREPARE = """
+import sys
+from tui.app.engine import Engine
+
+told = []
+Engine(told.append).prepare()
+ready = [message.part for message in told if message.state == "ready"]
+assert ready == ["settings", "model", "embedder"], told
+heavy = {"torch", "transformers", "sentence_transformers"} & set(sys.modules)
+assert not heavy, f"imported {heavy}"
+"""
 
 
 @pytest.mark.model
@@ -51,7 +74,7 @@ def test_reading_and_answering_without_a_network(tmp_path: Path) -> None:
 
     def deepthink(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "tui", *arguments],
+            [sys.executable, "-c", _RUN, *arguments],
             env=environment,
             capture_output=True,
             text=True,
@@ -75,3 +98,15 @@ def test_reading_and_answering_without_a_network(tmp_path: Path) -> None:
     answer = json.loads(asked.stdout)
     assert "Tolvang" in answer["answer"]
     assert answer["sources"][0]["document"] == "note.md"
+
+
+@pytest.mark.model
+def test_the_app_prepares_itself_without_torch() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", _PREPARE],
+        env={**os.environ, "DEEPTHINK_MODEL": "qwen2.5-coder-0.5b"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr

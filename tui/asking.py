@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -15,15 +15,14 @@ from agent import events as ev
 from agent import run as agent_run
 from agent.run import Approve, Request
 from agent.steering import Steering
-from models.local_embedder import LocalEmbedder
-from models.protocols import Embedder
+from models.protocols import Embedder, Loadable, Reader
 from traces.errors import DeepthinkError
 from traces.runs import Runs
 from traces.sessions import Sessions, SeveralSessions, UnknownSession
 from traces.store import Store
 from traces.typed_path import expanded_path
 from tui import questions
-from tui.assemble import open_chat, open_embedder, open_learned, open_reranker, open_store, open_web
+from tui.assemble import open_chat, open_embedder, open_learned, open_reader, open_store, open_web
 from tui.interrupts import ctrl_c
 from tui.keyboard import keys
 from tui.keys import Wheel
@@ -143,17 +142,17 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
     store = open_store()
     watch = _Watch(store, form)
     with closing(open_chat(settings)) as chat:
-        embedder, reranker = open_embedder(settings), open_reranker(settings)
+        embedder, reader = open_embedder(settings), open_reader(settings)
         parts: dict[str, Any] = {
             "chat": chat,
             "embedder": embedder,
-            "reranker": reranker,
+            "reader": reader,
             "store": store,
             "web": open_web(settings, store, embedder),
             "learned": open_learned(),
         }
         try:
-            watch.follow(partial(begin, **parts), embedder)
+            watch.follow(partial(begin, **parts), embedder, reader)
         finally:
             if telemetry is not None and watch.run_id:
                 _write_telemetry(store, watch.run_id, telemetry)
@@ -174,8 +173,8 @@ class _Watch:
         self.run_id = ""
         self.outcome = Outcome()
 
-    def follow(self, begin: Callable[..., Generator[ev.Event]], embedder: Embedder) -> None:
-        """Watch the run to its end. Raises what the run raises."""
+    def follow(self, begin: Callable[..., Generator[ev.Event]], *models: Embedder | Reader) -> None:
+        """Watch the run to its end, loading ``models`` meanwhile. Raises what the run raises."""
         warming: threading.Thread | None = None
         try:
             with ctrl_c() as cancel:
@@ -190,7 +189,7 @@ class _Watch:
                     for event in events:
                         if isinstance(event, ev.RunStarted | ev.Resumed):
                             self.run_id = event.run_id
-                            warming = _warm_up(embedder)
+                            warming = _warm_up(models)
                         if isinstance(event, ev.Resumed):
                             screen.recall(events_of(Runs(self._store).events(event.run_id)))
                         self.outcome.take(event)
@@ -213,13 +212,14 @@ def _write_telemetry(store: Store, run_id: str, path: Path) -> None:
     write(runs.find(run_id), runs.events(run_id), path)
 
 
-def _warm_up(embedder: Embedder) -> threading.Thread:
-    """Load the embedder while the language model plans: its library takes seconds to import."""
+def _warm_up(models: Sequence[Embedder | Reader]) -> threading.Thread:
+    """Load what searches while the language model plans."""
 
     def load() -> None:
         try:
-            if isinstance(embedder, LocalEmbedder):
-                embedder.warm_up()
+            for model in models:
+                if isinstance(model, Loadable):
+                    model.warm_up()
         except DeepthinkError:
             return  # the run meets the same failure at its first search, and tells it there
 

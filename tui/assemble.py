@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
-from models.fetch import checked, installed
+from models.fetch import checked
 from models.offline import forbid_hubs
-from models.protocols import Chat, Embedder, ModelMissing, Reranker
-from traces.paths import models_dir, store_file
+from models.protocols import Chat, Embedder, ModelMissing, Reader, Reranker
+from traces.paths import store_file
 from traces.store import Store
 from traces.typed_path import expanded_path
 from tui.settings import DDGS, Settings
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 OLLAMA = "ollama:"
 NO_RERANKER = "none"
-BOXED_RERANKER = "boxed-minilm-reranker"
-BOXED_BASE = "all-minilm-l6-v2"
-_KNOWN_RERANKERS = ("ms-marco-MiniLM-L-6-v2", "ms-marco-minilm-l-6-v2")
 
 
 class NoModelYet(ModelMissing):
@@ -79,35 +76,41 @@ def open_embedder(settings: Settings) -> Embedder:
         from models.ollama_embedder import OllamaEmbedder
 
         return OllamaEmbedder(wanted.removeprefix(OLLAMA), base_url=settings.ollama_url or None)
-    from models import local_embedder
+    from models import model_folder
 
-    return local_embedder.open_embedder(model_folder(wanted, "embedder"))
+    return model_folder.open_embedder(located(wanted, "embedder"))
 
 
 def open_reranker(settings: Settings) -> Reranker | None:
-    """The reranker that the settings name; if they name none, one on disk, else the boxed one, or None.
+    """The reranker that the settings name, not yet loaded; None where they want none.
 
     Raises:
-        ModelMissing: one is named that is not on this machine.
+        ModelMissing: it is not on this machine.
+        ChecksumMismatch: one of its files is not the published one.
     """
     forbid_hubs()
     if settings.reranker == NO_RERANKER:
         return None
-    if settings.reranker == BOXED_RERANKER:
-        base = boxed_base()
-        if base is None:
-            raise ModelMissing(
-                f"{BOXED_RERANKER} needs the weights of {BOXED_BASE}, which are not on this machine.",
-                f"Fetch them: `deepthink models pull {BOXED_BASE}`.",
-            )
-        return _boxed(base)
-    folder = model_folder(settings.reranker, "reranker") if settings.reranker else reranker_on_disk()
-    if folder is None:
-        base = boxed_base()
-        return _boxed(base) if base else None
-    from models.cross_encoder import CrossEncoderReranker
+    from models import model_folder
 
-    return CrossEncoderReranker(folder)
+    return model_folder.open_reranker(located(settings.reranker, "reranker"))
+
+
+def open_reader(settings: Settings) -> Reader:
+    """The reader that ships, not yet loaded; a reranker that the settings name orders for it.
+
+    Raises:
+        ModelMissing: a reranker is named that is not on this machine.
+    """
+    from models.boxed_reader import BoxedReader
+
+    reader = BoxedReader()
+    reranker = open_reranker(settings)
+    if reranker is None:
+        return reader
+    from models.ranked_reader import RankedReader
+
+    return RankedReader(reader, reranker)
 
 
 def open_learned() -> Served | None:
@@ -136,42 +139,6 @@ def open_fetcher(settings: Settings, limits: Limits | None = None) -> Fetcher:
     return Fetcher(contact=settings.web_contact, limits=limits)
 
 
-def _boxed(base: Path) -> Reranker:
-    from models.boxed_reranker import BoxedReranker
-
-    return BoxedReranker(base)
-
-
-def boxed_base() -> Path | None:
-    """The base of the reranker that the package ships, if the right weights are on disk."""
-    from models.boxed_reranker import base_on_disk
-
-    return base_on_disk()
-
-
-def reranker_in_use(settings: Settings) -> str:
-    """Name or path of the reranker that `open_reranker` would open; "" for none.
-
-    Whether a named one is on disk is not looked at.
-    """
-    if settings.reranker:
-        return "" if settings.reranker == NO_RERANKER else settings.reranker
-    folder = reranker_on_disk()
-    if folder is not None:
-        return str(folder)
-    return BOXED_RERANKER if boxed_base() else ""
-
-
-def reranker_on_disk() -> Path | None:
-    """A reranker in the models folder, if there is one."""
-    for known in CATALOGUE:
-        place = installed(known) if known.role == "reranker" else None
-        if place is not None:
-            return place
-    folders = (models_dir() / name for name in _KNOWN_RERANKERS)
-    return next((folder for folder in folders if (folder / "config.json").is_file()), None)
-
-
 def chat_file(wanted: str) -> tuple[Path, str]:
     """The GGUF file that ``wanted`` names, by catalogue or by path, and how a person calls it.
 
@@ -191,7 +158,7 @@ def chat_file(wanted: str) -> tuple[Path, str]:
     return place, known.name
 
 
-def model_folder(wanted: str, role: CatalogueRole) -> Path:
+def located(wanted: str, role: CatalogueRole) -> Path:
     """The folder of an embedder or reranker, by catalogue name or path.
 
     Raises:
@@ -217,8 +184,8 @@ def model_folder(wanted: str, role: CatalogueRole) -> Path:
 
 
 def default_entries(settings: Settings) -> list[ModelEntry]:
-    """The catalogue models that the settings name and that asking needs: language model, embedder."""
-    names = (settings.model, settings.embedder)
+    """The catalogue models that the settings name: language model, embedder, reranker."""
+    names = (settings.model, settings.embedder, settings.reranker)
     return [known for known in CATALOGUE if known.name in {name.lower() for name in names}]
 
 
@@ -237,7 +204,7 @@ def _is_path(wanted: str) -> bool:
 _ROLE = {"chat": "a language model", "embedder": "an embedder", "reranker": "a reranker"}
 _CHOICE = """\
 Choose one:
-  deepthink models pull                      the default (1.1 GB) and embedder
+  deepthink models pull                      the default (1.1 GB) and what searches (70 MB)
   deepthink models pull qwen2.5-coder-0.5b   smaller, faster, weaker (0.5 GB);
   deepthink models use qwen2.5-coder-0.5b    then this makes it answer
   deepthink models use ollama:NAME           a model of your own Ollama server

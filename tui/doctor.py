@@ -32,12 +32,11 @@ FAILED: Final = 1
 _STYLES: Final[dict[State, str]] = {"ok": "green", "warn": "yellow", "fail": "bold red", "unknown": "dim"}
 _NEEDED: Final = (
     "accelerate charset_normalizer datasets ddgs docx duckdb filelock gguf httpx jinja2 "
-    "langchain_ollama langgraph llama_cpp lxml markdown_it numpy ollama opentelemetry peft "
+    "langchain_ollama langgraph llama_cpp lxml markdown_it numpy ollama onnxruntime opentelemetry peft "
     "platformdirs pyarrow pydantic pydantic_settings pypdfium2 rank_bm25 rich safetensors "
     "sentence_transformers sklearn snowballstemmer textual textual_plotext textual_serve tomlkit torch "
-    "trafilatura trl typer"
+    "tokenizers trafilatura trl typer"
 ).split()
-_PULL_BASE: Final = f"Fetch it: `deepthink models pull {assemble.BOXED_BASE}`."
 _CHOOSE_POLICY: Final = "Choose another: `deepthink policy list`, then `deepthink policy use NAME`."
 _LITTLE_DISK: Final = 2_000_000_000
 _LITTLE_MEMORY: Final = 4_000_000_000
@@ -167,25 +166,13 @@ def _language_model(settings: Settings) -> Finding:
 def _embedder(settings: Settings) -> Finding:
     if settings.embedder.startswith(OLLAMA):
         return Finding("embedder", "ok", f"{settings.embedder}, see Ollama below")
-    return _located("embedder", lambda: str(assemble.model_folder(settings.embedder, "embedder")))
+    return _located("embedder", lambda: str(assemble.located(settings.embedder, "embedder")))
 
 
 def _reranker(settings: Settings) -> Finding:
-    if settings.reranker and settings.reranker not in {assemble.NO_RERANKER, assemble.BOXED_RERANKER}:
-        return _located("reranker", lambda: str(assemble.model_folder(settings.reranker, "reranker")))
-    used = assemble.reranker_in_use(settings)
-    if used == assemble.BOXED_RERANKER and assemble.boxed_base() is None:
-        return Finding("reranker", "fail", f"{used} needs the weights of {assemble.BOXED_BASE}", _PULL_BASE)
-    if used:
-        return Finding("reranker", "ok", used)
-    return Finding(
-        "reranker",
-        "ok" if settings.reranker else "warn",
-        "none; passages keep the order in which vectors and keywords agree",
-        ""
-        if settings.reranker
-        else f"The one that comes with deepthink reads with {assemble.BOXED_BASE}. {_PULL_BASE}",
-    )
+    if settings.reranker == assemble.NO_RERANKER:
+        return Finding("reranker", "ok", "none; the reader that ships orders the passages")
+    return _located("reranker", lambda: str(assemble.located(settings.reranker, "reranker")))
 
 
 def _policy() -> Finding:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from models.catalogue import CATALOGUE, CatalogueRole, entry
 from models.fetch import installed
+from models.model_folder import is_onnx
 from models.probe import ProbeResult, probe, recall, remember
 from models.protocols import ModelMissing
 from traces.paths import models_dir
@@ -43,10 +44,8 @@ def show_models() -> None:
         )
     names = {known.name for known in CATALOGUE}
     for key, name in used.items():
-        if name and name not in names:
+        if name not in names:
             out.print(Text(f"in use as {key}: {name}"))
-    if not settings.reranker and (reranker := assemble.reranker_in_use(settings)):
-        out.print(Text(f"in use as reranker: {reranker}"))
     for model in (f"llama.cpp:{known.name}" for known in CATALOGUE if known.role == "chat"):
         known_of = recall(model)
         if known_of is not None:
@@ -111,8 +110,8 @@ def take(name: str, role: CatalogueRole | None) -> tuple[str, str]:
         BadSetting: the settings file cannot be read or written.
     """
     role = role or role_of(name)
-    if role == "reranker" and name in {assemble.NO_RERANKER, assemble.BOXED_RERANKER}:
-        pass  # neither is a place
+    if role == "reranker" and name == assemble.NO_RERANKER:
+        pass  # it is no place
     elif name == assemble.OLLAMA:
         raise ModelMissing("No model of Ollama's is named.", "Name one, as in ollama:llama3.")
     elif not name.startswith(assemble.OLLAMA):
@@ -125,8 +124,6 @@ def role_of(name: str) -> CatalogueRole:
     """What a model is for, by its name or by what lies at its path. Raises `ModelMissing`."""
     if name.lower().endswith(".gguf") or name.startswith(assemble.OLLAMA):
         return "chat"
-    if name == assemble.BOXED_RERANKER:
-        return "reranker"
     folder = expanded_path(name)
     if "/" not in name and not folder.is_dir():
         return entry(name).role
@@ -134,6 +131,10 @@ def role_of(name: str) -> CatalogueRole:
         return "embedder"
     config = folder / "config.json"
     if not config.is_file():
+        if is_onnx(folder):
+            raise ModelMissing(
+                f"{folder} does not say what it is for.", "Add --as embedder or --as reranker."
+            )
         raise ModelMissing(f"There is no model in {folder}.", "Name a .gguf file or a model folder.")
     try:
         architectures = json.loads(config.read_text(encoding="utf-8")).get("architectures") or []
@@ -150,11 +151,11 @@ def _located(name: str, role: CatalogueRole) -> str:
         path = expanded_path(name).absolute()
         if role == "chat":
             return str(assemble.chat_file(str(path))[0])
-        return str(assemble.model_folder(str(path), role))
+        return str(assemble.located(str(path), role))
     if role == "chat":
         assemble.chat_file(name)
     else:
-        assemble.model_folder(name, role)
+        assemble.located(name, role)
     return entry(name).name
 
 

@@ -20,7 +20,7 @@ from rich.progress import (
 )
 
 from models.catalogue import ModelEntry
-from models.fetch import PullProgress, checked, pull
+from models.fetch import PullProgress, checked, pull, shared_sources
 from models.fetch_errors import ChecksumMismatch
 from tui.interrupts import ctrl_c
 from tui.terminal import clean, console, is_live, size
@@ -39,7 +39,7 @@ def pull_models(entries: Sequence[ModelEntry], *, recheck: bool = False) -> list
     """
     places: list[Path] = []
     out = console()
-    with ctrl_c() as cancel:
+    with ctrl_c() as cancel, shared_sources() as sources:
         for entry in entries:
             there = None if recheck else _right(entry, cancel)
             if there is not None:
@@ -47,8 +47,10 @@ def pull_models(entries: Sequence[ModelEntry], *, recheck: bool = False) -> list
                 places.append(there)
                 continue
             with _watching(out, entry) as watcher:
-                places.append(pull(entry, progress=watcher, cancel=cancel, recheck=recheck))
-            out.print(f"{entry.name}: {size(entry.size)} in place, sha256 as its publisher lists it.")
+                places.append(
+                    pull(entry, progress=watcher, cancel=cancel, recheck=recheck, sources=sources)
+                )
+            out.print(f"{entry.name}: {size(entry.size)} in place, sha256 as the catalogue lists it.")
     return places
 
 

@@ -27,7 +27,7 @@ from pydantic_settings import (
 )
 
 from agent.budget import Budget
-from models.catalogue import ALL_MINILM_L6_V2, QWEN_CODER_1_5B
+from models.catalogue import BGE_SMALL_EN, QWEN_CODER_1_5B
 from traces.errors import DeepthinkError
 from traces.paths import config_file
 from tui.setting_groups import DESCRIBED, AppSettings, BudgetSettings
@@ -55,11 +55,11 @@ class Settings(BaseModel):
     model: str = Field(default=QWEN_CODER_1_5B.name, min_length=1)
     """The language model: a catalogue name, the path of a .gguf file, or ollama:NAME."""
 
-    embedder: str = Field(default=ALL_MINILM_L6_V2.name, min_length=1)
-    """What turns text into vectors: a catalogue name, a sentence-transformers folder, or ollama:NAME."""
+    embedder: str = Field(default=BGE_SMALL_EN.name, min_length=1)
+    """What turns text into vectors: a catalogue name, a folder of a model, or ollama:NAME."""
 
-    reranker: str = ""
-    """What orders the passages: a catalogue name, a cross-encoder folder, or none; empty: one on disk."""
+    reranker: str = Field(default="none", min_length=1)
+    """What orders the passages for the reader: none (it does so itself), a catalogue name, or a folder."""
 
     ollama_url: str = ""
     """Where Ollama listens; empty: where OLLAMA_HOST says, else port 11434 of this machine."""

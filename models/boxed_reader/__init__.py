@@ -71,6 +71,14 @@ class BoxedReader:
         """``boxed-reader``."""
         return NAME
 
+    def ready(self) -> bool:
+        """Whether the model is loaded, so that the next call is quick."""
+        return self._loaded is not None
+
+    def warm_up(self) -> None:
+        """Load the model and run it once; meant for a worker thread. Raises `ModelError`."""
+        self.read("warm up", ["warm up\nwarm up"])
+
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """One reading per passage, in the order of ``passages``.
 

@@ -20,8 +20,6 @@ NAMES = (
     "funnel",
     "filings",
     "routing",
-    "grading",
-    "reranking",
     "loop",
     "deciding",
     "training",

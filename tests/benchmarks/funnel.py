@@ -18,13 +18,12 @@ from agent.budget import Budget
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
 from agent.state import PlanStep, RunState, new_state
 from agent.stepping import research_step
-from models import boxed_reranker
 from models.protocols import Embedder
 from policy.collecting.pooling import RememberingEmbedder, pool
 from policy.collecting.remembering import RememberingRecall, RememberingReranker
 from policy.collecting.unread import first_plan, graded, resolved, unread
+from policy.evaluation.bootstrap import draws, mean
 from policy.questions import Question, QuestionSet, filled, named, read_questions
-from policy.reranking.measuring import interval
 from tests.benchmarks import library as made
 from tests.benchmarks.table import Row, Table
 from tests.conftest import DATA
@@ -63,9 +62,7 @@ class _Worked:
 def measure() -> Table:
     """Means over the questions of each dev file, with bootstrap intervals."""
     embedder = made.embedder()
-    base = boxed_reranker.base_on_disk()
-    assert base is not None, "the boxed reranker's base is not on disk"
-    reranker = RememberingReranker(boxed_reranker.BoxedReranker(base))
+    reranker = RememberingReranker(made.reranker())
     rows: list[Row] = []
     for name, bar in BARS.items():
         questions = read_questions(DATA / "multihop" / f"{name}_dev.jsonl")
@@ -193,11 +190,9 @@ def _rows(label: str, worked: Sequence[_Worked], bar: float) -> list[Row]:
 
 
 def _row(what: str, found: Sequence[float] | Sequence[bool], bar: float | None = None) -> Row:
-    shares = np.array(found, dtype=np.float64)
-    mean = float(shares.mean())
-    low, high = interval(shares)
-    told = f"{mean:.3f} ({low:.3f} to {high:.3f})"
-    return Row(what, told) if bar is None else Row(what, told, f"at least {bar:.2f}", mean >= bar)
+    share = mean(np.array(found, dtype=np.float64), draws(len(found)))
+    told = f"{share.estimate:.3f} ({share.low:.3f} to {share.high:.3f})"
+    return Row(what, told) if bar is None else Row(what, told, f"at least {bar:.2f}", share.estimate >= bar)
 
 
 _NOTES: Final = [
@@ -221,7 +216,7 @@ _NOTES: Final = [
     "steps have kept and that it does not name (`policy.collecting.unread`). Nothing of that is told "
     "by gold.",
     "“Kept by the steps of a run”: each sub-question goes through the run's own step (both phrasings, "
-    "reranker, calibrated grade, what is far behind the best left out, corrections where the grade "
+    "reranker, grade, what is far behind the best left out, corrections where the grade "
     f"asks for them), which keeps at most {KEPT} passages. “The {KEPT} … the reranker puts first” has "
-    "neither grade nor corrections. The reranker is the boxed one.",
+    "neither grade nor corrections.",
 ]

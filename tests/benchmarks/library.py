@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.ingest import FileDone, FileFailed, ingest
-from models.boxed_reranker import BoxedReranker, base_on_disk
-from models.catalogue import entry
+from models.boxed_reader import BoxedReader
+from models.catalogue import BGE_SMALL_EN, entry
 from models.llama_cpp_chat import LlamaCppChat
-from models.local_embedder import LocalEmbedder, open_embedder
+from models.model_folder import open_embedder
+from models.protocols import Embedder, Reader
 from tests.conftest import DATA
 from traces import paths
 from traces.store import Store
@@ -17,9 +18,9 @@ FILINGS = DATA / "filings"
 NVIDIA = FILINGS / "nvda-10k-fy2023.html"
 
 
-def embedder() -> LocalEmbedder:
+def embedder() -> Embedder:
     """The default embedder."""
-    return open_embedder(entry("all-minilm-l6-v2").location(paths.models_dir()))
+    return open_embedder(BGE_SMALL_EN.location(paths.models_dir()))
 
 
 def chat(name: str = "qwen2.5-coder-1.5b") -> LlamaCppChat:
@@ -27,11 +28,9 @@ def chat(name: str = "qwen2.5-coder-1.5b") -> LlamaCppChat:
     return LlamaCppChat(entry(name).location(paths.models_dir()), name=f"llama.cpp:{name}")
 
 
-def reranker() -> BoxedReranker:
-    """The default reranker."""
-    base = base_on_disk()
-    assert base is not None, "the boxed reranker's base is not on disk"
-    return BoxedReranker(base)
+def reader() -> Reader:
+    """The reader that ships."""
+    return BoxedReader()
 
 
 def read_into(store: Store, collection: str, files: list[Path], description: str = "") -> list[FileDone]:

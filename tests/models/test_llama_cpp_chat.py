@@ -14,8 +14,9 @@ import pytest
 
 import models.llama_cpp_engine as engine_module
 from models.llama_cpp_chat import LlamaCppChat, _Answer
-from models.llama_cpp_engine import _steps, usable_threads
+from models.llama_cpp_engine import _steps
 from models.llama_cpp_grammar import gbnf
+from models.processor import usable_threads
 from models.protocols import (
     ChatOptions,
     ContextOverflow,

@@ -14,7 +14,8 @@ import pytest
 
 from models.catalogue import ALL_MINILM_L6_V2
 from models.fetch import installed
-from models.local_embedder import LocalEmbedder, open_embedder
+from models.local_embedder import LocalEmbedder
+from models.model_folder import open_embedder
 from models.protocols import Embedder, ModelError, ModelMissing, Vectors
 from tests.models.tiny_bert import write_sentence_model
 
@@ -35,7 +36,7 @@ def minilm_folder() -> Path:
 
 
 @pytest.fixture(scope="module")
-def minilm(minilm_folder: Path) -> LocalEmbedder:
+def minilm(minilm_folder: Path) -> Embedder:
     return open_embedder(minilm_folder)
 
 
@@ -215,7 +216,7 @@ def blocked(*arguments, **options):
 socket.socket.connect = socket.create_connection = socket.getaddrinfo = blocked
 warnings.simplefilter("error")
 
-from models.local_embedder import open_embedder
+from models.model_folder import open_embedder
 import models.cross_encoder
 assert not {"torch", "transformers", "sentence_transformers"} & set(sys.modules)
 
@@ -244,14 +245,14 @@ def run_fresh(folder: Path) -> str:
 
 
 @pytest.mark.model
-def test_minilm_goes_by_its_catalogue_name(minilm: LocalEmbedder) -> None:
+def test_minilm_goes_by_its_catalogue_name(minilm: Embedder) -> None:
     assert minilm.name == "all-minilm-l6-v2"
     assert minilm.dimensions == 384
     assert minilm.embed_query("where does the river flow").shape == (384,)
 
 
 @pytest.mark.model
-def test_minilm_finds_the_passage_that_answers(minilm: LocalEmbedder) -> None:
+def test_minilm_finds_the_passage_that_answers(minilm: Embedder) -> None:
     passages = minilm.embed_passages(
         [
             "The company's revenue rose by nine percent to 61 billion dollars.",

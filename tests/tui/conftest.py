@@ -107,13 +107,14 @@ def deepthink(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test waits for sentence-transformers, or depends on the terminal it is started from."""
+    """No test waits for models that search, or depends on the terminal it is started from."""
     for name in ("COLUMNS", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     embedder = HashEmbedder()
     for user in ("tui.assemble", "tui.asking", "tui.searching", "tui.demonstration"):
         monkeypatch.setattr(f"{user}.open_embedder", lambda _settings: embedder)
-    monkeypatch.setattr("models.boxed_reranker.base_on_disk", lambda: None)
+    for user in ("assemble", "asking", "comparing", "evaluating", "protocol", "collecting"):
+        monkeypatch.setattr(f"tui.{user}.open_reranker", lambda _settings: None)
     monkeypatch.setattr("policy.registry._SHIPPED", Path("no-box"))  # the rules decide
 
 

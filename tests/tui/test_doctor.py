@@ -41,7 +41,11 @@ def test_a_bare_machine(no_models: None, home: Path, deepthink: Run) -> None:
     code, rows = _rows(deepthink)
     assert code == 1
     assert list(rows) == ROWS
-    assert {name for name, row in rows.items() if row["state"] == "fail"} == {"language model", "embedder"}
+    assert {name for name, row in rows.items() if row["state"] == "fail"} == {
+        "language model",
+        "embedder",
+        "reranker",
+    }
     assert "deepthink models pull" in rows["language model"]["way_out"]
     assert rows["Ollama"]["state"] == "unknown"
     assert rows["library"]["detail"] == "empty"
@@ -53,8 +57,8 @@ def test_the_table_says_the_same(no_models: None, deepthink: Run) -> None:
     ran = deepthink("doctor")
     assert ran.code == 1
     shown = [line.split()[0] for line in ran.out.splitlines()[2:] if line[:1].strip()]
-    assert shown.count("fail") == 2
-    assert "→ Fetch it: `deepthink models pull all-minilm-l6-v2`." in ran.out
+    assert shown.count("fail") == 3
+    assert "→ Fetch it: `deepthink models pull bge-small-en`." in ran.out
 
 
 def test_a_library_is_counted(library: Path, deepthink: Run) -> None:

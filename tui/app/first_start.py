@@ -57,7 +57,7 @@ class First(Message):
 def look(engine: Engine) -> First:
     """See what is here. Raises `BadSetting`, `StoreError`."""
     from agent import sample_library
-    from models.catalogue import ALL_MINILM_L6_V2, QWEN_CODER_0_5B, QWEN_CODER_1_5B
+    from models.catalogue import BGE_SMALL_EN, QWEN_CODER_0_5B, QWEN_CODER_1_5B
     from models.fetch import installed
     from models.fetch_errors import ChecksumMismatch
     from models.protocols import ModelMissing
@@ -71,18 +71,18 @@ def look(engine: Engine) -> First:
             model = chat.name
     except (ModelMissing, ChecksumMismatch):  # fetching mends either
         missing.append(_known(settings.model, "chat") or QWEN_CODER_1_5B)
-    embedder: list[ModelEntry] = []
+    searching: list[ModelEntry] = []
     try:
         engine.embedder()
     except (ModelMissing, ChecksumMismatch):
-        embedder.append(_known(settings.embedder, "embedder") or ALL_MINILM_L6_V2)
-    smaller = [QWEN_CODER_0_5B, *embedder] if missing else []
+        searching.append(_known(settings.embedder, "embedder") or BGE_SMALL_EN)
+    smaller = [QWEN_CODER_0_5B, *searching] if missing else []
     held = {collection.name: collection.documents for collection in Library(engine.store).collections()}
     there_are = {name: len(sample_library.documents(name)) for name in sample_library.COLLECTIONS}
     return First(
         model.removeprefix("llama.cpp:"),
-        [entry.name for entry in (*missing, *embedder)],
-        sum(entry.size for entry in (*missing, *embedder)),
+        [entry.name for entry in (*missing, *searching)],
+        sum(entry.size for entry in (*missing, *searching)),
         [entry.name for entry in smaller],
         sum(entry.size for entry in smaller if installed(entry) is None),
         sum(held.values()),
@@ -106,14 +106,14 @@ class EmbedderLoading(Message):
 
 def embedder_loading(engine: Engine) -> EmbedderLoading | None:
     """Whether the first vectors have to wait for the embedder."""
-    from models.local_embedder import LocalEmbedder
+    from models.protocols import Loadable
     from traces.errors import DeepthinkError
 
     try:
         embedder = engine.embedder()
     except DeepthinkError:  # told by the reading, which needs it too
         return None
-    return EmbedderLoading() if isinstance(embedder, LocalEmbedder) and not embedder.ready() else None
+    return EmbedderLoading() if isinstance(embedder, Loadable) and not embedder.ready() else None
 
 
 @dataclass(slots=True)

@@ -98,25 +98,19 @@ def list_models(engine: Engine) -> ModelsListed:
     """The catalogue, the models folder, and what the settings name beyond them. Raises `BadSetting`."""
     from models.catalogue import CATALOGUE
     from traces.paths import models_dir
-    from tui.assemble import BOXED_RERANKER
+    from tui.assemble import NO_RERANKER
 
     settings = engine.settings()
     rows = [_of_catalogue(entry, settings) for entry in CATALOGUE]
     rows += _of_folder(settings)
     named = {(row.role, row.name) for row in rows}
     for role, name in _wanted(settings).items():
-        if name in {"", "none", BOXED_RERANKER}:
+        if name == NO_RERANKER:
             continue
         if (role, name.lower()) not in named and (role, name) not in named:
             rows.append(_row(role, name, Path(name).stem if _is_path(name) else name, settings, about=name))
-    if boxed := _boxed(settings):
-        rows.append(boxed)
-    without = "Passages keep the order in which vectors and keywords agree."
-    rows.append(
-        ModelRow(
-            "reranker", "none", "none", 0, True, settings.reranker == "none", known=False, about=without
-        )
-    )
+    without = "The reader that ships orders the passages."
+    rows.append(_row("reranker", NO_RERANKER, NO_RERANKER, settings, about=without))
     return ModelsListed(sorted(rows, key=lambda row: ROLES.index(row.role)), str(models_dir()))
 
 
@@ -272,23 +266,8 @@ def _row(
     return ModelRow(role, name, label, size, here, used, known, about, measured(result) if result else {})
 
 
-def _boxed(settings: Settings) -> ModelRow | None:
-    """The reranker that the package ships, where its base is on disk."""
-    from tui.assemble import BOXED_BASE, BOXED_RERANKER, boxed_base, reranker_in_use
-
-    if boxed_base() is None:
-        return None
-    used = reranker_in_use(settings) == BOXED_RERANKER
-    about = f"Comes with deepthink: an adapter on {BOXED_BASE}, in use unless a better one is on disk."
-    return ModelRow("reranker", BOXED_RERANKER, BOXED_RERANKER, 0, True, used, known=False, about=about)
-
-
 def _wanted(settings: Settings) -> dict[Role, str]:
-    """What the settings name for each role; a reranker that they do not name is the one found."""
-    from tui.assemble import reranker_in_use
-
-    reranker = settings.reranker or reranker_in_use(settings)
-    return {"chat": settings.model, "embedder": settings.embedder, "reranker": reranker}
+    return {"chat": settings.model, "embedder": settings.embedder, "reranker": settings.reranker}
 
 
 def _library_embedder(engine: Engine) -> str:

@@ -31,7 +31,7 @@ def pull(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...", help="The chosen language model and embedder if none is named."
+            metavar="[NAME]...", help="The chosen language model, embedder and reranker if none is named."
         ),
     ] = None,
     recheck: Annotated[

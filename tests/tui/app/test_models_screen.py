@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from models import checked_files
-from models.catalogue import ALL_MINILM_L6_V2, QWEN_CODER_0_5B, QWEN_CODER_1_5B, ModelEntry
+from models.catalogue import BGE_SMALL_EN, QWEN_CODER_0_5B, QWEN_CODER_1_5B, ModelEntry
 from models.fetch import PullProgress
 from models.fetch_errors import DiskFull, PullCancelled
 from models.ollama_api import ModelFacts, OllamaServer
@@ -57,7 +57,7 @@ class _Machine:
         self.fails: Exception | None = None
         self.prepared: list[str] = []
         self.ollama: dict[str, frozenset[str]] = {}
-        for entry in (QWEN_CODER_1_5B, ALL_MINILM_L6_V2):
+        for entry in (QWEN_CODER_1_5B, BGE_SMALL_EN):
             _install(folder, entry)
         monkeypatch.setenv("DEEPTHINK_MODELS", str(folder))
         monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "http://127.0.0.1:1")
@@ -195,10 +195,10 @@ async def test_another_embedder_says_that_the_library_is_of_the_one_before(
         db.execute("UPDATE library SET embedder = 'the one before'")
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("f7", "i", *"ollama:nomic-embed-text")
-        app.screen.query_one("#path", Input).value = str(machine.folder / ALL_MINILM_L6_V2.name)
+        app.screen.query_one("#path", Input).value = str(machine.folder / BGE_SMALL_EN.name)
         await pilot.press("enter")
         await until(pilot, lambda: "! The library was made by the one before" in _told(app))
-        assert load().embedder == str(machine.folder / ALL_MINILM_L6_V2.name)
+        assert load().embedder == str(machine.folder / BGE_SMALL_EN.name)
 
 
 async def test_a_path_is_named_or_left(make_app: MakeApp, machine: _Machine) -> None:
@@ -344,7 +344,7 @@ async def test_what_the_settings_name_and_is_not_here(make_app: MakeApp, machine
 async def test_a_model_is_verified(make_app: MakeApp, machine: _Machine) -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
-        await _at(app, pilot, ALL_MINILM_L6_V2.name, "embedder")
+        await _at(app, pilot, BGE_SMALL_EN.name, "embedder")
         machine.hold.clear()
         await pilot.press("v")
         await until(pilot, lambda: "checking the sha256" in _told(app, "pull"))

@@ -119,7 +119,7 @@ def test_a_model_file_that_is_not_the_published_one_is_to_be_fetched(
     monkeypatch.setattr("tui.assemble.open_chat", differs)
     assert what_is_here(_make(make_app, machine, monkeypatch).engine).missing == [
         "qwen2.5-coder-1.5b",
-        "all-minilm-l6-v2",
+        "bge-small-en",
     ]
 
 
@@ -132,14 +132,14 @@ async def test_enter_enter_enter_and_a_question_that_works(
     async with app.run_test(size=(80, 24)) as pilot:
         assert welcome_needed(app.engine)
         await _opened(app, pilot, answers)
-        assert "⏎ fetches qwen2.5-coder-1.5b and all-minilm-l6-v2: 1.2 GB, once." in _shown(app)
+        assert "⏎ fetches qwen2.5-coder-1.5b and bge-small-en: 1.2 GB, once." in _shown(app)
         machine.hold.clear()
         await pilot.press("enter")
         await until(pilot, lambda: "50% of 1.1 GB" in _shown(app))
         assert "! publisher: example.org is away" in _shown(app)
         machine.hold.set()
         await until(pilot, lambda: "✓ 1" in _shown(app))
-        assert machine.pulled == ["qwen2.5-coder-1.5b", "all-minilm-l6-v2"]
+        assert machine.pulled == ["qwen2.5-coder-1.5b", "bge-small-en"]
         await until(pilot, lambda: machine.prepared == 1)
         await pilot.press("enter")
         await until(pilot, lambda: "✓ 2" in _shown(app))
@@ -157,7 +157,7 @@ async def test_enter_enter_enter_and_a_question_that_works(
 async def test_the_reading_is_of_all_documents_and_waits_for_the_embedder(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine.pulled = ["qwen2.5-coder-1.5b", "all-minilm-l6-v2"]
+    machine.pulled = ["qwen2.5-coder-1.5b", "bge-small-en"]
     app = _make(make_app, machine, monkeypatch)
     loaded = threading.Event()
 
@@ -171,7 +171,7 @@ async def test_the_reading_is_of_all_documents_and_waits_for_the_embedder(
             assert loaded.wait(PATIENCE)
             return HashEmbedder().embed_passages(texts)
 
-    slow = Slow(Path("/models/all-minilm-l6-v2"), HashEmbedder().name)
+    slow = Slow(Path("/models/bge-small-en"), HashEmbedder().name)
     monkeypatch.setattr(Slow, "dimensions", HashEmbedder().dimensions)
     monkeypatch.setattr("tui.assemble.open_embedder", lambda _settings: slow)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -210,7 +210,7 @@ async def test_the_smaller_model_is_taken_into_use(
         assert "qwen2.5-coder-0.5b is here." in _shown(app)
         await pilot.press("ctrl+s")  # no longer possible
         await pilot.pause()
-        assert machine.pulled == ["qwen2.5-coder-0.5b", "all-minilm-l6-v2"]
+        assert machine.pulled == ["qwen2.5-coder-0.5b", "bge-small-en"]
 
 
 @pytest.mark.usefixtures("bare")
@@ -253,7 +253,7 @@ async def test_what_goes_wrong_is_told_with_a_way_out(
 async def test_documents_of_ones_own(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
-    machine.pulled = ["qwen2.5-coder-1.5b", "all-minilm-l6-v2"]
+    machine.pulled = ["qwen2.5-coder-1.5b", "bge-small-en"]
     app = _make(make_app, machine, monkeypatch)
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 no pages")
     answers: list[str | None] = []
@@ -296,7 +296,7 @@ async def test_escape_leaves_and_stops(
 async def test_the_app_begins_with_it_and_ends_up_with_an_answer(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine.pulled = ["qwen2.5-coder-1.5b", "all-minilm-l6-v2"]
+    machine.pulled = ["qwen2.5-coder-1.5b", "bge-small-en"]
     app = _make(make_app, machine, monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, WelcomeScreen) and "▸ 2" in _shown(app))
@@ -386,7 +386,7 @@ def test_welcome_in_pictures(
             await until(pilot, lambda: "✓ 2" in _shown(app))
 
     if step in {"documents", "question"}:
-        machine.pulled = ["qwen2.5-coder-1.5b", "all-minilm-l6-v2"]
+        machine.pulled = ["qwen2.5-coder-1.5b", "bge-small-en"]
     app = _make(make_app, machine, monkeypatch, theme=look.theme)
     try:
         assert snap_compare(app, terminal_size=look.size, run_before=show)

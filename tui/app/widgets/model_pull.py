@@ -59,19 +59,20 @@ def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) ->
     from tui.pulling import GivenUp
 
     try:
-        for name in names:
-            told, last = GivenUp(), ("", -1)
+        with fetch.shared_sources() as sources:
+            for name in names:
+                told, last = GivenUp(), ("", -1)
 
-            def tell(progress: PullProgress, told: GivenUp = told) -> None:
-                nonlocal last
-                given_up = told.reason(progress)
-                # A block a message would be a thousand of them; what shows is a share of the bar.
-                now = (progress.phase, _SHARES * progress.done // max(1, progress.total))
-                if now != last or given_up or progress.phase != "fetching":
-                    last = now
-                    node.post_message(PullTold(progress, given_up))
+                def tell(progress: PullProgress, told: GivenUp = told) -> None:
+                    nonlocal last
+                    given_up = told.reason(progress)
+                    # A block a message would be a thousand of them; what shows is a share of the bar.
+                    now = (progress.phase, _SHARES * progress.done // max(1, progress.total))
+                    if now != last or given_up or progress.phase != "fetching":
+                        last = now
+                        node.post_message(PullTold(progress, given_up))
 
-            fetch.pull(entry(name), progress=tell, cancel=cancel)
+                fetch.pull(entry(name), progress=tell, cancel=cancel, sources=sources)
     except PullCancelled:
         return PullEnded(names, stopped=True)
     except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app

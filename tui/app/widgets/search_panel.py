@@ -156,7 +156,7 @@ opens the passage under the cursor.
     def _inspect(self, query: str, strategy: Strategy, within: str, section: str) -> Sequence[Staged]:
         from agent.inspection import inspect
         from agent.retrieval.recall import Recall
-        from models.local_embedder import LocalEmbedder
+        from models.protocols import Loadable
         from traces.library import Library
         from tui.searching import scope_of
 
@@ -164,12 +164,11 @@ opens the passage under the cursor.
         library = Library(engine.store)
         scope = scope_of(library, [within] if within else [], section)
         embedder = engine.embedder()
-        if isinstance(embedder, LocalEmbedder) and not embedder.ready():
+        if isinstance(embedder, Loadable) and not embedder.ready():
             self.post_message(self.Loading())
         if self._recall is None or self._recall[0] is not embedder:
             self._recall = (embedder, Recall(library, embedder))
-        recall, reranker = self._recall[1], engine.reranker()
-        return inspect(query, strategy, scope, recall=recall, embedder=embedder.name, reranker=reranker)
+        return inspect(query, strategy, scope, recall=self._recall[1], reader=engine.reader())
 
     @on(Loading)
     def _tell_loading(self) -> None:
