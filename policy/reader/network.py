@@ -51,8 +51,8 @@ def recovered(model: Path) -> Weights:
 def _floats(stored: dict[str, Any], name: str) -> npt.NDArray[np.float32]:
     """A quantised matrix in floats; scale and zero point are one number, or one for each column."""
     zero_point = stored[f"{name}_zero_point"].astype(np.float32)
-    scale: npt.NDArray[np.float32] = stored[f"{name}_scale"]
-    return (stored[f"{name}_quantized"].astype(np.float32) - zero_point) * scale
+    whole = (stored[f"{name}_quantized"].astype(np.float32) - zero_point) * stored[f"{name}_scale"]
+    return np.asarray(whole, dtype=np.float32)
 
 
 def network(weights: Weights, seed: int = 0) -> Any:
