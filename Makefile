@@ -19,7 +19,7 @@ help:
 	@echo "make test-slow  the tests that take minutes with the 1.5B model"
 	@echo "make bench      measure speed and size on this machine, and print the tables"
 	@echo "make evaluation hold whole systems against each other on the dev files in DATA, for hours; goes on where it was"
-	@echo "make box        make the policies that come with the package, from question sets in DATA"
+	@echo "make box        make the reader and the policies that come with the package, from DATA and READING"
 	@echo "make clean      remove the virtual environment and everything built"
 
 $(VENV)/.python: 
@@ -82,12 +82,14 @@ evaluation: $(VENV)/.installed-test
 
 # What is collected and trained stays in WORK, so that a killed run goes on.
 DATA   ?= ../shared/data/multihop
+READING ?= ../shared/data/reading
 WORK   ?= build/box
 # The first of them decides where a person has chosen none.
 METHODS ?= forest reward
 
 box: $(VENV)/.installed
-	$(BIN)/deepthink models pull bge-small-en all-minilm-l6-v2
+	$(BIN)/deepthink models pull ms-marco-minilm-l12 bge-small-en all-minilm-l6-v2
+	$(BIN)/python -m policy.reader make $(READING) --multihop $(DATA) --work $(WORK)/reader
 	$(BIN)/deepthink policy protocol $(DATA) --work $(WORK) $(METHODS:%=--method %) --out $(WORK)/RESULTS.md
 	$(BIN)/python -m policy.packing $(WORK)/policies policy/box $(METHODS)
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +26,7 @@ import numpy.typing as npt
 from models.boxed_reader.manifest import Calibration, Manifest, read_manifest
 from models.boxed_reader.spans import Found, apart, found
 from models.boxed_reader.windows import Window, Windows
+from models.processor import usable_threads
 from models.protocols import ModelError, Reading, Span, Support
 
 NAME: Final = "boxed-reader"
@@ -57,12 +57,12 @@ class BoxedReader:
 
     Args:
         folder: Where model, tokenizer and manifest are.
-        threads: Passages that are read at once, each by one thread; by default one for each core.
+        threads: Passages that are read at once, each by one thread; by default one for each core worth it.
     """
 
     def __init__(self, folder: Path = SHIPPED, threads: int | None = None) -> None:
         self._folder = folder
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads or usable_threads()
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Windows, Manifest] | None = None
 
@@ -148,8 +148,6 @@ class BoxedReader:
             raise ModelError(
                 f"The reader in {self._folder} cannot be loaded: {error}", "Install deepthink-tui again."
             ) from error
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
         return session, Windows(tokenizer)
 
 

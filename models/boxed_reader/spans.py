@@ -16,7 +16,7 @@ Scores = npt.NDArray[np.float32]
 
 MOST_SPANS: Final = 3
 _LONGEST = 30  # tokens
-_CANDIDATES = 20  # looked at to find those that do not overlap
+_CANDIDATES = 400  # looked at to find those that do not overlap: those beside the best come first
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 

@@ -38,11 +38,13 @@ class Windows:
     """Cuts questions and passages into windows.
 
     Args:
-        tokenizer: A ``tokenizers.Tokenizer`` of a BERT, without padding or truncation.
-        tokens: Most tokens of a window.
+        tokenizer: A ``tokenizers.Tokenizer`` of a BERT; its padding and truncation are turned off.
+        tokens: Most tokens of a window; at least 256, so that much of a body fits beside the rest.
     """
 
     def __init__(self, tokenizer: Any, tokens: int = TOKENS) -> None:
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
         self._tokenizer = tokenizer
         self._cls = int(tokenizer.token_to_id("[CLS]"))
         self._sep = int(tokenizer.token_to_id("[SEP]"))

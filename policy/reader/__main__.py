@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 
 from models.boxed_reader import SHIPPED, BoxedReader
+from models.catalogue import MS_MARCO_MINILM_L12
 from models.offline import forbid_hubs
 from policy.reader.evaluation import measured, scores, table
 from policy.reader.making import make
+from traces.paths import models_dir
 
 
 def main() -> None:
@@ -23,7 +25,7 @@ def main() -> None:
     for command in (making, evaluating):
         command.add_argument("data", type=Path, help="folder of the data to read")
         command.add_argument("--multihop", type=Path, required=True, help="folder of the multi-hop files")
-    making.add_argument("--base", type=Path, required=True, help="folder of the published cross-encoder")
+    making.add_argument("--base", type=Path, help="folder to train on from; default: ms-marco-minilm-l12")
     making.add_argument("--work", type=Path, required=True, help="what a killed run goes on from")
     making.add_argument("--out", type=Path, default=SHIPPED, help="where the reader goes")
     making.add_argument("--minutes", type=float, default=180, help="how long to train")
@@ -37,7 +39,7 @@ def main() -> None:
             make(
                 given.data,
                 given.multihop,
-                given.base,
+                given.base or MS_MARCO_MINILM_L12.location(models_dir()),
                 given.work,
                 given.out,
                 minutes=given.minutes,

@@ -192,7 +192,7 @@ def _mean(values: Any) -> float:
 def table(figures: Mapping[str, Figures]) -> str:
     """The figures as Markdown."""
     lines = [
-        "| questions | answerable | F1 | F1 unrefused | right passage first | unanswerable | refused | ECE |",
+        "| questions | answerable | F1 | F1 unrefused | right passage first | absent | refused | ECE |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     rows = {

@@ -57,20 +57,13 @@ def make(
 def prepare(data: Path, multihop: Path, base: Path, work: Path) -> None:
     """Write the base's floats and the examples' tokens into ``work``, unless they are there."""
     from safetensors.numpy import save_file
+    from tokenizers import Tokenizer
 
     if not (work / training.BASE).is_file():
         save_file(recovered(base / MODEL), work / training.BASE)
     if not (work / training.ROWS).is_file():
-        save(encoded(examples(data, multihop), Windows(_tokenizer(base))), work / training.ROWS)
-
-
-def _tokenizer(base: Path) -> object:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(base / TOKENIZER))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
+        windows = Windows(Tokenizer.from_file(str(base / TOKENIZER)))
+        save(encoded(examples(data, multihop), windows), work / training.ROWS)
 
 
 def _train(work: Path, minutes: float, processes: int) -> None:

@@ -21,9 +21,7 @@ import numpy.typing as npt
 
 Weights = dict[str, npt.NDArray[np.float32]]
 
-HIDDEN = 384
-LAYERS = 12
-_TO_NAME = {"attention/self": "attention.self", "attention/output": "attention.output"}
+_HEAD = 32  # numbers of one attention head, in MiniLM of any size
 
 
 def recovered(model: Path) -> Weights:
@@ -53,8 +51,8 @@ def recovered(model: Path) -> Weights:
 def _floats(stored: dict[str, Any], name: str) -> npt.NDArray[np.float32]:
     """A quantised matrix in floats; scale and zero point are one number, or one for each column."""
     zero_point = stored[f"{name}_zero_point"].astype(np.float32)
-    scale: npt.NDArray[np.float32] = stored[f"{name}_scale"]
-    return (stored[f"{name}_quantized"].astype(np.float32) - zero_point) * scale
+    whole = (stored[f"{name}_quantized"].astype(np.float32) - zero_point) * stored[f"{name}_scale"]
+    return np.asarray(whole, dtype=np.float32)
 
 
 def network(weights: Weights, seed: int = 0) -> Any:
@@ -67,13 +65,14 @@ def network(weights: Weights, seed: int = 0) -> Any:
     from torch import nn
     from transformers import BertConfig, BertModel
 
+    words, hidden = weights["bert.embeddings.word_embeddings.weight"].shape
     config = BertConfig(
-        vocab_size=weights["bert.embeddings.word_embeddings.weight"].shape[0],
-        hidden_size=HIDDEN,
-        num_hidden_layers=LAYERS,
-        num_attention_heads=12,
-        intermediate_size=4 * HIDDEN,
-        max_position_embeddings=512,
+        vocab_size=words,
+        hidden_size=hidden,
+        num_hidden_layers=sum(name.endswith("attention.self.query.weight") for name in weights),
+        num_attention_heads=hidden // _HEAD,
+        intermediate_size=weights["bert.encoder.layer.0.intermediate.dense.weight"].shape[0],
+        max_position_embeddings=weights["bert.embeddings.position_embeddings.weight"].shape[0],
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
@@ -83,10 +82,10 @@ def network(weights: Weights, seed: int = 0) -> Any:
             super().__init__()
             # The fused attention of torch is slower on a processor with heads as narrow as these.
             self.bert = BertModel._from_config(config, attn_implementation="eager")
-            self.classifier = nn.Linear(HIDDEN, 1)
-            self.spans = nn.Linear(HIDDEN, 2)
-            self.claims = nn.Linear(HIDDEN, HIDDEN)
-            self.support = nn.Linear(HIDDEN, 3)
+            self.classifier = nn.Linear(hidden, 1)
+            self.spans = nn.Linear(hidden, 2)
+            self.claims = nn.Linear(hidden, hidden)
+            self.support = nn.Linear(hidden, 3)
 
         def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any) -> Any:
             """Scores: answers ``(B,)``, start and end ``(B, T)``, support ``(B, 3)``."""

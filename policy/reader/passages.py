@@ -50,9 +50,7 @@ def _blocks(context: str) -> Iterator[Block]:
     for line in [*context.replace("**", "").splitlines(), ""]:
         if "|" in line:
             if not _RULE.fullmatch(line):
-                rows.append(
-                    [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
-                )
+                rows.append(_cells(line))
             continue
         if rows:
             width = max(map(len, rows))
@@ -61,6 +59,13 @@ def _blocks(context: str) -> Iterator[Block]:
             rows = []
         if line.strip():
             yield Block("text", line.strip().lstrip("#").strip())
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a row, written with strokes around it or only between its cells."""
+    if line.startswith("|") and line.rstrip().endswith("|"):
+        line = line.strip()[1:-1]
+    return [cell.strip() for cell in line.split("|")]
 
 
 def body(text: str, kind: str) -> str:

@@ -59,7 +59,8 @@ def encoded(groups: Sequence[Group], windows: Windows) -> Rows:
 
 
 def _row(example: Example, cut: Sequence[Window]) -> Row | None:
-    window, spans = cut[0], ()
+    window = cut[0]
+    spans: tuple[Span, ...] = ()
     if example.verdict is not None and len(cut) > 1:
         return None
     if example.spans:

@@ -109,12 +109,12 @@ def train(work: Path, minutes: float, seed: int = 0) -> None:
 
         def create_optimizer(self, *_: Any) -> Any:
             if self.optimizer is None:
-                self.optimizer = torch.optim.AdamW(_parameters(model), weight_decay=0.01, fused=True)
+                self.optimizer: Any = torch.optim.AdamW(_parameters(model), weight_decay=0.01, fused=True)
             return self.optimizer
 
         def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
             if self.lr_scheduler is None:
-                self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
+                self.lr_scheduler: Any = torch.optim.lr_scheduler.LambdaLR(
                     optimizer or self.optimizer, lambda _: clock.factor()
                 )
             return self.lr_scheduler
