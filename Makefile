@@ -5,7 +5,7 @@ PYTHON ?= python3
 # Processes that test at once; 0 for one that shows what it does as it does it.
 WORKERS ?= 2
 # The models whose figures are in the tables.
-MEASURED := qwen2.5-coder-1.5b qwen2.5-coder-0.5b bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2
+MEASURED := qwen2.5-coder-1.5b qwen2.5-coder-0.5b bge-small-en all-minilm-l6-v2
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
@@ -19,7 +19,7 @@ help:
 	@echo "make test-slow  the tests that take minutes with the 1.5B model"
 	@echo "make bench      measure speed and size on this machine, and print the tables"
 	@echo "make evaluation hold whole systems against each other on the dev files in DATA, for hours; goes on where it was"
-	@echo "make box        make the policies that come with the package, from question sets in DATA"
+	@echo "make box        make the reader and the policies that come with the package, from DATA and READING"
 	@echo "make clean      remove the virtual environment and everything built"
 
 $(VENV)/.python: 
@@ -60,7 +60,7 @@ contracts: $(VENV)/.installed-test
 # Files go by their names, not by their number of tests: one that has few and is slow would come last,
 # and every other process would wait for it.
 pytest: $(VENV)/.installed-test
-	$(BIN)/deepthink models pull qwen2.5-coder-0.5b bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2 smollm2-135m
+	$(BIN)/deepthink models pull qwen2.5-coder-0.5b bge-small-en all-minilm-l6-v2 smollm2-135m
 	$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-slow: $(VENV)/.installed-test
@@ -82,12 +82,14 @@ evaluation: $(VENV)/.installed-test
 
 # What is collected and trained stays in WORK, so that a killed run goes on.
 DATA   ?= ../shared/data/multihop
+READING ?= ../shared/data/reading
 WORK   ?= build/box
 # The first of them decides where a person has chosen none.
 METHODS ?= forest reward
 
 box: $(VENV)/.installed
-	$(BIN)/deepthink models pull bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2
+	$(BIN)/deepthink models pull ms-marco-minilm-l12 bge-small-en all-minilm-l6-v2
+	$(BIN)/python -m policy.reader make $(READING) --multihop $(DATA) --work $(WORK)/reader
 	$(BIN)/deepthink policy protocol $(DATA) --work $(WORK) $(METHODS:%=--method %) --out $(WORK)/RESULTS.md
 	$(BIN)/python -m policy.packing $(WORK)/policies policy/box $(METHODS)
 

@@ -1,4 +1,4 @@
-"""Citations: numbers are assigned by code, and every sentence is checked against what it cites."""
+"""Citations: numbers are assigned by code; marks are read from a draft and written into the answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.cognition.support import best_source, joint_support, missing_numbers, share_held, support
+from agent.cognition.support import share_held
 from agent.sentences import sentences
 from agent.state import Claim, Evidence, citation_marks
 
@@ -25,10 +25,6 @@ _NO_SOURCE = re.compile(
 )
 _NUMBERING = re.compile(r"(?:^|[\s,(])\d{1,2}\.$")  # "Review 2024, 2. Reliability of machines"
 _LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
-_ENOUGH = 0.5  # share of a sentence's content its passages must hold
-_MUCH_BETTER = 0.2  # by how much more another passage must hold to replace one that holds enough
-_CLEAR = 0.8  # from here on a cited passage is not replaced at all
-_PART = 0.25  # a cited passage that holds less of the sentence is no source of it
 _TERMINAL = re.compile(r"([.!?。！？]+[\"”’)]*)$")
 _AROUND = ".,;:!?。！？\"'“”‘’()*_"  # what may stand around a word and is none of it
 _LAYOUT = re.compile(r"^\s*(#{1,6}\s+|[-*•]\s+|\d{1,2}[.)]\s+)?(.*)$")
@@ -56,44 +52,33 @@ class _Line:
         return self.prefix.startswith("#")
 
 
-def check(draft: str, evidence: Sequence[Evidence]) -> list[Claim]:
-    """The sentences of ``draft`` with their citations resolved, completed and checked.
+def claims(draft: str, evidence: Sequence[Evidence]) -> list[Claim]:
+    """The sentences of ``draft`` with the passages that they cite; a verifier judges them.
 
-    A mark that names no passage is dropped. A mark whose passage does not hold the sentence is
-    replaced by the passage that does, if one does, and so is one whose passage holds much less of it
-    than another; a sentence without a mark gets one the same way. Headings are no sentences. A small model
-    may say one thing several times over: within a section the same words are one sentence, which cites
-    what all of them cite. The verdict is by content and numbers alone; a verifier says more
-    (`agent.cognition.verifying`).
+    A mark that names no passage is dropped. Headings are no sentences. A small model may say one thing
+    several times over: within a section the same words are one sentence, which cites what all of them cite.
     """
-    by_number = {item["number"]: item for item in evidence}
-    checked: list[Claim] = []
+    known = {item["number"] for item in evidence}
+    found: list[Claim] = []
     for times in (sentence for line in _lines(draft) if not line.heading for sentence in line.sentences):
-        text = _MARK.sub("", times[0]).strip()
-        found: dict[int, Evidence] = {}
-        for raw in times:
-            marks = [int(n) for group in _MARK.findall(raw) for n in group.split(",")]
-            cited = [by_number[n] for n in dict.fromkeys(marks) if n in by_number]
-            found.update((item["number"], item) for item in _best(text, cited, evidence))
-        cited = list(found.values())
-        supported = _holds(text, cited)
-        checked.append(
+        marks = [int(n) for raw in times for group in _MARK.findall(raw) for n in group.split(",")]
+        found.append(
             Claim(
-                text=text,
-                cites=[item["number"] for item in cited],
-                support=round(joint_support(text, cited), 3),
-                verdict="supported" if supported else "not",
-                reason="" if supported else "its passages do not say this",
+                text=_MARK.sub("", times[0]).strip(),
+                cites=[number for number in dict.fromkeys(marks) if number in known],
+                support=0.0,
+                verdict="not",
+                reason="not checked",
             )
         )
-    return checked
+    return found
 
 
 def render(checked: Sequence[Claim], draft: str = "") -> str:
     """The answer with a mark after each sentence; one that is not supported, or only partly, says so.
 
     Args:
-        checked: What `check` made of the draft.
+        checked: The draft's claims (`claims`), judged.
         draft: Gives headings and lists their lines back; without it the sentences follow each other.
     """
     lines = _lines(draft) if draft else []
@@ -110,7 +95,7 @@ def render(checked: Sequence[Claim], draft: str = "") -> str:
 
 
 def quotes(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> dict[str, str]:
-    """For each cited number, as text, the sentence or table row of its passage that supports a claim best.
+    """For each cited number, as text, the sentence or row of its passage nearest to a claim in words.
 
     The passage's excerpt is looked at first: it is what the answer was written from.
     """
@@ -133,10 +118,6 @@ def _nearest(text: str, item: Evidence) -> tuple[float, str]:
             if score > best[0]:
                 best = (score, unit)
     return best
-
-
-def _holds(text: str, cited: Sequence[Evidence]) -> bool:
-    return joint_support(text, cited) >= _ENOUGH and not missing_numbers(text, cited)
 
 
 def _marked(claim: Claim) -> str:
@@ -235,23 +216,3 @@ def _unbroken(pieces: Sequence[str]) -> list[str]:
         else:
             whole.append(piece)
     return whole
-
-
-def _best(text: str, cited: list[Evidence], evidence: Sequence[Evidence]) -> list[Evidence]:
-    """The passages that hold ``text`` best: the cited ones unless others hold it clearly better."""
-    best = best_source(text, evidence)
-    if best is None or (_holds(text, cited) and joint_support(text, cited) >= _CLEAR):
-        return cited
-    kept = [item for item in cited if support(text, item) > _PART]
-    options = [[best], [*kept, *([best] if best not in kept else [])], cited]
-    # Fewest missing numbers first, then most content, then fewest passages.
-    found = min(
-        options,
-        key=lambda items: (
-            len(missing_numbers(text, items)),
-            -joint_support(text, items),
-            len(items),
-        ),
-    )
-    gain = joint_support(text, found) - joint_support(text, cited)
-    return cited if _holds(text, cited) and gain < _MUCH_BETTER else found

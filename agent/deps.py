@@ -11,7 +11,7 @@ from agent.profiles import Cognition
 from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.steering import Steering
-from models.protocols import Reranker
+from models.protocols import Reader
 from traces.library import Library
 from traces.records import Collection
 
@@ -32,7 +32,7 @@ class Deps:
         decider: Who decides to continue, revise or finish.
         library: Stored passages.
         recall: The funnel's first stage.
-        reranker: Its second; None where no weights are on disk, and the fused order stands.
+        reader: Ranks and grades what it brings, proposes answers, and checks claims.
         collections: What the question may use; each is a tool of the plan.
         web: Where a step may look when the library does not answer; None unless a person turned it on.
         route: The way a person chose for the question; "" if the router does.
@@ -49,7 +49,7 @@ class Deps:
     decider: Decider
     library: Library
     recall: Recall
-    reranker: Reranker | None
+    reader: Reader
     collections: tuple[Collection, ...]
     web: Web | None = None
     route: str = ""
@@ -57,8 +57,8 @@ class Deps:
     approve: Approve = "ask"
     interactive: bool = False
     shadow: Decider | None = None
-    recalled: int = 10
-    kept: int = 5
+    recalled: int = 24
+    kept: int = 4
 
     @property
     def tools(self) -> list[str]:

@@ -178,6 +178,27 @@ class StepStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class FirstLook(Event):
+    """What the question finds by itself before anything is planned; the run goes on thinking.
+
+    Attributes:
+        answer: Words that may answer it.
+        sentence: The sentence or table row they stand in.
+        passage_id: Of the passage.
+        title: Of its document.
+        page: Its page; None where it has none.
+        probability: That the words answer the question.
+    """
+
+    answer: str
+    sentence: str
+    passage_id: int
+    title: str
+    page: int | None
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
 class Searched(Event):
     """A search was made; ``hits`` are in the order they were recalled."""
 
@@ -314,7 +335,7 @@ class Answered(Event):
         sources: The cited passages.
         share: Of the sentences that are supported, 0 to 1.
         grounded: Whether that is enough to stand on; never without evidence.
-        quotes: For each cited number the sentence of the passage that supports the answer best.
+        quotes: For each cited number the sentence of the passage that is nearest to the answer in words.
     """
 
     answer: str

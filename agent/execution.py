@@ -16,6 +16,7 @@ from agent.deps import Deps
 from agent.graph import build_graph, recursion_limit
 from agent.handed_in import LEARNED, Policy
 from agent.journal import JournaledChat
+from agent.memo_reader import MemoReader
 from agent.profiles import decider, decides, profile, second_opinion
 from agent.recording import Recorder, Stream
 from agent.request import Request, searchable
@@ -23,7 +24,7 @@ from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.state import RunState, added_and_open
 from agent.steering import Steering
-from models.protocols import Chat, Embedder, GenerationCancelled, Reranker
+from models.protocols import Chat, Embedder, GenerationCancelled, Reader
 from traces.library import Library
 from traces.runs import Runs
 from traces.store import Store
@@ -48,7 +49,7 @@ class Execution:
         request: Request,
         chat: Chat,
         embedder: Embedder,
-        reranker: Reranker | None,
+        reader: Reader,
         store: Store,
         steering: Steering,
         web: Web | None,
@@ -56,7 +57,7 @@ class Execution:
         began_with: str = "",
     ) -> None:
         library = Library(store)
-        cognition = profile(request.profile, embedder)
+        cognition = profile(request.profile, reader)
         had_one = began_with.startswith(LEARNED)  # then it is told if there is none any more
         named = request.decider or decides(request.profile, learned=had_one or learned is not None)
         self.decides = f"{LEARNED}:{learned.name}" if named == LEARNED and learned else named
@@ -77,7 +78,7 @@ class Execution:
             decider=acting,
             library=library,
             recall=Recall(library, embedder),
-            reranker=reranker,
+            reader=MemoReader(reader),
             collections=searchable(library, request.collections, web=web is not None),
             web=web,
             route=request.route,

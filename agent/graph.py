@@ -16,6 +16,7 @@ from agent.nodes.correct import correct
 from agent.nodes.decide import decide
 from agent.nodes.distil import distil
 from agent.nodes.grade import grade
+from agent.nodes.look import look
 from agent.nodes.next_step import next_step
 from agent.nodes.plan import plan
 from agent.nodes.reflect import reflect
@@ -40,6 +41,7 @@ NODES: dict[str, Node] = {
     "route": route,
     "clarify": clarify,
     "answer_directly": answer_directly,
+    "look": look,
     "single_shot": single_shot,
     "plan": plan,
     "next_step": next_step,
@@ -60,9 +62,10 @@ _STEP = {"retrieve", "rerank", "grade", "correct", "distil", "reflect"}  # what 
 _ROUTES = {
     "clarify": "clarify",
     "direct": "answer_directly",
-    "single": "single_shot",
-    "deep": "plan",
+    "single": "look",
+    "deep": "look",
 }
+_LOOKED = {"single": "single_shot", "deep": "plan"}
 _ACTIONS = {"CONTINUE": "next_step", "REVISE": "plan", "FINISH": "synthesise"}
 _APPROVALS = {"accept": "__end__", "stop": "__end__", "rewrite": "synthesise", "search": "plan"}
 
@@ -72,7 +75,7 @@ def build_graph(
 ) -> CompiledStateGraph[RunState, None, RunState, RunState]:
     """Wire the nodes and compile.
 
-        route: clarify → route; answer_directly → end; single_shot → next_step; plan → next_step
+        route: clarify → route; answer_directly → end; look → single_shot or plan → next_step
         next_step → retrieve, once for each phrasing, side by side → rerank → grade
         grade: enough → distil; not → correct → retrieve again, or distil where nothing is left to try
         distil → reflect → decide (a single shot has no decision: → synthesise)
@@ -126,6 +129,9 @@ def _wire(
         # Where the research has ended nobody is asked any more: the rest is passed by, to the answer.
         return "deep" if state["stopped_because"] else state["route"] or "deep"
 
+    def looked(state: RunState) -> str:
+        return "single" if state["route"] == "single" and not state["stopped_because"] else "deep"
+
     def step_begins(state: RunState) -> Any:
         if not state["query"] or state["stopped_because"]:
             return "decide"  # a revision brought no new step, or the research has ended
@@ -133,7 +139,7 @@ def _wire(
 
     def graded(state: RunState) -> str:
         # Where the research has ended, the grade is an earlier round's.
-        short = state["grade"] in {"ambiguous", "incorrect"} and not state["stopped_because"]
+        short = state["grade"] == "incorrect" and not state["stopped_because"]
         return "not" if short else "enough"
 
     def answered(state: RunState) -> str:
@@ -144,6 +150,7 @@ def _wire(
         graph.add_node(name, cast(Any, node))
     graph.add_edge(START, "route")
     graph.add_conditional_edges("route", routed, cast(Any, _ROUTES))
+    graph.add_conditional_edges("look", looked, cast(Any, _LOOKED))
     graph.add_edge("clarify", "route")
     graph.add_edge("answer_directly", END)
     graph.add_edge("single_shot", "next_step")

@@ -61,9 +61,10 @@ def last_heading(section: str) -> str:
     return section.rsplit(" › ", 1)[-1]
 
 
-def conflict_entry(step: int, value: str, number: int, date: str, earlier: int, earlier_date: str) -> str:
-    """Two passages that disagree, and which of them counts."""
+def version_entry(step: int, value: str, number: int, date: str, earlier: int, earlier_date: str) -> str:
+    """Two versions of a document that disagree, and which of them counts."""
+    dated, before = (f" of {day}" if day else "" for day in (date, earlier_date))
     return (
-        f"NOTE ON STEP {step}: [{number}] of {date} says {value}. It replaces [{earlier}] of "
-        f"{earlier_date}, whose figure must not be used."
+        f"NOTE ON STEP {step}: [{number}]{dated} says {value}. It is the later version of "
+        f"[{earlier}]{before}, which says otherwise."
     )

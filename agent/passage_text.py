@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from agent.cognition import tables
 from agent.notebook import last_heading
+from agent.sentences import sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +20,17 @@ class Shown:
     Attributes:
         text: A heading line, then the body.
         body: Offset in ``text`` at which the body begins.
+        units: The body's sentences or table rows with their offsets in ``text``, in order.
     """
 
     text: str
     body: int
+    units: tuple[tuple[int, int], ...]
+
+    def unit(self, start: int, end: int) -> str:
+        """The sentences or rows that hold ``text[start:end]``, joined; those words if none does."""
+        held = [(first, last) for first, last in self.units if first < end and last > start]
+        return self.text[held[0][0] : held[-1][1]] if held else self.text[start:end]
 
 
 def show(title: str, section: str, date: str, text: str, kind: str) -> Shown:
@@ -38,7 +46,9 @@ def show(title: str, section: str, date: str, text: str, kind: str) -> Shown:
     places = dict.fromkeys(part for part in (title, last_heading(section)) if part)
     heading = " › ".join(places) + (f" ({date})" if date else "")
     body = spelled(text) if kind == "table" else text
-    return Shown(f"{heading}\n{body}", len(heading) + 1)
+    start = len(heading) + 1
+    parts = body.splitlines() if kind == "table" else sentences(body)
+    return Shown(f"{heading}\n{body}", start, tuple(_offsets(body, parts, start)))
 
 
 def spelled(text: str) -> str:
@@ -53,3 +63,13 @@ def spelled(text: str) -> str:
             lines.append(heading)
         lines.append(row.spelled())
     return "\n".join([*captions, *lines]) if lines else text
+
+
+def _offsets(body: str, parts: list[str], start: int) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    cursor = 0
+    for part in parts:
+        at = body.find(part, cursor)
+        cursor = at + len(part)
+        found.append((start + at, start + cursor))
+    return found

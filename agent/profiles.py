@@ -12,22 +12,21 @@ from dataclasses import dataclass
 
 from agent.cognition.conversing import Converser, ModelConverser
 from agent.cognition.deciding import ModelJudge, Rules
-from agent.cognition.distilling import Distiller, ExtractiveDistiller, ModelDistiller
+from agent.cognition.distilling import Distiller, ModelDistiller, SpanDistiller
 from agent.cognition.following import Follower, ModelFollower
-from agent.cognition.grading import CalibratedGrader, Grader, ModelGrader
+from agent.cognition.grading import Grader, ModelGrader, ReaderGrader
 from agent.cognition.phrasing import ModelPhraser, Phraser, PlainPhraser
 from agent.cognition.planning import ModelPlanner, Planner, RulesFirstPlanner
-from agent.cognition.reflecting import ModelReflector, QuotingReflector, Reflector
-from agent.cognition.reporting import ReportingReflector
+from agent.cognition.reflecting import ModelReflector, ReadingReflector, Reflector
 from agent.cognition.rewriting import ModelRewriter, PlainRewriter, Rewriter
 from agent.cognition.routing import ModelRouter, Router, RulesFirstRouter
 from agent.cognition.strategy import ModelStrategist, PlainStrategist, Strategist
-from agent.cognition.verifying import ModelVerifier, PlainVerifier, Verifier
+from agent.cognition.verifying import ModelVerifier, ReadingVerifier, Verifier
 from agent.cognition.writing import ModelWriter, Writer
 from agent.decisions import Decider
 from agent.handed_in import LEARNED, Learned, LearnedOrRules, Policy
 from agent.session import Session
-from models.protocols import Embedder
+from models.protocols import Reader
 from traces.errors import DeepthinkError
 
 
@@ -43,6 +42,7 @@ class Cognition:
     """One implementation of each step.
 
     Attributes:
+        instant: Answer a single look-up without the language model where the reader is sure of it.
         hard_filters: Search only where the plan says, as the seed does; otherwise the plan's tool and
             section are preferred, and a wrong guess hides nothing.
     """
@@ -60,10 +60,11 @@ class Cognition:
     writer: Writer
     verifier: Verifier
     decider: Callable[[Session], Decider]
+    instant: bool
     hard_filters: bool
 
 
-def _lean(embedder: Embedder) -> Cognition:
+def _lean(reader: Reader) -> Cognition:
     return Cognition(
         follower=ModelFollower(),
         router=RulesFirstRouter(),
@@ -72,17 +73,18 @@ def _lean(embedder: Embedder) -> Cognition:
         rewriter=PlainRewriter(),
         phraser=PlainPhraser(),
         strategist=PlainStrategist(),
-        grader=CalibratedGrader(embedder.name),
-        distiller=ExtractiveDistiller(embedder),
-        reflector=ReportingReflector(QuotingReflector(embedder)),
+        grader=ReaderGrader(),
+        distiller=SpanDistiller(),
+        reflector=ReadingReflector(),
         writer=ModelWriter(max_tokens=220),
-        verifier=PlainVerifier(),
+        verifier=ReadingVerifier(reader),
         decider=lambda _session: Rules(),
+        instant=True,
         hard_filters=False,
     )
 
 
-def _seed(embedder: Embedder) -> Cognition:
+def _seed(reader: Reader) -> Cognition:
     return Cognition(
         follower=ModelFollower(),
         router=ModelRouter(),
@@ -92,16 +94,17 @@ def _seed(embedder: Embedder) -> Cognition:
         phraser=ModelPhraser(),
         strategist=ModelStrategist(),
         grader=ModelGrader(),
-        distiller=ModelDistiller(ExtractiveDistiller(embedder)),
+        distiller=ModelDistiller(SpanDistiller()),
         reflector=ModelReflector(),
         writer=ModelWriter(max_tokens=400),
-        verifier=ModelVerifier(),
+        verifier=ModelVerifier(ReadingVerifier(reader)),
         decider=lambda session: ModelJudge(session, explain=True),
+        instant=False,
         hard_filters=True,
     )
 
 
-PROFILES: dict[str, Callable[[Embedder], Cognition]] = {"lean": _lean, "seed": _seed}
+PROFILES: dict[str, Callable[[Reader], Cognition]] = {"lean": _lean, "seed": _seed}
 DECIDES = {"lean": "rules", "seed": "llm"}
 """Who decides in a profile where nobody is named and no learned policy is handed in."""
 SOURCES = ("rules", "llm", LEARNED)
@@ -109,7 +112,7 @@ SOURCES = ("rules", "llm", LEARNED)
 _PREFERS_LEARNED = frozenset({"lean"})  # seed is the baseline, as it was described
 
 
-def profile(name: str, embedder: Embedder) -> Cognition:
+def profile(name: str, reader: Reader) -> Cognition:
     """The cognition that ``name`` stands for.
 
     Raises:
@@ -117,7 +120,7 @@ def profile(name: str, embedder: Embedder) -> Cognition:
     """
     if name not in PROFILES:
         raise UnknownProfile(f"There is no profile “{name}”.", f"Choose one of: {', '.join(PROFILES)}.")
-    return PROFILES[name](embedder)
+    return PROFILES[name](reader)
 
 
 def decides(profile_name: str, *, learned: bool) -> str:

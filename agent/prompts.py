@@ -7,7 +7,6 @@ evaluated anew at every call, and plain because the model is small.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from string import ascii_uppercase
 
@@ -20,7 +19,7 @@ SYSTEM = (
 )
 
 NOT_FOUND = "Not found in your documents."
-WITHHELD = "The answer is withheld: your documents do not support it."
+WITHHELD = "The answer is withheld: your documents do not support all of it."
 
 
 _EXAMPLES: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -155,10 +154,17 @@ def grade(question: str, passages: Sequence[str]) -> str:
     )
 
 
-def read(question: str) -> str:
-    """Asks which passage answers and for the exact words that do (``lean``)."""
+def read(question: str, candidates: Sequence[tuple[int, str]]) -> str:
+    """Asks which passage answers and for the exact words that do (``lean``).
+
+    Args:
+        question: The step's.
+        candidates: Passage number and words that a reader marked in it; there may be none.
+    """
+    marked = "; ".join(f"[{number}] “{words}”" for number, words in candidates)
+    hint = f"Words that may answer it, or may not: {marked}\n" if marked else ""
     return (
-        f"Answer from the evidence above: {question}\n"
+        f"Answer from the evidence above: {question}\n{hint}"
         "source: the number of the passage that says it; 0 if none does. "
         "answer: the exact words or numbers, copied from that passage, at most 15 words; empty if none.\n"
         '{"source":…,"answer":"…"}'
@@ -193,79 +199,69 @@ def justify(action: str) -> str:
     return f"You chose {action}. Say why in one short sentence."
 
 
-_BEARING = re.compile(
-    r"\b(?:bears? on|means? for|affects?|impacts?|relates?|address(?:es)?|exacerbates?)\b", re.IGNORECASE
-)
 _LONGEST_FINDING = 400  # characters shown of a finding; the evidence has all of it
 _LENGTHS = {
     "brief": "Write one or two short sentences",
     "normal": "Write one to four short sentences",
 }
+_FORM = (
+    "in the language of the question. Begin with what was asked for; do not repeat the question. Give "
+    "figures, units, dates and names as the passages write them. Put the number of the passage that says "
+    "it at the end of every sentence, like [1]."
+)
 
 
-def synthesise(
-    question: str,
-    notes: Sequence[Note],
-    missing: Sequence[str],
-    length: str = "normal",
-    compared: str = "",
-) -> str:
-    """Asks for the answer, each sentence with its source before what it says.
-
-    Asked to put a number at the end, a small model forgets it in every second sentence; asked to begin
-    with one, it copies the evidence, whose lines begin so. A source named in words it gives nearly always,
-    and code finds the passage.
+def synthesise(question: str, notes: Sequence[Note], missing: Sequence[str], length: str = "normal") -> str:
+    """Asks for the answer, each sentence with its source.
 
     Args:
         question: The run's.
         notes: What the steps found.
         missing: What they did not.
         length: ``brief`` or ``normal``.
-        compared: What the findings say held against each other; "" if nothing is to be compared.
     """
-    found = "\n".join(
-        f"{''.join(f'[{number}]' for number in note['cites'])} {note['sentence'][:_LONGEST_FINDING]}"
-        for note in notes
-        if note["found"]
-    )
-    follows = f"\nIt follows: {compared}" if compared else ""
-    listed = "; ".join(missing)
-    gaps = f" This was not found, so say plainly that it is missing: {listed}" if missing else ""
-    if _BEARING.search(question):
-        # Asked to cite first it recites the findings; asked for a conclusion it draws one.
-        return (
-            f"Now answer the QUESTION: {question}\n"
-            f"Use only the findings and the evidence. {_LENGTHS[length]} with names, numbers and dates: "
-            "first what each finding says, at last how the one bears on the other. Put the number of the "
-            f"passage it comes from at the end of every sentence, like [1].{gaps}"
-        )
+    found = "\n".join(line for note in notes if note["found"] for line in _found(note))
+    gaps = f" This was not found, so leave it out: {'; '.join(missing)}" if missing else ""
     return (
-        f"What was found:\n{found}{follows}\nNow answer the QUESTION: {question}\n"
-        f"Use only what was found. {_LENGTHS[length]} with all names, numbers and dates that were asked "
-        "for, the facts first and then what follows from them. Cite before you claim: begin every sentence "
-        "with “According to [number],” with the number of its passage. If two passages disagree, use the "
-        f"one with the later date.{gaps}"
+        f"What was found:\n{found}\n\nNow answer the QUESTION: {question}\n"
+        f"Use only what was found and the evidence. {_LENGTHS[length]} {_FORM}{gaps}"
     )
 
 
-def reread(question: str) -> str:
-    """Asks for the answer from the evidence itself, where no step read one out of it (``lean``)."""
+def _found(note: Note) -> list[str]:
+    """A finding as the model is shown it, and what an earlier version of its document says."""
+    lines = [f"{note['sentence'][:_LONGEST_FINDING]} {citation_marks(note['cites'])}"]
+    if earlier := note.get("earlier"):
+        marks = citation_marks([earlier["number"]])
+        lines.append(f"Earlier version: {earlier['sentence'][:_LONGEST_FINDING]} {marks}")
+    return lines
+
+
+def reread(question: str, candidates: Sequence[tuple[int, str]]) -> str:
+    """Asks for the answer from the evidence itself, where no step is sure of one (``lean``).
+
+    A small model that may refuse does so where the answer is before it, so it may not: what it says is
+    checked against the passages and by the reader.
+
+    Args:
+        question: The run's.
+        candidates: Passage number and words that a reader marked in it; there may be none.
+    """
+    marked = "; ".join(f"[{number}] “{words}”" for number, words in candidates)
+    hint = f"Words that may answer it, or may not: {marked}\n" if marked else ""
     return (
-        f"Read the evidence above once more and answer the QUESTION: {question}\n"
-        "Use only the evidence. Write one or two short sentences. Cite before you claim: begin every "
-        "sentence with “According to [number],” with the number of its passage. If the evidence does not "
-        f"say it, write only: {NOT_FOUND}"
+        f"{hint}Now answer the QUESTION from the evidence above: {question}\n"
+        f"{_LENGTHS['brief']} {_FORM} If the evidence does not say it in full, give the answer that it "
+        "makes the most likely."
     )
 
 
 def section(question: str, cites: Sequence[int]) -> str:
     """Asks for one section of a report: what one step found."""
-    marks = ", ".join(f"[{number}]" for number in cites)
     return (
         f"Write the section of the report that answers: {question}\n"
-        f"Use only passage {marks} and the finding of that step. Two to four full sentences, no heading. "
-        "Cite before you claim: begin every sentence with “According to [number],” with the number of its "
-        "passage."
+        f"Use only passage {', '.join(f'[{number}]' for number in cites)} and the finding of that step. "
+        f"Two to four full sentences, no heading, {_FORM}"
     )
 
 

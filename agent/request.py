@@ -9,6 +9,7 @@ from agent.budget import Budget
 from agent.cognition.writing import Length
 from agent.deps import Approve
 from models.protocols import Chat
+from models.token_estimate import at_most
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.records import WEB_COLLECTION, Collection
@@ -88,7 +89,7 @@ def checked_question(question: str, chat: Chat) -> str:
         )
     most = chat.context_tokens // 8
     # A token is at least one byte: an enormous text need not be counted to be refused.
-    if len(text) > 40 * most or chat.count_tokens(text) > most:
+    if len(text) > 40 * most or (at_most(text) > most and chat.count_tokens(text) > most):
         raise UnusableQuestion(
             f"The question is too long: {len(text):,} characters; the model's context of "
             f"{chat.context_tokens:,} tokens leaves room for about {3 * most:,}.",

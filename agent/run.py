@@ -18,7 +18,7 @@ from agent.handed_in import Policy
 from agent.request import EmptyLibrary, Request, UnusableQuestion, checked_question
 from agent.state import Turn, new_state
 from agent.steering import Steering
-from models.protocols import Chat, Embedder, Reranker
+from models.protocols import Chat, Embedder, Reader
 from traces.errors import DeepthinkError
 from traces.runs import NewRun, Run, Runs
 from traces.sessions import Sessions
@@ -62,7 +62,7 @@ def run(
     *,
     chat: Chat,
     embedder: Embedder,
-    reranker: Reranker | None,
+    reader: Reader,
     store: Store,
     steering: Steering | None = None,
     web: Web | None = None,
@@ -77,7 +77,7 @@ def run(
         request: The question and how to answer it.
         chat: The language model.
         embedder: The model that made the library's vectors.
-        reranker: None where there are no weights; the fused order stands then.
+        reader: Reads the passages a search brings: ranks and grades them, and checks the answer.
         store: Library and traces.
         steering: The person's wheel.
         web: Where to look when the library does not answer; None where that is not allowed.
@@ -95,7 +95,7 @@ def run(
     question = checked_question(request.question, chat)
     sessions = Sessions(store)
     session_id = sessions.find(request.session).id if request.session else ""
-    execution = Execution(request, chat, embedder, reranker, store, steering or Steering(), web, learned)
+    execution = Execution(request, chat, embedder, reader, store, steering or Steering(), web, learned)
     session_id = session_id or sessions.begin(request.session_name)
     request = replace(request, session=session_id, web=web is not None)
     turns = [Turn(question=e.question, answer=e.answer) for e in sessions.exchanges(session_id)]
@@ -106,7 +106,7 @@ def run(
             profile=request.profile,
             chat_model=chat.name,
             embedder=embedder.name,
-            reranker=reranker.name if reranker else "",
+            reranker=reader.name,
             decider=execution.decides,
             collections=tuple(execution.deps.tools),
             session=session_id,
@@ -133,7 +133,7 @@ def resume(
     *,
     chat: Chat,
     embedder: Embedder,
-    reranker: Reranker | None,
+    reader: Reader,
     store: Store,
     steering: Steering | None = None,
     web: Web | None = None,
@@ -147,7 +147,7 @@ def resume(
         run_id: Its id, the beginning of it, or ``last``.
         chat: As in `run`; another model than the run began with may take over.
         embedder: As in `run`.
-        reranker: As in `run`.
+        reader: As in `run`.
         store: As in `run`.
         steering: As in `run`.
         web: As in `run`.
@@ -166,7 +166,7 @@ def resume(
     request = replace(Request.from_stored(stored.request), interactive=interactive)
     request = replace(request, approve=approve or request.approve)
     execution = Execution(
-        request, chat, embedder, reranker, store, steering or Steering(), web, learned, stored.decider
+        request, chat, embedder, reader, store, steering or Steering(), web, learned, stored.decider
     )
     turns = [Turn(question=e.question, answer=e.answer) for e in Sessions(store).exchanges(request.session)]
 

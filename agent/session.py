@@ -25,6 +25,7 @@ from models.protocols import (
     Usage,
 )
 from models.structured import Structured, ask
+from models.token_estimate import at_most
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
@@ -116,6 +117,17 @@ class Session:
         """Tokens that may still be appended to the notebook if ``reserve`` are kept for the rest."""
         used = self.chat.count_tokens("\n\n".join([SYSTEM, *notebook])) + _TEMPLATE_TOKENS
         return max(0, self.chat.context_tokens - used - reserve)
+
+    def fits(self, notebook: Sequence[str], text: str, reserve: int) -> bool:
+        """Whether ``text`` may still be appended to the notebook with ``reserve`` tokens kept for the rest.
+
+        The model, which has to be loaded to count, is asked only where an estimate that is never too low
+        leaves it open.
+        """
+        whole = "\n\n".join([SYSTEM, *notebook, text])
+        if at_most(whole) + _TEMPLATE_TOKENS + reserve <= self.chat.context_tokens:
+            return True
+        return self.chat.count_tokens(text) <= self.room(notebook, reserve)
 
     def write(
         self,

@@ -39,6 +39,14 @@ class PlanStep(TypedDict):
     section: str  # where the planner expects it, in its own words; "" if it does not say
 
 
+class AnswerSpan(TypedDict):
+    """Words of a passage that may answer the step's question."""
+
+    text: str
+    unit: str  # the sentence or table row they stand in
+    probability: float  # that they answer it
+
+
 class Candidate(TypedDict):
     """A recalled passage, before it is cited."""
 
@@ -55,7 +63,7 @@ class Candidate(TypedDict):
     score: float
     scores: dict[str, float]
     grade: str  # "" until graded, then correct, ambiguous or incorrect
-    reranker: NotRequired[str]  # who gave the score called rerank, where there is one
+    spans: NotRequired[list[AnswerSpan]]  # most probable first; none before it is read
 
 
 class Search(TypedDict):
@@ -102,6 +110,15 @@ class Evidence(TypedDict):
     relevance: NotRequired[float]  # the grader's probability that it helps; runs of before have none
 
 
+class Earlier(TypedDict):
+    """What an earlier version of a finding's document says instead."""
+
+    answer: str
+    sentence: str
+    number: int  # its citation
+    date: str
+
+
 class Note(TypedDict):
     """What one step found: one factual sentence, and the short answer inside it."""
 
@@ -113,6 +130,8 @@ class Note(TypedDict):
     found: bool
     revision: int  # of the plan, when the step was taken
     relevance: NotRequired[float]  # of the step's best passage, by the grader; runs of before have none
+    sure: NotRequired[bool]  # whether the reader was sure, so that nothing else was asked
+    earlier: NotRequired[Earlier]  # where two versions of a document disagree; the later one is followed
 
 
 class Claim(TypedDict):
@@ -120,7 +139,7 @@ class Claim(TypedDict):
 
     text: str  # without citation marks
     cites: list[int]
-    support: float  # share of its content that stands in the cited passages, 0 to 1
+    support: float  # the reader's probability that its passages say it, 0 to 1
     verdict: Verdict
     reason: str  # why it is not supported, in words for a person; "" if it is
 
@@ -161,6 +180,8 @@ class RunState(TypedDict):
     question: str  # the same as a question of its own
     turns: list[Turn]  # the session before this run
     route: str
+    settled: bool  # whether the route is certain, and not only the safe one
+    looked: list[Candidate]  # the best passages for the question as it is
     asking: str  # the clarifying question, while one is open
     clarified: bool  # one clarifying question is enough
     plan: list[PlanStep]  # finished steps first, then what is left
@@ -222,6 +243,8 @@ def new_state(question: str, turns: Sequence[Turn] = ()) -> RunState:
         question=question,
         turns=list(turns),
         route="",
+        settled=False,
+        looked=[],
         asking="",
         clarified=False,
         plan=[],

@@ -13,6 +13,7 @@ from agent.deps import Deps
 from agent.nodes.correct import correct
 from agent.nodes.distil import distil
 from agent.nodes.grade import grade
+from agent.nodes.look import look
 from agent.nodes.next_step import next_step
 from agent.nodes.plan import plan
 from agent.nodes.reflect import reflect
@@ -20,7 +21,13 @@ from agent.nodes.rerank import rerank
 from agent.nodes.retrieve import retrieve
 from agent.nodes.synthesise import synthesise
 from agent.nodes.verify import verify
-from agent.state import RunState
+from agent.state import RunState, new_state
+
+
+def begun(question: str, deps: Deps) -> RunState:
+    """The state of a deep run in which the question itself was searched and nothing is planned yet."""
+    state = updated(new_state(question), {"route": "deep", "settled": True})
+    return updated(state, look(state, deps))
 
 
 def planned_step(state: RunState, deps: Deps) -> tuple[RunState, str]:
@@ -57,7 +64,7 @@ def research_step(state: RunState, deps: Deps) -> RunState:
         state = updated(state, {"recalled": [*state["recalled"], *found]})
         state = updated(state, rerank(state, deps))
         state = updated(state, grade(state, deps))
-        if state["grade"] not in {"ambiguous", "incorrect"}:
+        if state["grade"] != "incorrect":
             break
         state = updated(state, correct(state, deps))
         if not state["searches"]:

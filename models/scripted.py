@@ -6,6 +6,8 @@ test which passes has seen exactly the calls it expects::
     with ScriptedChat([{"steps": ["Who?"]}, ("Write the answer", "Ann [1].")]) as chat:
         ...  # the first call gets JSON; the second must be asked to "Write the answer"
 
+`ScriptedReader` does the same for a reader that judges claims.
+
 `HashEmbedder` and `OverlapReranker` find texts that share words, which is enough to test retrieval.
 """
 
@@ -29,7 +31,10 @@ from models.protocols import (
     ContextOverflow,
     GenerationCancelled,
     Message,
+    Reading,
     Reply,
+    Span,
+    Support,
     Usage,
     Vectors,
 )
@@ -217,18 +222,93 @@ class HashEmbedder:
         return vector / np.float32(np.linalg.norm(vector))
 
 
-class OverlapReranker:
-    """Scores a passage by the share of the query's words it holds."""
+class ScriptedReader:
+    """A reader that gives the judgements of claims that it was told to give, in order; it reads nothing.
+
+    Args:
+        judgements: One per pair that `support` is asked about. In a pair with a text, that text must stand
+            in the claim or in its passage.
+    """
+
+    def __init__(self, judgements: Sequence[Support | tuple[str, Support]]) -> None:
+        self._judgements = list(judgements)
+
+    def __enter__(self) -> ScriptedReader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None and self._judgements:
+            left = self._judgements
+            raise AssertionError(f"{len(left)} judgements were never asked for: {left!r}")
 
     @property
     def name(self) -> str:
-        """``overlap``."""
-        return "overlap"
+        """``scripted``."""
+        return "scripted"
 
-    def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        """One score per passage, in [0, 1]."""
-        wanted = set(_WORD.findall(query.casefold()))
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        """Raises AssertionError: the script has judgements of claims only."""
+        raise AssertionError(f"an unexpected reading: {question!r}")
+
+    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """The next judgements, one per pair.
+
+        Raises:
+            AssertionError: none is left, or the next one expects another pair.
+        """
+        return [self._next(claim, passage) for claim, passage in pairs]
+
+    def _next(self, claim: str, passage: str) -> Support:
+        if not self._judgements:
+            raise AssertionError(f"an unexpected claim: {claim!r} against …{passage[-200:]!r}")
+        told = self._judgements.pop(0)
+        if isinstance(told, Support):
+            return told
+        expected, judgement = told
+        if expected not in f"{claim}\n{passage}":
+            raise AssertionError(f"the script expects {expected!r} in {claim!r} or …{passage[-200:]!r}")
+        return judgement
+
+
+class WordReader:
+    """Scores a passage by the share of the question's words it holds, and marks nothing in it.
+
+    Args:
+        marks: Words to mark wherever a passage holds them, with their probability, by question.
+    """
+
+    def __init__(self, marks: Mapping[str, tuple[str, float]] | None = None) -> None:
+        self._marks = dict(marks or {})
+
+    @property
+    def name(self) -> str:
+        """``words``."""
+        return "words"
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        """One reading per passage."""
+        words, probability = self._marks.get(question, ("", 0.0))
+        readings: list[Reading] = []
+        for passage in passages:
+            at = passage.find(words) if words else -1
+            spans = (Span(at, at + len(words), probability),) if at >= 0 else ()
+            readings.append(Reading(max(_held(question, passage), probability if spans else 0.0), spans))
+        return readings
+
+    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """Supported where the passage holds more than half of the claim's words."""
         return [
-            len(wanted & set(_WORD.findall(passage.casefold()))) / max(1, len(wanted))
-            for passage in passages
+            Support(0.9, 0.05, 0.05) if _held(claim, passage) > 0.55 else Support(0.05, 0.05, 0.9)
+            for claim, passage in pairs
         ]
+
+
+def _held(text: str, passage: str) -> float:
+    """Share of the words of ``text`` that ``passage`` holds."""
+    wanted = set(_WORD.findall(text.casefold()))
+    return len(wanted & set(_WORD.findall(passage.casefold()))) / max(1, len(wanted))

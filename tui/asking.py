@@ -15,14 +15,14 @@ from agent import events as ev
 from agent import run as agent_run
 from agent.run import Approve, Request
 from agent.steering import Steering
-from models.protocols import Embedder, Loadable, Reranker
+from models.protocols import Embedder, Loadable, Reader
 from traces.errors import DeepthinkError
 from traces.runs import Runs
 from traces.sessions import Sessions, SeveralSessions, UnknownSession
 from traces.store import Store
 from traces.typed_path import expanded_path
 from tui import embedding, questions
-from tui.assemble import open_chat, open_embedder, open_learned, open_reranker, open_store, open_web
+from tui.assemble import open_chat, open_embedder, open_learned, open_reader, open_store, open_web
 from tui.interrupts import ctrl_c
 from tui.keyboard import keys
 from tui.keys import Wheel
@@ -142,18 +142,18 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
     store = open_store()
     watch = _Watch(store, form)
     with closing(open_chat(settings)) as chat:
-        embedder, reranker = open_embedder(settings), open_reranker(settings)
+        embedder, reader = open_embedder(settings), open_reader(settings)
         embedding.before(store, embedder)
         parts: dict[str, Any] = {
             "chat": chat,
             "embedder": embedder,
-            "reranker": reranker,
+            "reader": reader,
             "store": store,
             "web": open_web(settings, store, embedder),
             "learned": open_learned(),
         }
         try:
-            watch.follow(partial(begin, **parts), embedder, reranker)
+            watch.follow(partial(begin, **parts), embedder, reader)
         finally:
             if telemetry is not None and watch.run_id:
                 _write_telemetry(store, watch.run_id, telemetry)
@@ -176,9 +176,7 @@ class _Watch:
         self.run_id = ""
         self.outcome = Outcome()
 
-    def follow(
-        self, begin: Callable[..., Generator[ev.Event]], *models: Embedder | Reranker | None
-    ) -> None:
+    def follow(self, begin: Callable[..., Generator[ev.Event]], *models: Embedder | Reader) -> None:
         """Watch the run to its end, loading ``models`` meanwhile. Raises what the run raises."""
         warming: threading.Thread | None = None
         try:
@@ -217,7 +215,7 @@ def _write_telemetry(store: Store, run_id: str, path: Path) -> None:
     write(runs.find(run_id), runs.events(run_id), path)
 
 
-def _warm_up(models: Sequence[Embedder | Reranker | None]) -> threading.Thread:
+def _warm_up(models: Sequence[Embedder | Reader]) -> threading.Thread:
     """Load what searches while the language model plans."""
 
     def load() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
 from models.fetch import checked
 from models.offline import forbid_hubs
-from models.protocols import Chat, Embedder, ModelMissing, Reranker
+from models.protocols import Chat, Embedder, ModelMissing, Reader, Reranker
 from traces.paths import store_file
 from traces.store import Store
 from traces.typed_path import expanded_path
@@ -94,6 +94,23 @@ def open_reranker(settings: Settings) -> Reranker | None:
     from models import model_folder
 
     return model_folder.open_reranker(located(settings.reranker, "reranker"))
+
+
+def open_reader(settings: Settings) -> Reader:
+    """The reader that ships, not yet loaded; a reranker that the settings name orders for it.
+
+    Raises:
+        ModelMissing: a reranker is named that is not on this machine.
+    """
+    from models.boxed_reader import BoxedReader
+
+    reader = BoxedReader()
+    reranker = open_reranker(settings)
+    if reranker is None:
+        return reader
+    from models.ranked_reader import RankedReader
+
+    return RankedReader(reader, reranker)
 
 
 def open_learned() -> Served | None:

@@ -17,7 +17,7 @@ from policy.questions import read_questions
 from traces import paths
 from traces.store import Store
 from tui import embedding, failures
-from tui.assemble import open_chat, open_embedder, open_reranker, open_store
+from tui.assemble import open_chat, open_embedder, open_reader, open_store
 from tui.bars import watched
 from tui.interrupts import ctrl_c
 from tui.settings import load
@@ -38,11 +38,11 @@ def collect_datasets(files: list[Path], limit: int | None, epsilon: float, seed:
     """
     settings = load()
     wanted = [model_free.ModelFree(file, limit, epsilon, seed) for file in files]
-    embedder, reranker = open_embedder(settings), open_reranker(settings)
+    embedder, reader = open_embedder(settings), open_reader(settings)
     with ctrl_c() as cancel:
         for one in wanted:
             place = collected_store(one.questions.name)
-            events = model_free.collect(one, Store(place), embedder, reranker, cancel)
+            events = model_free.collect(one, Store(place), embedder, reader, cancel)
             watch_collecting(one.questions.name, events)
             if cancel.is_set():
                 return _stopped()
@@ -73,7 +73,7 @@ def collect_own(
             wanted,
             chat=chat,
             embedder=embedder,
-            reranker=open_reranker(settings),
+            reader=open_reader(settings),
             store=store,
             cancel=cancel,
         )

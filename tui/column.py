@@ -99,7 +99,7 @@ class Column:
         elif told.flagged:
             verb = "is" if told.flagged == 1 else "are"
             noun = "sentence" if told.sentences == 1 else "sentences"
-            said = f"{told.flagged} of {told.sentences} {noun} {verb} not supported by the sources"
+            said = f"{told.flagged} of {told.sentences} {noun} {verb} not fully supported by the sources"
             made.append(Block("flagged", said, tone="warning"))
         made += [Block(f"[{item['number']}]", _where(item), tone="sources") for item in self.sources]
         run = (f"run {self.run_id}",) if self.run_id else ()

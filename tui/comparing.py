@@ -25,7 +25,7 @@ from traces.library import Library
 from traces.records import Scope
 from tui import embedding, failures
 from tui.asking import Form
-from tui.assemble import open_chat, open_embedder, open_learned, open_reranker, open_store
+from tui.assemble import open_chat, open_embedder, open_learned, open_reader, open_store
 from tui.column import Column
 from tui.interrupts import ctrl_c
 from tui.settings import Settings
@@ -80,7 +80,7 @@ def compare(
         parts = Parts(
             chat=chat,
             embedder=embedder,
-            reranker=open_reranker(settings),
+            reader=open_reader(settings),
             store=store,
             collections=where,
             budget=settings.run_budget(),
@@ -101,7 +101,7 @@ def compare(
             "question": asked,
             "model": chat.name,
             "embedder": parts.embedder.name,
-            "reranker": parts.reranker.name if parts.reranker else "",
+            "reranker": parts.reader.name,
             "collections": list(where),
             "systems": [_told(column) for column in columns],
         }
@@ -136,8 +136,7 @@ def _loaded(question: str, parts: Parts) -> str:
     asked = checked_question(question, parts.chat)
     scopes = [Scope(collections=parts.collections)]
     Recall(Library(parts.store), parts.embedder).search(asked, "hybrid", scopes, 1)
-    if parts.reranker is not None:
-        parts.reranker.score(asked, [asked])
+    parts.reader.read(asked, [asked])
     parts.chat.generate([Message("user", "Hello")], ChatOptions(max_tokens=1, cancel=parts.cancel))
     return asked
 

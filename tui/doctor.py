@@ -171,7 +171,7 @@ def _embedder(settings: Settings) -> Finding:
 
 def _reranker(settings: Settings) -> Finding:
     if settings.reranker == assemble.NO_RERANKER:
-        return Finding("reranker", "ok", "none; passages keep their order of vectors and keywords")
+        return Finding("reranker", "ok", "none; the reader that ships orders the passages")
     return _located("reranker", lambda: str(assemble.located(settings.reranker, "reranker")))
 
 

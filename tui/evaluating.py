@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from models.protocols import Embedder, Reranker
+from models.protocols import Embedder, Reader
 from policy.folder import open_policy, read
 from policy.manifest import seal
 from policy.registry import Registry, base_of
@@ -18,12 +18,12 @@ from policy.scorers import Scorer
 from policy.systems.answered import Parts
 from policy.systems.cache import CachedChat
 from policy.systems.evaluating import Evaluation, Progress, checked, evaluate
-from policy.systems.libraries import Asked, fill, recognised
+from policy.systems.libraries import Asked, fill, recognised, sets_in
 from policy.systems.reading import first
-from policy.systems.summary import LEARNED
+from policy.systems.summary import LEAN, LEARNED
 from traces.store import Store
 from tui import embedding, failures
-from tui.assemble import open_chat, open_embedder, open_reranker, open_store
+from tui.assemble import open_chat, open_embedder, open_learned, open_reader, open_store
 from tui.bars import watched
 from tui.evaluation_view import show_tables, tables_file, work_folder
 from tui.interrupts import ctrl_c
@@ -82,7 +82,7 @@ class _Opened:
 
     systems: tuple[str, ...]
     embedder: Embedder
-    reranker: Reranker | None
+    reader: Reader
     learned: _Learned | None
     place: Path
     cancel: threading.Event
@@ -98,14 +98,15 @@ def run_evaluation(wanted: Wanted) -> int:
     out = tables_file(wanted.out)
     systems = checked(wanted.systems)
     checked(tuple(wanted.few))
-    asked = [_limited(recognised(name), wanted) for name in wanted.sets]
+    sets = [one for name in wanted.sets for one in sets_in(name)]
+    asked = [_limited(recognised(name), wanted) for name in sets]
     settings = [load({"model": name}) for name in wanted.models] or [load()]
     place = work_folder(wanted.work)
     with ctrl_c() as cancel:
         opened = _Opened(
             systems,
             open_embedder(settings[0]),
-            open_reranker(settings[0]),
+            open_reader(settings[0]),
             _learned() if LEARNED in systems else None,
             place,
             cancel,
@@ -159,10 +160,11 @@ def _evaluated(
         parts = Parts(
             chat=chat,
             embedder=opened.embedder,
-            reranker=opened.reranker,
+            reader=opened.reader,
             store=store,
             collections=asked.cases.collections,
             budget=settings.run_budget(),
+            learned=open_learned() if LEAN in opened.systems else None,
         )
         decides = opened.learned
         evaluation = Evaluation(

@@ -128,6 +128,8 @@ def show_judged(judged: Sequence[JudgedSet]) -> None:
 
 
 def _standings(scope: Scope) -> Table:
+    if any("wrong" in one.measures for one in scope.systems):
+        return _judged_standings(scope)
     numbers = ("n", "F1", "EM", "held", "cited", "flagged", "steps", "calls", "tokens", "seconds")
     table = columns("system", *numbers, right=numbers, whole=("system",))
     for one in scope.systems:
@@ -143,6 +145,33 @@ def _standings(scope: Scope) -> Table:
                 _number(one, "steps", 1),
                 _number(one, "calls", 1),
                 _number(one, "evaluated", 0),
+                _number(one, "seconds", 1),
+            )
+        )
+    return table
+
+
+def _judged_standings(scope: Scope) -> Table:
+    """Of answers that are judged by patterns, each share in hundredths."""
+    shares = {
+        "wrong": "wrong",
+        "✓ but wrong": "wrong_supported",
+        "refused ✗": "refused_wrongly",
+        "refused ✓": "refused_rightly",
+        "found": "recalled",
+        "kept": "recall",
+        "cited": "citation_recall",
+    }
+    numbers = ("n", "right", *shares, "first words", "seconds")
+    table = columns("system", *numbers, right=numbers, whole=("system",))
+    for one in scope.systems:
+        table.add_row(
+            *cells(
+                one.system,
+                one.questions,
+                _with_interval(one.measures.get("right")),
+                *(_hundredths(one, name) for name in shares.values()),
+                _number(one, "first_words", 1),
                 _number(one, "seconds", 1),
             )
         )

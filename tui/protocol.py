@@ -21,7 +21,7 @@ from policy.training.request import TrainingRequest
 from traces.errors import DeepthinkError
 from traces.store import Store
 from tui import failures
-from tui.assemble import open_chat, open_embedder, open_reranker
+from tui.assemble import open_chat, open_embedder, open_reader
 from tui.collecting import watch_collecting
 from tui.interrupts import ctrl_c
 from tui.settings import load
@@ -124,7 +124,7 @@ def _collected(file: Path, wanted: Protocol, cancel: threading.Event) -> Path:
     place = wanted.work / "collected" / f"{file.stem}.duckdb"
     settings = load()
     free = ModelFree(file, wanted.limit, seed=wanted.seed)
-    events = collect(free, Store(place), open_embedder(settings), open_reranker(settings), cancel)
+    events = collect(free, Store(place), open_embedder(settings), open_reader(settings), cancel)
     watch_collecting(file.stem, events)
     return place
 

@@ -17,7 +17,7 @@ VERDICTS: Final = {"supported": "supported", "partly": "partly supported", "not"
 ENDINGS: Final = {
     "answered": "answered",
     "not_found": "not found in the documents",
-    "rejected": "withheld: the sources do not support it",
+    "rejected": "withheld: the sources do not support all of it",
     "waiting": "waiting for a person's answer",
     "interrupted": "interrupted",
     "cancelled": "cancelled",
@@ -64,7 +64,7 @@ def web_address(text: str) -> str:
 
 
 def quote_of(item: Evidence, answered: ev.Answered | None) -> str:
-    """The sentence of a source that supports the answer best, "" if that is all of its excerpt."""
+    """The sentence of a source that is nearest to the answer, "" if that is all of its excerpt."""
     quote = answered.quotes.get(str(item["number"]), "") if answered else ""
     return "" if quote.split() == item["excerpt"].split() else quote
 

@@ -1,7 +1,7 @@
 """Comparands: a question that holds two things against each other needs the same look-up for both.
 
 "Which film came out first, Kadis or Lunar Tide?" asks when each came out. Which of them was first is not
-looked up; it follows (`agent.cognition.comparing`). Told by English forms alone.
+looked up; it follows. Told by English forms alone.
 """
 
 from __future__ import annotations

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
-
-import numpy as np
 
 from agent import prompts
 from agent.cognition import tables
@@ -15,15 +13,10 @@ from agent.retrieval.terms import terms
 from agent.sentences import sentences
 from agent.session import Session
 from agent.state import Candidate
-from models.protocols import Embedder
 
 _LETTERED = re.compile(r"^\s*[\[(]?([A-H])[\])][.:]?\s*(.+)$")
-_TERM_WEIGHT = 0.35  # of shared terms against cosine similarity, in a unit's score
-_NEAR_BEST = 0.75  # a further sentence is kept if it scores at least this share of its passage's best
-_NEAR_BEST_FIRST = (
-    0.4  # the best-ranked passage is read more fully: what answers may not repeat the question
-)
-_NEAR_BEST_ROW = 0.5  # rows are short and alike: "Graphics" scores low where "Computing" scores high
+_SHORT = 900  # characters; about a passage of prose as it is cut
+_MOST_ROWS = 8
 _GAP = " … "
 
 
@@ -50,19 +43,11 @@ class Distiller(Protocol):
         ...
 
 
-class ExtractiveDistiller:
-    """Model-free: sentences and rows scored by embedding similarity and shared terms.
+class SpanDistiller:
+    """Keeps what the reader points at: the sentences around its spans, and the table rows that hold them.
 
-    Args:
-        embedder: Scores the units.
-        most_sentences: Sentences kept of a prose passage.
-        most_rows: Rows kept of a table.
+    The best passage is kept whole where it is short: what answers may stand beside what was marked.
     """
-
-    def __init__(self, embedder: Embedder, most_sentences: int = 3, most_rows: int = 6) -> None:
-        self._embedder = embedder
-        self._most_sentences = most_sentences
-        self._most_rows = most_rows
 
     def distil(
         self,
@@ -72,33 +57,14 @@ class ExtractiveDistiller:
         candidates: Sequence[Candidate],
     ) -> list[Distilled]:
         """All candidates, each with its best units in reading order."""
-        return self.extract(question, candidates)
+        return self.extract(candidates)
 
-    def extract(self, question: str, candidates: Sequence[Candidate]) -> list[Distilled]:
+    def extract(self, candidates: Sequence[Candidate]) -> list[Distilled]:
         """The same without a session, for whoever has none."""
-        units = [_units(candidate) for candidate in candidates]
-        flat = [unit for parts in units for unit in parts.body]
-        if not flat:
-            return []
-        vectors = self._embedder.embed_passages(flat)
-        similarity = vectors @ self._embedder.embed_query(question)
-        wanted = set(terms(question))
-        shares = [len(wanted.intersection(terms(unit))) / max(1, len(wanted)) for unit in flat]
-        scores = np.asarray(similarity) + _TERM_WEIGHT * np.asarray(shares, dtype=np.float32)
-        result: list[Distilled] = []
-        start = 0
-        for candidate, parts in zip(candidates, units, strict=True):
-            own = scores[start : start + len(parts.body)]
-            start += len(parts.body)
-            if len(own) == 0:
-                continue
-            excerpt = (
-                _rows(parts, own, self._most_rows, wanted)
-                if parts.table
-                else _sentences(parts, own, self._most_sentences, first=not result)
-            )
-            result.append(Distilled(candidate, excerpt, float(own.max())))
-        return result
+        return [
+            Distilled(candidate, _excerpt(candidate, first=position == 0), candidate["score"])
+            for position, candidate in enumerate(candidates)
+        ]
 
 
 class ModelDistiller:
@@ -108,7 +74,7 @@ class ModelDistiller:
         fallback: Used where the model copies nothing that stands in any passage.
     """
 
-    def __init__(self, fallback: ExtractiveDistiller) -> None:
+    def __init__(self, fallback: SpanDistiller) -> None:
         self._fallback = fallback
 
     def distil(
@@ -131,55 +97,46 @@ class ModelDistiller:
             if index < len(shown) and _stands_in(match.group(2), shown[index]["text"]):
                 copied.setdefault(index, []).append(match.group(2).strip())
         if not copied:
-            return self._fallback.extract(question, shown)
+            return self._fallback.extract(shown)
         return [
             Distilled(shown[index], _GAP.join(lines), shown[index]["score"])
             for index, lines in sorted(copied.items())
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Units:
-    """A passage in parts: ``head`` is always shown (a table's caption and header line)."""
-
-    head: tuple[str, ...]
-    body: tuple[str, ...]
-    table: bool
-
-
-def _units(candidate: Candidate) -> _Units:
-    if candidate["kind"] != "table":
-        return _Units((), tuple(sentences(candidate["text"])), table=False)
-    head, body = tables.parts(candidate["text"])
-    return _Units(tuple(head), tuple(body or head[-1:]), table=True)
+def _excerpt(candidate: Candidate, *, first: bool) -> str:
+    spans = candidate.get("spans", [])
+    if first and len(candidate["text"]) <= _SHORT:
+        return candidate["text"]
+    units = {span["unit"] for span in spans}
+    return _rows(candidate, units) if candidate["kind"] == "table" else _sentences(candidate, units)
 
 
-def _best(scores: np.ndarray, most: int, near: float) -> list[int]:
-    """Positions of the best units, in reading order."""
-    enough = float(scores.max()) * near
-    order = np.argsort(-scores, kind="stable")[:most]
-    return sorted(int(i) for i in order if scores[i] >= enough)
-
-
-def _sentences(parts: _Units, scores: np.ndarray, most: int, *, first: bool) -> str:
+def _sentences(candidate: Candidate, units: Collection[str]) -> str:
+    """The sentences that hold a span, each with its neighbours; the first ones where none does."""
+    parts = sentences(candidate["text"])
+    marked = [i for i, part in enumerate(parts) if any(_folded(part) in unit for unit in units)] or [0]
+    kept = sorted({near for i in marked for near in (i - 1, i, i + 1) if 0 <= near < len(parts)})
     pieces: list[str] = []
-    kept = _best(scores, 2 * most, _NEAR_BEST_FIRST) if first else _best(scores, most, _NEAR_BEST)
     for position, index in enumerate(kept):
         if position:
             pieces.append(" " if index == kept[position - 1] + 1 else _GAP)
-        pieces.append(parts.body[index])
+        pieces.append(parts[index])
     return "".join(pieces)
 
 
-def _rows(parts: _Units, scores: np.ndarray, most: int, wanted: set[str]) -> str:
-    """Head and rows of a table: the rows whose label the question names, else the best ones.
+def _rows(candidate: Candidate, units: Collection[str]) -> str:
+    """Head and rows of a table: those that hold a span; all where the table is small or none does."""
+    head, body = tables.parts(candidate["text"])
+    spelled = {row.line: _folded(row.spelled()) for row in tables.rows(candidate["text"])}
+    marked = [i for i, line in enumerate(body) if spelled.get(line) in units]
+    kept = marked if marked and len(body) > _MOST_ROWS else list(range(len(body)))[:_MOST_ROWS]
+    rows = tables.with_headings(body, kept)
+    return "\n".join([*(line for line in head if line not in rows), *rows])
 
-    A small reader that is asked for two segments and shown their total as well answers with the total.
-    """
-    named = [i for i, row in enumerate(parts.body) if tables.names(row, wanted)]
-    kept = named[:most] or _best(scores, most, _NEAR_BEST_ROW)
-    rows = tables.with_headings(parts.body, kept)
-    return "\n".join([*(line for line in parts.head if line not in rows), *rows])
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _stands_in(copied: str, text: str) -> bool:

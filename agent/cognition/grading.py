@@ -14,22 +14,15 @@ from typing import Any, Final, Literal, Protocol
 from pydantic import BaseModel, create_model
 
 from agent import prompts
-from agent.cognition.calibration import (
-    BY_EMBEDDER,
-    UNCALIBRATED_RERANKER,
-    WORDS_ALONE,
-    Thresholds,
-)
-from agent.cognition.surface import pieces
 from agent.events import Warned
-from agent.retrieval.terms import terms
-from agent.sentences import sentences
 from agent.session import Session
 from agent.state import Candidate
 
 Grade = Literal["correct", "ambiguous", "incorrect"]
 
 _MODEL_PROBABILITY: Final[dict[Grade, float]] = {"correct": 1.0, "ambiguous": 0.5, "incorrect": 0.0}
+_CORRECT: Final = 0.5  # more likely than not to answer
+_INCORRECT: Final = 0.05
 _TOKENS_A_GRADE = 12  # of the model's answer
 _ANSWER_ROOM = 400  # context tokens kept free for the instruction and the answer
 
@@ -71,41 +64,29 @@ def overall(grades: Sequence[Grade]) -> Grade:
     return "ambiguous" if "ambiguous" in grades else "incorrect"
 
 
-class CalibratedGrader:
-    """Model-free: a calibrated probability, cut at two thresholds (``lean``).
+class ReaderGrader:
+    """The reader's calibrated probability, cut at two round numbers (``lean``).
 
-    A reranker's score is taken for the probability, and the thresholds for it are round numbers. Without a
-    reranker the probability comes from what recall knows of every passage and from the question's names.
     Each passage is graded for itself, so that the best of a bad lot is not taken for good.
-
-    Args:
-        embedder: Name of the model that made the vectors; without a calibration of its own, and by
-            default, the vectors' scores are left out and the words decide alone.
     """
-
-    def __init__(self, embedder: str = "") -> None:
-        self._calibration = BY_EMBEDDER.get(embedder, WORDS_ALONE)
 
     @property
     def name(self) -> str:
-        """``calibrated``."""
-        return "calibrated"
+        """``reader``."""
+        return "reader"
 
     def grade(
         self, session: Session, notebook: Sequence[str], question: str, candidates: Sequence[Candidate]
     ) -> list[Graded]:
         """One for each of ``candidates``, in their order."""
-        return self.graded(question, candidates)
+        return [graded(candidate["score"]) for candidate in candidates]
 
-    def graded(self, question: str, candidates: Sequence[Candidate]) -> list[Graded]:
-        """The same without a session, for whoever has none."""
-        return [self._graded(question, candidate) for candidate in candidates]
 
-    def _graded(self, question: str, candidate: Candidate) -> Graded:
-        if "rerank" in candidate["scores"]:
-            return _cut(candidate["scores"]["rerank"], UNCALIBRATED_RERANKER)
-        probability = self._calibration.probability(features(question, candidate))
-        return _cut(probability, self._calibration.thresholds)
+def graded(probability: float) -> Graded:
+    """The grade that a probability of answering stands for."""
+    if probability >= _CORRECT:
+        return Graded("correct", probability)
+    return Graded("incorrect" if probability < _INCORRECT else "ambiguous", probability)
 
 
 class ModelGrader:
@@ -146,40 +127,6 @@ class ModelGrader:
             grades.extend(result.value.model_dump().values())
         grades.extend(["ambiguous"] * (len(candidates) - len(shown)))
         return [Graded(grade, _MODEL_PROBABILITY[grade]) for grade in grades]
-
-
-def features(question: str, candidate: Candidate) -> dict[str, float]:
-    """What the model-free grade goes by, each 0 to 1 (but a cosine may be negative).
-
-    ``vector`` and ``coverage`` are recall's (see `agent.retrieval.recall.Hit`), ``vector`` being 0 for a
-    passage that has none yet. ``names`` is the share of
-    the question's names, periods and numbers that passage, title, section and date hold; 1 if it has none.
-    ``sentence`` is the share of all its terms that the best single sentence or table row holds, together
-    with title, section and date.
-    """
-    wanted = set(terms(question))
-    named = {term for term in wanted if term[0].isdigit()}
-    for piece in pieces(question):
-        if piece.kind in {"name", "period"}:
-            named.update(wanted.intersection(terms(piece.text)))
-    place = set(terms(f"{candidate['title']} {candidate['section']} {candidate['date']}"))
-    units = [place.union(terms(unit)) for unit in sentences(candidate["text"])] or [place]
-    return {
-        "vector": candidate["scores"].get("vector", 0.0),
-        "coverage": candidate["scores"]["coverage"],
-        "names": _share(named, set().union(*units)),
-        "sentence": max(_share(wanted, unit) for unit in units),
-    }
-
-
-def _share(wanted: set[str], held: set[str]) -> float:
-    return len(wanted & held) / len(wanted) if wanted else 1.0
-
-
-def _cut(probability: float, at: Thresholds) -> Graded:
-    if probability >= at.correct:
-        return Graded("correct", probability)
-    return Graded("incorrect" if probability < at.incorrect else "ambiguous", probability)
 
 
 def _fitting(session: Session, notebook: Sequence[str], candidates: Sequence[Candidate]) -> list[str]:

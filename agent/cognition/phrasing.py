@@ -24,13 +24,6 @@ _LONGEST = 300  # characters of a query
 _FEEDBACK_PASSAGES = 5
 _FEEDBACK_TERMS = 12
 
-_AUXILIARY = "(?:is|are|was|were|do|does|did|has|have|had|will|can|could|would|should)"
-_QUESTION = re.compile(
-    r"(?:(?:in|at|on|to|for|from|of|by) )?"
-    r"(?:who|whom|whose|what|which|when|where|how(?: many| much| long| far| high| old)?)\b "
-    rf"(?P<asked>(?:(?!{_AUXILIARY}\b)[a-z]+ ){{0,3}})(?:{_AUXILIARY}\b )?(?P<rest>.+?)[ ?.]*",
-    re.IGNORECASE,
-)
 _WORD = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
 _NUMBERING = re.compile(r"\A(?:\d+[.)]|[-*•])\s*")
 
@@ -70,21 +63,17 @@ class Phraser(Protocol):
 
 
 class PlainPhraser:
-    """Model-free: the statement behind the question, and the words of the best passages.
+    """Model-free: the question as it is, and the words of the best passages.
 
-    Measured with MiniLM on 750 questions of the MuSiQue, 2Wiki and HotpotQA train files against their
-    pooled paragraphs, as the mean share of supporting paragraphs in the top 5 and top 10: the question
-    alone 0.783 and 0.840, with its statement 0.788 and 0.841, with its key words 0.782 and 0.842, with its
-    names 0.766 and 0.830. So the statement is all that is added at first.
-
-    Of the 303 questions whose top 5 miss some paragraph, top 5 and top 10 hold 0.479 and 0.606; with the
-    words of the five best passages 0.507 and 0.677, with those of the best one as a search of its own
-    0.541 and 0.710. Dropping the less distinctive half of the question's words takes some of that away.
+    Measured with MiniLM on the 303 of 750 train questions (MuSiQue, 2Wiki, HotpotQA, pooled) whose top 5
+    miss a supporting paragraph, as the mean share of those in the top 5 and top 10: the question alone
+    0.479 and 0.606; with the words of the five best passages 0.507 and 0.677, with those of the best one as
+    a search of its own 0.541 and 0.710.
     """
 
     def phrase(self, session: Session, notebook: Sequence[str], query: str, keywords: str) -> list[str]:
-        """The query, and what it asks as a statement where that is mechanical."""
-        return _distinct([query, _statement(query)], [])
+        """The query alone."""
+        return [query]
 
     def reword(
         self,
@@ -151,14 +140,6 @@ def _folded(text: str) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else text[:_LONGEST].rpartition(" ")[0]
-
-
-def _statement(query: str) -> str:
-    """For "Who chairs the audit committee?" "chairs the audit committee"; "" for others."""
-    match = _QUESTION.fullmatch(query.strip())
-    if match is None or "?" in match["rest"] or len(terms(match["rest"])) < 2:
-        return ""
-    return " ".join(f"{match['asked']}{match['rest']}".split())
 
 
 def _key_words(query: str) -> str:

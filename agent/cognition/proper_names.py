@@ -1,9 +1,8 @@
-"""Proper names in prose, by their capitals: what a passage must mention to speak of the same thing."""
+"""Proper names in prose, by their capitals: what a question is about."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
 
 from agent.retrieval.terms import terms
 
@@ -16,11 +15,11 @@ _COMMON = frozenset(
 )
 
 
-def names(text: str, known: Collection[str] = ()) -> list[str]:
+def names(text: str) -> list[str]:
     """The capitalised words of ``text`` that are names, in order, each once, without a possessive.
 
-    A word that begins a sentence is one only if it is ``known`` (see `known_names`), or if another
-    capitalised word follows it ("Calder Bend makes …").
+    A word that begins a sentence is one only if another capitalised word
+    follows it ("Calder Bend makes …").
     """
     found: dict[str, None] = {}
     matches = list(_WORD.finditer(text))
@@ -28,7 +27,7 @@ def names(text: str, known: Collection[str] = ()) -> list[str]:
         word = _bare(match.group())
         if not _capital(word) or word.casefold() in _COMMON or is_function_word(word):
             continue
-        if _START.search(text[: match.start()]) is not None and word not in known:
+        if _START.search(text[: match.start()]) is not None:
             following = matches[index + 1] if index + 1 < len(matches) else None
             if following is None or not _capital(following.group()):
                 continue
@@ -36,23 +35,6 @@ def names(text: str, known: Collection[str] = ()) -> list[str]:
                 continue
         found[word] = None
     return list(found)
-
-
-def known_names(texts: Iterable[str]) -> set[str]:
-    """The names that stand capitalised inside a sentence somewhere in ``texts``."""
-    return {name for text in texts for name in names(text)}
-
-
-def stands(name: str, held: Collection[str]) -> bool:
-    """True if ``held`` (terms of a passage) has the name, or a form of it ("German" for "Germany")."""
-    wanted = terms(name)
-    return all(term in held or any(_form(term, other) for other in held) for term in wanted)
-
-
-def _form(one: str, other: str) -> bool:
-    """True for two long words of which one is the other with up to two letters more."""
-    short, long = sorted((one, other), key=len)
-    return len(short) >= 5 and len(long) - len(short) <= 2 and long.startswith(short)
 
 
 def is_function_word(word: str) -> bool:

@@ -1,28 +1,29 @@
-"""Reflection: the evidence of a step becomes one factual sentence with the passage it stands in."""
+"""Reflection: what a step's evidence says in answer to its question, and where."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
 from agent import prompts
-from agent.cognition import cells, lifetimes
-from agent.cognition.answering import AnswerCheck, asked
 from agent.cognition.support import missing_numbers, support
-from agent.cognition.surface import names
-from agent.cognition.tables import named_rows
 from agent.retrieval.terms import terms
 from agent.sentences import sentences
 from agent.session import Session
-from agent.state import Evidence
-from models.protocols import Embedder
+from agent.state import AnswerSpan, Evidence
 from models.structured import Origin
 
-_ENOUGH = 0.5  # share of a sentence's content that its passage must hold
+Spans: TypeAlias = Mapping[int, Sequence[AnswerSpan]]
+"""The reader's candidate answers by citation number, most probable first."""
+
+SURE: Final = 0.5
+"""Probability of a span from which it is taken without asking the language model."""
+_AGREED: Final = 0.1  # … and from which it confirms what the language model says
+_ENOUGH: Final = 0.5  # share of an answer's content that its passage must hold
+_CANDIDATES: Final = 3  # spans shown to the language model
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +32,19 @@ class Finding:
 
     Attributes:
         found: Whether the evidence answers the step's question.
-        sentence: One factual sentence, or table rows.
+        sentence: The sentence or table row that says it.
         answer: The short form that later steps refer to.
         cites: Numbers of the passages it stands in.
-        origin: Who said so: the model, a repair, the default, or a rule that read a table.
+        origin: Who said so: the model, a repair, the default, or the reader.
     """
 
     found: bool
     sentence: str
     answer: str
     cites: list[int]
-    origin: Origin | Literal["rule"]
+    origin: Origin | Literal["reader"]
 
 
-_ASKS_A_NAME = re.compile(
-    r"(?:who|whom|(?:in |at |from )?(?:which|what) [a-z ]+|where|what (?:is|was) the [a-z ]+? of)\b",
-    re.IGNORECASE,
-)
-_WHAT_IS = re.compile(r"(?:what|who) (?:is|was|are|were) (?:the )?(?P<thing>[^?]+?)\?$", re.IGNORECASE)
-_IS = re.compile(r"\b(?:is|was|are|were) (?=an?\b|the\b|one\b)")
-_NAME_WORDS = 5  # an answer of more is a sentence
-_PERSON_OR_PLACE = re.compile(r"(?:\w+ )?(?:who|whom|whose|where|when|why)\b", re.IGNORECASE)
 NOTHING = Finding(found=False, sentence="", answer="", cites=[], origin="default")
 
 
@@ -63,8 +56,8 @@ class Reflector(Protocol):
         session: Session,
         notebook: Sequence[str],
         question: str,
-        query: str,
         evidence: Sequence[Evidence],
+        spans: Spans,
     ) -> Finding:
         """The finding.
 
@@ -72,8 +65,8 @@ class Reflector(Protocol):
             session: The run's way to its model.
             notebook: What the model reads first; the step's evidence is its last entry.
             question: The step's question.
-            query: What was searched for: the question with what it points back to.
             evidence: This step's, never empty.
+            spans: What the reader proposes.
         """
         ...
 
@@ -87,73 +80,44 @@ class _Reflection(_Reading):
     sentence: str
 
 
-class QuotingReflector:
-    """Asks the model for the shortest answer only; the sentence is the passage's own (``lean``).
+class ReadingReflector:
+    """The reader where it is sure, the language model where it is not (``lean``).
 
-    A quoted sentence costs nothing to generate and cannot be wrong about its source. And a small model
-    answers every question from any passage: its answer is a finding only where a passage that holds it
-    says what was asked (`agent.cognition.answering`).
-
-    Args:
-        embedder: Compares question and passage; without one, only their words are.
+    The model sees the reader's candidates beside the evidence and gives the shortest answer only; the
+    sentence is the passage's own. Neither is alone in saying that nothing is there: an empty answer of the
+    model gives way to a probable span, and an answer counts only if its passage holds it and the reader
+    does not rule that passage out.
     """
-
-    def __init__(self, embedder: Embedder | None = None) -> None:
-        self._check = AnswerCheck(embedder)
 
     def reflect(
         self,
         session: Session,
         notebook: Sequence[str],
         question: str,
-        query: str,
         evidence: Sequence[Evidence],
+        spans: Spans,
     ) -> Finding:
-        """The model's finding; not found if no passage of the step holds its answer and says so.
-
-        Cells of a table that the question names by row and column are read without the model, and so are
-        two or more rows that it names by their labels: a small one gives one value, a neighbour's, or the
-        total. What a named thing is, and when someone was born or died, the passage about it says at its
-        beginning; asked for that, a small model gives back the name, or another date.
-        """
-        finding = (
-            self._tabulated(question, query, evidence)
-            or _defined(question, evidence)
-            or _lived(question, evidence)
-        )
-        if finding is not None:
-            return finding
+        """The finding of whichever of the two is sure."""
+        best = best_span(spans)
+        if best is not None and best[1]["probability"] >= SURE:
+            return of_span(*best)
+        shown = [
+            (number, span["text"]) for number, span in _ranked(spans)[:_CANDIDATES] if span["text"].strip()
+        ]
         result = session.ask(
             "reflect",
             notebook,
-            prompts.read(question),
+            prompts.read(question, shown),
             _Reading,
             _Reading(source=0, answer=""),
             112,
         )
         answer = _plain(result.value.answer)
         for source in _sources(answer, result.value.source, evidence):
-            if not self._check.refusal(question, answer, source, evidence):
-                sentence = quote(answer, source)
-                return Finding(True, sentence, _named(question, answer), [source["number"]], result.origin)
+            own = spans.get(source["number"], ())
+            if _agrees(answer, own) or source.get("relevance", 0.0) >= SURE:
+                return Finding(True, quote(answer, source), answer, [source["number"]], result.origin)
         return Finding(False, "", "", [], result.origin)
-
-    def _tabulated(self, question: str, query: str, evidence: Sequence[Evidence]) -> Finding | None:
-        for asking in dict.fromkeys((question, query)):
-            cell = cells.read(asking, asked(question), evidence)
-            if cell is not None:
-                return Finding(True, cell.sentence, cell.answer, [cell.item["number"]], "rule")
-        if _PERSON_OR_PLACE.match(question):
-            return None  # rows of figures name no one
-        for item in evidence:
-            rows = named_rows(item["excerpt"], query) if item["kind"] == "table" else []
-            spelled = "; ".join(row.spelled() for row in rows)
-            # Two rows of one label, a segment's revenue and its income, are not two things asked for.
-            if len({row.label for row in rows}) >= 2 and not self._check.refusal(
-                question, spelled, item, evidence
-            ):
-                return Finding(True, spelled, spelled, [item["number"]], "rule")
-        return None
 
 
 class ModelReflector:
@@ -164,8 +128,8 @@ class ModelReflector:
         session: Session,
         notebook: Sequence[str],
         question: str,
-        query: str,
         evidence: Sequence[Evidence],
+        spans: Spans,
     ) -> Finding:
         """The model's finding; not found if no passage of the step supports it."""
         result = session.ask(
@@ -192,13 +156,36 @@ class ExtractiveReflector:
         session: Session,
         notebook: Sequence[str],
         question: str,
-        query: str,
         evidence: Sequence[Evidence],
+        spans: Spans,
     ) -> Finding:
         """The excerpt of the best evidence, as it stands."""
         best = max(evidence, key=lambda item: item["score"])
         text = " ".join(best["excerpt"].split())
         return Finding(True, text, text, [best["number"]], "default")
+
+
+def best_span(spans: Spans) -> tuple[int, AnswerSpan] | None:
+    """The most probable span with its passage's number; None without any."""
+    return next(iter(_ranked(spans)), None)
+
+
+def of_span(number: int, span: AnswerSpan) -> Finding:
+    """A reader's span as a finding."""
+    return Finding(True, span["unit"], span["text"], [number], "reader")
+
+
+def _ranked(spans: Spans) -> list[tuple[int, AnswerSpan]]:
+    flat = [(number, span) for number, proposed in spans.items() for span in proposed]
+    return sorted(flat, key=lambda pair: -pair[1]["probability"])
+
+
+def _agrees(answer: str, spans: Sequence[AnswerSpan]) -> bool:
+    """Whether a span that is not improbable shares words with the model's answer."""
+    told = set(terms(answer))
+    return any(
+        span["probability"] >= _AGREED and not told.isdisjoint(terms(span["text"])) for span in spans
+    )
 
 
 _NO_ANSWER = {"", "none", "empty", "n/a", "not found", "unknown", "not mentioned", "not stated"}
@@ -208,38 +195,6 @@ def _plain(answer: str) -> str:
     """One line; "" for the words small models use for an empty answer."""
     text = " ".join(answer.split()).strip(" \"'")
     return "" if text.casefold().rstrip(".") in _NO_ANSWER else text
-
-
-def _defined(question: str, evidence: Sequence[Evidence]) -> Finding | None:
-    """What the passage about a named thing says it is, where nothing else is asked; None otherwise."""
-    match = _WHAT_IS.match(question)
-    if match is None or names(match["thing"]) != [match["thing"]]:
-        return None
-    thing = set(terms(match["thing"]))
-    for item in evidence:
-        first = next(iter(sentences(item["text"])), "")
-        told = _IS.search(first)
-        if told and thing.issuperset(terms(item["title"])) and thing.issubset(terms(first[: told.start()])):
-            return Finding(True, first, first[told.end() :].rstrip(" ."), [item["number"]], "rule")
-    return None
-
-
-def _lived(question: str, evidence: Sequence[Evidence]) -> Finding | None:
-    told = lifetimes.read(question, evidence)
-    return Finding(True, told.sentence, told.date, [told.number], "rule") if told else None
-
-
-def _named(question: str, answer: str) -> str:
-    """The one name that a whole sentence gives a question that asks for one; else the answer as it is.
-
-    Asked who painted a picture, a small model copies "… is a painting by Ann Lee", and the next step would
-    be asked about all of that.
-    """
-    if not _ASKS_A_NAME.match(question) or len(answer.split()) <= _NAME_WORDS:
-        return answer
-    told = set(terms(question))
-    new = [name for name in names(answer) if told.isdisjoint(terms(name))]
-    return new[0] if len(new) == 1 else answer
 
 
 def _source(answer: str, named: int, evidence: Sequence[Evidence]) -> Evidence | None:

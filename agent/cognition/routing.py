@@ -33,11 +33,13 @@ class Routed:
     Attributes:
         reason: One short sentence for people.
         source: ``rules`` or ``llm``.
+        settled: False where ``deep`` is only the safe choice.
     """
 
     route: Route
     reason: str
     source: Literal["rules", "llm"]
+    settled: bool = True
 
 
 class Router(Protocol):
@@ -158,7 +160,7 @@ def clarifying_question(
     return _plain_clarifying_question(question, tools)
 
 
-_UNCLEAR = Routed("deep", "It may need more than one look-up.", "rules")
+_UNCLEAR = Routed("deep", "It may need more than one look-up.", "rules", settled=False)
 _MODEL_REASONS: dict[Route, str] = {
     "direct": "It needs no documents.",
     "clarify": "It does not say what is meant.",

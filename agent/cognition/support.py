@@ -1,125 +1,94 @@
-"""How far a passage supports a sentence, without a model: shared content, and every number."""
+"""What of a sentence its passages mention: words, numbers with their units, dates and names. No model."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from datetime import date
 
-from agent.cognition import proper_names, quantities, tables
+from agent import names, quantities
+from agent.language import language
 from agent.retrieval.terms import terms
-from agent.sentences import sentences
 from agent.state import Evidence
+from agent.vocabulary import vocabulary
 
-_HAS_DIGIT = re.compile(r"\d")
-_ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_COUNTED = 100  # a smaller number in words is often a count or an estimate of the writer's own
 
 
 def content(item: Evidence) -> str:
     """All that a citation of ``item`` may rest on: its chunk, and where that stands."""
-    return f"{place(item)} {item['text']}"
-
-
-def place(item: Evidence) -> str:
-    """Where a passage stands: title, section and date, the date in figures and in words."""
-    return f"{item['title']} {item['section']} {item['date']} {in_words(item['date'])}"
-
-
-def in_words(text: str) -> str:
-    """The ISO dates of ``text`` as a person writes them: ``2025-04-09`` is ``9 April 2025``."""
-    found: list[str] = []
-    for year, month, day in _ISO_DATE.findall(text):
-        try:
-            found.append(f"{int(day)} {date(int(year), int(month), 1):%B} {year}")
-        except ValueError:
-            continue  # digits that look like a date and are none
-    return " ".join(found)
+    return f"{item['title']}\n{item['section']}\n{item['date']}\n{item['text']}"
 
 
 def support(sentence: str, item: Evidence) -> float:
-    """Share of the content terms of ``sentence`` that stand in the passage, 0 to 1.
-
-    Numbers count double: a sentence with a right wording and a wrong figure is not supported.
-    """
-    return joint_support(sentence, [item])
-
-
-def joint_support(sentence: str, items: Iterable[Evidence]) -> float:
-    """The same against several passages together."""
-    texts = [content(item) for item in items]
-    return share_held(sentence, texts)
+    """Share of the content terms of ``sentence`` that stand in the passage, 0 to 1."""
+    return share_held(sentence, [content(item)])
 
 
 def share_held(sentence: str, texts: Iterable[str]) -> float:
-    """The same against plain texts."""
+    """The same against plain texts together."""
     wanted = terms(sentence)
-    if not wanted:
-        return 0.0
-    joined = " ".join(texts)
-    have = set(terms(joined))
-    numbers = {term for q in _missing(sentence, joined) for term in terms(q.shown)}
-    held = total = 0
-    for term in wanted:
-        weight = 2 if _HAS_DIGIT.search(term) else 1
-        total += weight
-        # "7" is held by "seven", and "1.28 billion" by 1,284.6 in a table in millions.
-        said = term in have or (_HAS_DIGIT.search(term) is not None and term not in numbers)
-        held += weight if said else 0
-    return held / total
+    have = {term for text in texts for term in terms(text)}
+    return sum(term in have for term in wanted) / len(wanted) if wanted else 0.0
+
+
+def told_numbers(sentence: str) -> list[quantities.Measure]:
+    """The numbers and dates of ``sentence`` that its passages must say.
+
+    What is part of a name is the name's, and a small number in words is left to the reader.
+    """
+    return [
+        measure
+        for measure in quantities.read(sentence, language(sentence))
+        if isinstance(measure, quantities.Date)
+        or (not measure.part and (_in_digits(measure, sentence) or max(measure.values) >= _COUNTED))
+    ]
+
+
+def _in_digits(quantity: quantities.Quantity, sentence: str) -> bool:
+    return quantity.shown in sentence and any(c.isdecimal() for c in quantity.shown)
 
 
 def missing_numbers(sentence: str, items: Iterable[Evidence]) -> list[str]:
-    """The numbers of ``sentence``, as it writes them, that stand in none of the passages."""
-    joined = " ".join(content(item) for item in items)
-    return [quantity.shown for quantity in _missing(sentence, joined)]
+    """The numbers and dates of ``sentence``, as written, that none of the passages says in any notation."""
+    held = [m for item in items for m in quantities.read(content(item), language(item["text"]))]
+    return [measure.shown for measure in told_numbers(sentence) if not quantities.stands(measure, held)]
 
 
-def best_source(sentence: str, items: Sequence[Evidence]) -> Evidence | None:
-    """The passage that supports the sentence best; the earlier of equals; None without passages."""
-    return max(items, key=lambda item: support(sentence, item), default=None)
+def missing_names(
+    sentence: str, cited: Sequence[Evidence], question: str, evidence: Sequence[Evidence]
+) -> list[str]:
+    """The names in ``sentence`` that none of its passages mentions, nor the place it stands in.
 
+    A name of the question may also come from another kept passage of the same document, since a document
+    does not repeat in every paragraph what it is about. Across languages only codes are looked for: other
+    names may be translated.
 
-def units(item: Evidence) -> list[str]:
-    """The parts of a passage that say something of their own: sentences, or the rows of a table.
-
-    A row is spelled out with its columns, so that it can be read alone.
+    Args:
+        sentence: Without marks.
+        cited: Its passages.
+        question: The run's.
+        evidence: All the run's, which tells which words are names.
     """
-    if item["kind"] == "table":
-        rows = tables.rows(item["text"])
-        return [f"{row.heading} {row.spelled()}".strip() for row in rows]
-    return sentences(item["text"])
-
-
-def understood(names: Sequence[str], item: Evidence, evidence: Sequence[Evidence]) -> set[str]:
-    """Those of ``names`` that a table need not mention, because its whole library is about them.
-
-    A company's register of suppliers does not repeat whose register it is. So a name that half of the
-    other documents mention is understood, unless the table's own title names somebody else. Prose has
-    a subject of its own, and what it does not mention it does not speak of.
-    """
-    if item["kind"] != "table":
-        return set()
-    known = proper_names.known_names(other["text"] for other in evidence) - set(names)
-    if known.intersection(proper_names.names(f"on {item['title']}")):
-        return set()
-    documents: dict[str, set[str]] = {}
-    for other in evidence:
-        if other["document"] != item["document"]:
-            documents.setdefault(other["document"], set()).update(terms(content(other)))
-    return {
+    spoken = language(sentence)
+    words = vocabulary(spoken)
+    translated = spoken and any(language(item["text"]) not in {spoken, ""} for item in cited)
+    if translated:
+        found = names.codes(sentence)
+    else:
+        texts = [question, *(item["text"] for item in evidence)]
+        found = names.names(sentence, spoken, [names.inside(text) for text in texts])
+    mentioned = "\n".join(f"{content(item)}\n{item['document']}\n{item['collection']}" for item in cited)
+    documents = {item["document"] for item in cited}
+    around = "\n".join(content(item) for item in evidence if item["document"] in documents)
+    return [
         name
-        for name in names
-        if documents
-        and 2 * sum(proper_names.stands(name, held) for held in documents.values()) >= len(documents)
-    }
+        for name in found
+        if not (name in words.months or name in words.days or name in words.signs)
+        and not names.stands(name, mentioned)
+        and not (names.stands(name, question) and names.stands(name, around))
+    ]
 
 
 def latin(text: str) -> bool:
-    """True if most letters of ``text`` are Latin: words can be compared within a script only."""
+    """True if most letters of ``text`` are Latin."""
     letters = [c for c in text if c.isalpha()]
     return 2 * sum(c < "\u0250" for c in letters) >= len(letters)
-
-
-def _missing(sentence: str, text: str) -> list[quantities.Quantity]:
-    held = quantities.quantities(text)
-    return [q for q in quantities.quantities(sentence) if not quantities.stands(q, held)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
@@ -11,40 +9,16 @@ from pydantic import BaseModel
 
 from agent import prompts
 from agent.budget import BudgetExhausted
-from agent.cognition import comparing, proper_names, quantities, tables
-from agent.cognition.cells import misread
-from agent.cognition.support import (
-    content,
-    joint_support,
-    latin,
-    missing_numbers,
-    place,
-    share_held,
-    understood,
-    units,
-)
-from agent.retrieval.terms import terms
+from agent.cognition.support import missing_names, missing_numbers, told_numbers
+from agent.passage_text import show
 from agent.session import Session
 from agent.state import Claim, Evidence, Verdict
+from models.protocols import Reader, Support
 
-_SUPPORTED = 0.55  # share of a sentence's content its passages must hold to be supported
-_PARTLY = 0.35  # and to be partly so
+_SURE = 0.5  # the reader's probability from which a passage supports or refutes a sentence
 _GROUNDED = 0.75  # share of an answer that must be supported for it to be grounded
 _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "partly": 0.5, "not": 0.0}
-# Measured on the train files: of 787 true sentences of HotpotQA and MuSiQue with numbers 99.9 % pass, of
-# 359 in which another number of the same passage took the right one's place 15 %; of sentences that join
-# two facts 96 %. Of 2,635 true sentences with names 98 % pass, of 914 with another name of the passage 6 %.
-_PLACED = 0.5  # of the best unit's share, in the unit that holds the number or name
-_NUMBER_CONTEXT = 3  # terms beside a number that say what it measures
-_NAME_CONTEXT = 4  # and beside a name; a sentence of fewer tells nothing by where its name stands
-_CLAUSE = re.compile(
-    r"[,;:()]\s|\s(?:and|but|while|whereas|which|who|with|after|before|from|to)\s", re.IGNORECASE
-)
-_NEGATION = re.compile(
-    r"(?:\b(?:not|no|never|neither|nor|without|cannot)\b|n['’]t\b)\s+"
-    r"(?:yet |be |been |a |an |the |any |only )*([^\W_]+)",
-    re.IGNORECASE,
-)
+_OTHERS = 12  # passages that are tried in place of cited ones that do not say a sentence
 
 
 class Verifier(Protocol):
@@ -84,183 +58,143 @@ def grounded(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> bool:
     )
 
 
-class PlainVerifier:
-    """Model-free: numbers, names, table rows and columns, negation, and shared content."""
+class ReadingVerifier:
+    """The reader's judgement of each sentence, and what code can check: numbers, dates and names.
+
+    A sentence is supported if one of its passages supports it, or all of them together do, and none refutes
+    it, and each of its numbers, dates and names stands in one of them. It is partly supported if the reader
+    says so but a name, or one of several numbers, stands in none. A sentence that its passages neither
+    support nor refute, or that cites none, is given the kept passage that does support it, if there is one;
+    where some of its passages support it, the others are no longer cited.
+
+    Args:
+        reader: Judges whether a passage supports a sentence.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
 
     @property
     def name(self) -> str:
-        """``plain``."""
-        return "plain"
+        """The reader's."""
+        return self._reader.name
 
     def verify(
         self, session: Session, question: str, claims: Sequence[Claim], evidence: Sequence[Evidence]
     ) -> list[Claim]:
-        """The claims judged; what stands in no passage is never supported."""
+        """The claims with verdict, reason, and the probability that their passages support them."""
         by_number = {item["number"]: item for item in evidence}
-        known = proper_names.known_names([question, *(item["text"] for item in evidence)])
-        judged: list[Claim] = []
-        for claim in claims:
-            cited = [by_number[n] for n in claim["cites"] if n in by_number]
-            verdict, reason = self.judge(claim["text"], cited, known, evidence)
-            judged.append(Claim({**claim, "verdict": verdict, "reason": reason}))
-        return [_with_comparison(claim, judged) for claim in judged]
+        cited = [[by_number[n] for n in claim["cites"] if n in by_number] for claim in claims]
+        options = [[*([item] for item in own), *([own] if len(own) > 1 else [])] for own in cited]
+        judgements = self._read(claims, options)
+        judged = [
+            _judged(claim, own, told, question, evidence)
+            for claim, own, told in zip(claims, cited, judgements, strict=True)
+        ]
+        return self._cited_anew(judged, judgements, question, evidence)
 
-    def judge(
+    def _read(
+        self, claims: Sequence[Claim], options: Sequence[Sequence[Sequence[Evidence]]]
+    ) -> list[list[Support]]:
+        """One judgement per claim and option; an option is one passage, or several read as one."""
+        pairs = [
+            (claim["text"], _shown(items))
+            for claim, own in zip(claims, options, strict=True)
+            for items in own
+        ]
+        told = iter(self._reader.support(pairs) if pairs else [])
+        return [[next(told) for _ in own] for own in options]
+
+    def _cited_anew(
         self,
-        text: str,
-        cited: Sequence[Evidence],
-        known: set[str],
-        evidence: Sequence[Evidence] = (),
-    ) -> tuple[Verdict, str]:
-        """Verdict and reason for one sentence.
-
-        Args:
-            text: Without marks.
-            cited: Its passages.
-            known: Words that are names wherever they stand (`agent.cognition.proper_names.known_names`).
-            evidence: All the run's, which tells what the library is about.
-        """
-        if not cited:
-            return "not", "nothing is cited"
-        where = _listed(cited)
-        if missing := missing_numbers(text, cited):
-            some = len(missing) < len(quantities.quantities(text))
-            return ("partly" if some else "not"), f"{missing[0]} does not stand in {where}"
-        held = {term for item in cited for term in terms(content(item))}
-        named = proper_names.names(text, known)
-        missed = [name for name in named if not proper_names.stands(name, held)]
-        meant = set().union(*(understood(missed, item, evidence) for item in cited)) if missed else set()
-        if absent := [name for name in missed if name not in meant]:
-            some = 2 * len(absent) < len(named)
-            return ("partly" if some else "not"), f"{where} does not mention {' '.join(absent)}"
-        if wrong := misread(text, cited) or _misplaced(text, cited):
-            return "not", wrong
-        if stray := _stray_name(text, named, cited):
-            return "partly", f"{where} does not say this of {stray}"
-        return self._compared(text, cited, where)
-
-    def _compared(self, text: str, cited: Sequence[Evidence], where: str) -> tuple[Verdict, str]:
-        parts = [unit for item in cited for unit in units(item)]
-        best = max(parts, key=lambda unit: share_held(text, [unit]), default="")
-        overlap = joint_support(text, cited)
-        if _other_script(text, cited):
-            # Words cannot be compared across scripts; that all names and numbers stand there can.
-            sure = bool(quantities.quantities(text))
-            return ("supported", "") if sure else ("partly", f"{where} is in another language")
-        if overlap < _PARTLY:
-            return "not", f"{where} does not say this"
-        if denied := (_negated(text) - _negated(best)) & set(terms(best)):
-            return "partly", f"{where} does not say “not” of “{_word(text, denied)}”"
-        if denied := (_negated(best) - _negated(text)) & set(terms(text)):
-            return "partly", f"{where} says “not” of “{_word(best, denied)}”"
-        if overlap < _SUPPORTED:
-            return "partly", f"{where} says only part of this"
-        return "supported", ""
+        judged: Sequence[Claim],
+        judgements: Sequence[Sequence[Support]],
+        question: str,
+        evidence: Sequence[Evidence],
+    ) -> list[Claim]:
+        """The claims, those that their passages say nothing of with a passage that supports them."""
+        open_ = [
+            claim
+            for claim, told in zip(judged, judgements, strict=True)
+            if claim["verdict"] == "not" and not any(one.refuted >= _SURE for one in told)
+        ]
+        tried = sorted(evidence, key=lambda item: -item["score"])[:_OTHERS]
+        options = [[[item] for item in tried if item["number"] not in claim["cites"]] for claim in open_]
+        found: dict[int, Claim] = {}
+        for claim, own, told in zip(open_, options, self._read(open_, options), strict=True):
+            best = max(zip(told, own, strict=True), key=lambda pair: pair[0].supported, default=None)
+            if best is None or best[0].supported < _SURE:
+                continue
+            anew = Claim({**claim, "cites": [best[1][0]["number"]]})
+            anew = _judged(anew, best[1], [best[0]], question, evidence)
+            if anew["verdict"] == "supported":
+                found[id(claim)] = anew
+        return [found.get(id(claim), claim) for claim in judged]
 
 
-def _with_comparison(claim: Claim, claims: Sequence[Claim]) -> Claim:
-    """A sentence that compares what others state is judged by their values, and rests on their passages."""
-    others = [other for other in claims if other is not claim and other["verdict"] == "supported"]
-    told = comparing.judge(claim["text"], others)
-    if told is None:
-        return claim
-    right, why, cites = told
+def _judged(
+    claim: Claim,
+    cited: Sequence[Evidence],
+    judgements: Sequence[Support],
+    question: str,
+    evidence: Sequence[Evidence],
+) -> Claim:
+    """A claim with what the judgements of its passages, and their numbers and names, make of it."""
+    supported = max((one.supported for one in judgements), default=0.0)
+    verdict, reason = _verdict(claim["text"], cited, judgements, question, evidence)
+    cites = claim["cites"]
+    if verdict == "supported" and len(cited) > 1:
+        saying = [(i, j) for i, j in zip(cited, judgements, strict=False) if j.supported >= _SURE]
+        items, own = [item for item, _ in saying], [told for _, told in saying]
+        # A citation that adds nothing goes: it would open a passage that does not say this.
+        if _verdict(claim["text"], items, own, question, evidence)[0] == "supported":
+            cites = [item["number"] for item in items]
     return Claim(
-        {
-            **claim,
-            "cites": cites,
-            "verdict": "supported" if right else "not",
-            "reason": "" if right else why,
-        }
+        {**claim, "cites": cites, "support": round(supported, 3), "verdict": verdict, "reason": reason}
     )
 
 
-def _misplaced(text: str, cited: Sequence[Evidence]) -> str:
-    """Why a number of ``text`` belongs to something else in its passage; "" if it does not.
-
-    A number must stand where the words beside it are said: in the sentence or row of its passage that
-    shares most with them, or in one that shares nearly as much.
-    """
-    around = quantities.quantities(" ".join(place(item) for item in cited))
-    for wanted in quantities.quantities(text):
-        if quantities.stands(wanted, around):
-            continue
-        beside = _beside(text, wanted.shown, _place_terms(cited), _NUMBER_CONTEXT)
-        held = [
-            [(terms(unit), quantities.stands(wanted, quantities.quantities(unit))) for unit in units(item)]
-            for item in cited
-        ]
-        if not _placed(beside, held):
-            return f"{wanted.shown} is said of something else in {_listed(cited)}"
-    return ""
-
-
-def _stray_name(text: str, named: Sequence[str], cited: Sequence[Evidence]) -> str:
-    """The name of ``text`` that stands only where its passages speak of something else; "" if none does."""
-    around = _place_terms(cited)
-    all_names = around | {term for name in named for term in terms(name)}
-    for name in named:
-        if proper_names.stands(name, around):
-            continue
-        held = [
-            [(found, proper_names.stands(name, set(found))) for found in map(terms, units(item))]
-            for item in cited
-        ]
-        # Once with the names beside it, once without: "Ann Lee" stands beside "Lee" wherever she stands.
-        for left_out in (around, all_names):
-            beside = _beside(text, name, left_out, _NAME_CONTEXT)
-            if len(beside) >= _NAME_CONTEXT and not _placed(beside, held):
-                return name
-    return ""
+def _verdict(
+    text: str,
+    cited: Sequence[Evidence],
+    judgements: Sequence[Support],
+    question: str,
+    evidence: Sequence[Evidence],
+) -> tuple[Verdict, str]:
+    if not cited:
+        return "not", "no passage is cited"
+    for item, told in zip(cited, judgements, strict=False):  # the last judgement may be of all together
+        if told.refuted >= _SURE:
+            return "not", f"[{item['number']}] says otherwise"
+    where, verb = _listed(cited), "does" if len(cited) == 1 else "do"
+    missing = missing_numbers(text, cited)
+    if not any(told.supported >= _SURE for told in judgements):
+        return "not", f"{where} {verb} not {f'mention {missing[0]}' if missing else 'say this'}"
+    if missing:
+        some = len(missing) < len(told_numbers(text))
+        return ("partly" if some else "not"), f"{where} {verb} not mention {missing[0]}"
+    if absent := missing_names(text, cited, question, evidence):
+        return "partly", f"{where} {verb} not mention {' '.join(absent)}"
+    return "supported", ""
 
 
-def _beside(text: str, wanted: str, around: set[str], least: int) -> set[str]:
-    """The terms of the clause of ``text`` that holds ``wanted``, and of as many more as make ``least``."""
-    cuts = [0, *(match.end() for match in _CLAUSE.finditer(text)), len(text)]
-    clauses = [text[start:end] for start, end in itertools.pairwise(cuts)]
-    standing = re.compile(rf"(?<![\w.,]){re.escape(wanted)}(?![^\W_]|[.,]\d)")
-    first = last = next((i for i, clause in enumerate(clauses) if standing.search(clause)), 0)
-    while True:
-        found = set(terms(" ".join(clauses[first : last + 1]))) - set(terms(wanted)) - around
-        if len(found) >= least or (first == 0 and last == len(clauses) - 1):
-            return found
-        first, last = (first - 1, last) if first else (first, last + 1)
-
-
-def _placed(beside: set[str], held: Sequence[Sequence[tuple[list[str], bool]]]) -> bool:
-    """True if one passage has what is looked for where it shares most, or nearly most, with ``beside``."""
-    for parts in held:
-        shared = [(len(beside.intersection(unit)), has) for unit, has in parts]
-        if not any(has for _, has in shared):
-            continue
-        best = max(count for count, _ in shared)
-        if max(count for count, has in shared if has) >= _PLACED * best:
-            return True
-    return False
-
-
-def _place_terms(cited: Sequence[Evidence]) -> set[str]:
-    """What a whole passage is about: where it stands, and a table's caption and header line."""
-    heads = [" ".join(tables.parts(item["text"])[0]) for item in cited if item["kind"] == "table"]
-    return {term for text in (*map(place, cited), *heads) for term in terms(text)}
-
-
-def _negated(text: str) -> set[str]:
-    """The terms that a negation stands before."""
-    return {term for word in _NEGATION.findall(text) for term in terms(word)}
-
-
-def _word(text: str, among: set[str]) -> str:
-    return next((w for w in re.findall(r"[^\W_]+", text) if among.intersection(terms(w))), "")
+def _shown(items: Sequence[Evidence]) -> str:
+    """A passage as the reader sees it; of several only what was kept of them."""
+    parts = [
+        show(
+            item["title"],
+            item["section"],
+            item["date"],
+            item["text"] if len(items) == 1 else item["excerpt"].replace(" … ", "\n"),
+            item["kind"],
+        ).text
+        for item in items
+    ]
+    return "\n\n".join(parts)
 
 
 def _listed(cited: Sequence[Evidence]) -> str:
     return " and ".join(f"[{item['number']}]" for item in cited)
-
-
-def _other_script(text: str, cited: Sequence[Evidence]) -> bool:
-    """True if the sentence is in Latin letters and its passages are mostly not, or the other way round."""
-    return latin(text) != latin(" ".join(item["text"] for item in cited))
 
 
 class _Verdicts(BaseModel):
@@ -272,14 +206,14 @@ class ModelVerifier:
 
     What code can know is not asked: a sentence without a citation, or with a number that stands in none
     of its passages, is not supported whatever the model says. Where the model cannot be asked any more,
-    the plain verifier's word stands.
+    the reader's judgement stands.
 
     Args:
-        plain: Says what code can know.
+        reading: Judges first, and what the model gives no verdict for.
     """
 
-    def __init__(self, plain: PlainVerifier | None = None) -> None:
-        self._plain = plain or PlainVerifier()
+    def __init__(self, reading: ReadingVerifier) -> None:
+        self._reading = reading
 
     @property
     def name(self) -> str:
@@ -289,26 +223,26 @@ class ModelVerifier:
     def verify(
         self, session: Session, question: str, claims: Sequence[Claim], evidence: Sequence[Evidence]
     ) -> list[Claim]:
-        """The claims with the model's verdicts; those it gave none for keep the plain verifier's."""
-        plain = self._plain.verify(session, question, claims, evidence)
+        """The claims with the model's verdicts; those it gave none for keep the reader's."""
+        read = self._reading.verify(session, question, claims, evidence)
         by_number = {item["number"]: item for item in evidence}
         pairs = [
-            (claim["text"], [by_number[n] for n in claim["cites"] if n in by_number]) for claim in claims
+            (claim["text"], [by_number[n] for n in claim["cites"] if n in by_number]) for claim in read
         ]
         if not any(cited for _, cited in pairs):
-            return plain
+            return read
         try:
             result = session.ask(
                 "verify", [], prompts.verify(question, pairs), _Verdicts, _Verdicts(verdicts=[]), 96
             )
         except BudgetExhausted:
-            return plain
+            return read
         told = result.value.verdicts
         if len(told) != len(claims):
-            return plain
+            return read
         return [
             claim if _known(claim["text"], cited) else _as_told(claim, verdict, _listed(cited))
-            for claim, verdict, (_, cited) in zip(plain, told, pairs, strict=True)
+            for claim, verdict, (_, cited) in zip(read, told, pairs, strict=True)
         ]
 
 

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, Protocol
 
 from agent import prompts
 from agent.budget import BudgetExhausted
-from agent.cognition import comparing
-from agent.cognition.answering import asked
-from agent.cognition.leading import answer_first, concluded_first
-from agent.cognition.quantities import quantities, years
 from agent.events import Warned
-from agent.retrieval.terms import terms
+from agent.prompts import NOT_FOUND
 from agent.session import Session
 from agent.state import Note, citation_marks, still_missing
 from models.protocols import Reply
 
 Length = Literal["brief", "normal", "report"]
 
-_ABSTENTION = re.compile(
-    r"not found in (?:your|the) documents"
-    r"|\b(?:is|are|was|were) not (?:provided|mentioned|stated|specified|given|included|available|"
-    r"found|known)\b"
-    r"|\b(?:could|can) ?not be (?:found|determined)\b|\bno information (?:on|about|is)\b"
-    r"|\bdo(?:es)? not (?:provide|mention|state|specify|contain|give|say|include)\b"
-    r"|\b(?:is|are|remains?) missing\b",
-    re.IGNORECASE,
-)
-_PARTIAL = re.compile(r"\b(?:but|while|although|however)\b", re.IGNORECASE)
 _MARKS = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
 _LABEL = re.compile(r"\bfindings? \d+: ", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?。！？](?:\s*\[[\d\s,]+\])*(?=\s|$)|(?:\[\d+\])+\.(?=\s|$)")
-_MENTIONED = 0.5  # share of a missing step's question that a sentence about a gap must hold to be about it
 _BRIEF_TOKENS = 96
+_LONGEST_QUOTE = 280  # characters of a sentence in an answer that the model does not write
 _SHORT_ANSWER, _MISSING = "Short answer", "What was not found"
 
 
@@ -65,8 +51,17 @@ class Writer(Protocol):
         """
         ...
 
-    def reread(self, session: Session, notebook: Sequence[str], question: str) -> str:
-        """A short answer from the evidence alone, where no step found anything; raises as `write`."""
+    def reread(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        question: str,
+        candidates: Sequence[tuple[int, str]],
+    ) -> str:
+        """A short answer from the evidence alone, where no step is sure of one; raises as `write`.
+
+        ``candidates`` are passage numbers with the words that the reader marked in them.
+        """
         ...
 
 
@@ -95,21 +90,24 @@ class ModelWriter:
         """The model's answer; the findings if it says nothing."""
         if length == "report":
             return self._report(session, notebook, question, notes, on_text)
-        follows = comparing.conclusion(question, notes)
-        compared = follows.text if follows else ""
-        instruction = prompts.synthesise(question, notes, unanswered(notes), length, compared)
+        instruction = prompts.synthesise(question, notes, unanswered(notes), length)
         most = _BRIEF_TOKENS if length == "brief" else self._max_tokens
         reply = session.write("synthesise", notebook, instruction, most, on_text)
         written = _whole_sentences(reply)
         if not written:
             return from_findings(notes)
         left_out = [] if length == "brief" else _left_out(written, notes)
-        told = " ".join([written, *([from_findings(left_out)] if left_out else [])])
-        return concluded_first(follows, told) if follows else answer_first(question, notes, told)
+        return " ".join([written, *([from_findings(left_out)] if left_out else [])])
 
-    def reread(self, session: Session, notebook: Sequence[str], question: str) -> str:
+    def reread(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        question: str,
+        candidates: Sequence[tuple[int, str]],
+    ) -> str:
         """The model's answer, or its word that there is none."""
-        reply = session.write("synthesise", notebook, prompts.reread(question), _BRIEF_TOKENS)
+        reply = session.write("synthesise", notebook, prompts.reread(question, candidates), _BRIEF_TOKENS)
         return _whole_sentences(reply)
 
     def _report(
@@ -143,9 +141,9 @@ class ModelWriter:
         return "\n\n".join(written)
 
 
-def abstains(sentence: str) -> bool:
-    """True if a sentence says, in whatever words, that the evidence holds no answer and nothing else."""
-    return _ABSTENTION.search(sentence) is not None and not _PARTIAL.search(sentence)
+def abstains(text: str) -> bool:
+    """Whether a text says, in the words that were asked for, that the evidence holds no answer."""
+    return NOT_FOUND.rstrip(".").casefold() in text.casefold()
 
 
 def _whole_sentences(reply: Reply) -> str:
@@ -158,32 +156,18 @@ def _whole_sentences(reply: Reply) -> str:
 
 
 def _left_out(written: str, notes: Sequence[Note]) -> list[Note]:
-    """The findings that an answer neither cites nor tells: a small model drops one for its conclusion."""
+    """The findings that an answer does not cite: a small model drops one for its conclusion."""
     cited = {int(number) for marks in _MARKS.findall(written) for number in marks.split(",")}
-    told = set(terms(written))
-    return [
-        note
-        for note in notes
-        if note["found"] and cited.isdisjoint(note["cites"]) and not _tells(told, note["answer"])
-    ]
-
-
-def _tells(told: set[str], answer: str) -> bool:
-    """Whether an answer of these terms tells a finding: one of its figures, or half of its words."""
-    wanted = terms(answer)
-    figures = {term for term in wanted if term[0].isdigit()} - years(answer)
-    if figures:
-        return not told.isdisjoint(figures)
-    return len(told.intersection(wanted)) >= _MENTIONED * len(wanted)
+    return [note for note in notes if note["found"] and cited and cited.isdisjoint(note["cites"])]
 
 
 def from_findings(notes: Sequence[Note], length: Length = "normal") -> str:
     """The findings one after the other, each with its mark: the answer when the model is not asked.
 
-    Each sentence is the passage's own. A report has a section for each.
+    What was asked for comes first, then the passage's own sentence. A report has a section for each.
     """
     found = [note for note in notes if note["found"]]
-    said = [f"{note['sentence'].rstrip('.')} {citation_marks(note['cites'])}." for note in found]
+    said = [" ".join(_said(note)) for note in found]
     if length != "report":
         return " ".join(said)
     return "\n\n".join(
@@ -191,29 +175,42 @@ def from_findings(notes: Sequence[Note], length: Length = "normal") -> str:
     )
 
 
+def _said(note: Note) -> Iterator[str]:
+    yield f"{_lead(note['answer'], note['sentence']).rstrip('.')} {citation_marks(note['cites'])}."
+    if earlier := note.get("earlier"):
+        dated = f" ({earlier['date']})" if earlier["date"] else ""
+        yield f"Before{dated}: {earlier['answer']} {citation_marks([earlier['number']])}."
+
+
+def _lead(answer: str, sentence: str) -> str:
+    """The short answer before the sentence that it stands in, unless it begins or is all of it."""
+    if not answer or not sentence or sentence.casefold().startswith(answer.casefold()):
+        return sentence or answer
+    return f"{answer} – {_around(answer, sentence)}"
+
+
+def _around(answer: str, sentence: str) -> str:
+    """At most `_LONGEST_QUOTE` characters of a sentence, around the answer."""
+    if len(sentence) <= _LONGEST_QUOTE:
+        return sentence
+    middle = max(0, sentence.find(answer)) + len(answer) // 2
+    start = max(0, min(middle - _LONGEST_QUOTE // 2, len(sentence) - _LONGEST_QUOTE))
+    cut = sentence[start : start + _LONGEST_QUOTE]
+    before, after = "… " if start else "", " …" if start + _LONGEST_QUOTE < len(sentence) else ""
+    cut = cut.partition(" ")[2] if before else cut
+    return f"{before}{cut.rpartition(' ')[0] if after else cut}{after}"
+
+
 def unanswered(notes: Sequence[Note]) -> list[str]:
-    """What the steps were to find and did not: their questions, or the years of one that are left.
-
-    Where two years were asked for and the finding has a value for one of them, the other is named.
-    """
-    left = [note["question"] for note in still_missing(notes)]
-    for note in notes:
-        asked_years = years(note["question"])
-        told = years(f"{note['answer']} {note['sentence']}") & asked_years
-        amounts = {q.shown for q in quantities(note["answer"]) if not q.calendar} - years(note["answer"])
-        if note["found"] and told and told < asked_years and len(amounts) < len(asked_years):
-            which = ", ".join(sorted(asked_years - told))
-            left.append(f"{note['question'].rstrip('?. ')} ({which})?")
-    return left
+    """What the steps were to find and did not: their questions."""
+    return [note["question"] for note in still_missing(notes)]
 
 
-def gaps(missing: Sequence[str], said: Sequence[str] = ()) -> list[str]:
-    """A sentence for each question that was not answered, unless one of those ``said`` tells it already."""
-    told = [set(terms(sentence)) for sentence in said]
+def gaps(missing: Sequence[str]) -> list[str]:
+    """A sentence for each question that was not answered."""
     return [
         f"Not found in your documents: {question.rstrip('.')}{'' if question.endswith('?') else '.'}"
         for question in missing
-        if not any(_about(question, held) for held in told)
     ]
 
 
@@ -224,11 +221,6 @@ def with_gaps(answer: str, missing: Sequence[str], length: Length = "normal") ->
     if length == "report":
         return "\n\n".join([answer, _section(_MISSING, "\n".join(f"- {line}" for line in missing))])
     return " ".join([answer, *missing])
-
-
-def _about(question: str, held: set[str]) -> bool:
-    wanted = asked(question) or set(terms(question))
-    return len(wanted & held) >= _MENTIONED * len(wanted)
 
 
 def _heading(question: str) -> str:

@@ -10,6 +10,7 @@ from agent.deps import Deps
 from agent.events import EvidenceKept, NotebookGrew
 from agent.state import RELEVANCE, Evidence, RunState
 
+_UNLIKELY = 2  # passages that are read though the reader takes none of them for an answer
 _ANSWER_ROOM = 700  # context tokens kept free for the instructions and answers still to come
 
 
@@ -18,11 +19,13 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     barren, notebook.
 
     A chunk gets its citation number the first time it is kept, and keeps it. Passages graded incorrect
-    are left out, and an empty retrieval never reaches the distiller: it would invent evidence. Passages
-    that do not fit the context any more are dropped from the lowest-ranked end.
+    are left out, but for the best two where all are: the reader is not alone in saying that nothing is
+    there. An empty retrieval never reaches the distiller: it would invent evidence. Passages that do not
+    fit the context any more are dropped from the lowest-ranked end.
     """
     question = state["plan"][state["position"]]["question"]
-    candidates = [c for c in state["candidates"] if c["grade"] != "incorrect"]
+    helpful = [c for c in state["candidates"] if c["grade"] != "incorrect"]
+    candidates = helpful or state["candidates"][:_UNLIKELY]
     if not candidates:
         entry = notebook.nothing_entry(state["step"], question)
         deps.session.emit(EvidenceKept(state["step"], [], []))
@@ -34,8 +37,7 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
         }
     distilled = deps.cognition.distiller.distil(deps.session, state["notebook"], state["query"], candidates)
     kept = distilled[: deps.kept]
-    room = deps.session.room(state["notebook"], _ANSWER_ROOM)
-    while kept and deps.session.chat.count_tokens(_read(kept)) > room:
+    while kept and not deps.session.fits(state["notebook"], _read(kept), _ANSWER_ROOM):
         kept.pop()
     return _keep(state, deps, question, kept)
 
@@ -53,7 +55,7 @@ def _keep(state: RunState, deps: Deps, question: str, kept: list[Distilled]) -> 
     for item in kept:
         held = by_passage.get(item.candidate["passage_id"])
         if held is None:
-            new = _evidence(item, len(evidence) + 1, state["step"])
+            new = as_evidence(item, len(evidence) + 1, state["step"])
             evidence.append(new)
             fresh.append(new)
             shown.append((new, False))
@@ -78,7 +80,8 @@ def _keep(state: RunState, deps: Deps, question: str, kept: list[Distilled]) -> 
     }
 
 
-def _evidence(item: Distilled, number: int, step: int) -> Evidence:
+def as_evidence(item: Distilled, number: int, step: int) -> Evidence:
+    """A passage that is kept, under its citation number."""
     candidate = item.candidate
     return Evidence(
         number=number,

@@ -22,18 +22,19 @@ def plan(state: RunState, deps: Deps) -> dict[str, Any]:
 
 
 def _first(state: RunState, deps: Deps) -> dict[str, Any]:
-    entries = [notebook.opening(state["question"], deps.described)]
-    made = deps.cognition.planner.plan(deps.session, entries, state["question"], deps.tools)
+    before = state["notebook"] or [notebook.opening(state["question"], deps.described)]
+    made = deps.cognition.planner.plan(deps.session, before, state["question"], deps.tools)
     steps = made.steps[: deps.session.ledger.budget.steps]
     deps.session.emit(Planned(steps, 0, made.origin))
     if made.origin == "default":
         deps.session.emit(
             Warned("The model gave no usable plan; the whole question is searched as one step.")
         )
-    entries.append(notebook.plan_entry(steps, 1, 0))
-    for entry in entries:
-        deps.session.emit(NotebookGrew(entry))
-    return {"plan": steps, "notebook": entries}
+    if len(steps) == 1 and not state["settled"] and deps.cognition.instant:
+        return {"plan": steps, "notebook": before, "route": "single"}
+    entry = notebook.plan_entry(steps, 1, 0)
+    deps.session.emit(NotebookGrew(entry))
+    return {"plan": steps, "notebook": [*before, entry]}
 
 
 def _revise(state: RunState, deps: Deps) -> dict[str, Any]:

@@ -1,32 +1,34 @@
-"""Node ``reflect``: says in one factual sentence what the step's evidence shows."""
+"""Node ``reflect``: says what the step's evidence shows, in a sentence of a passage."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from agent import notebook
-from agent.cognition import conflicts
-from agent.cognition.reflecting import NOTHING
+from agent.cognition.reflecting import NOTHING, SURE, Finding, Spans, best_span, of_span
 from agent.deps import Deps
 from agent.events import Contradicted, NotebookGrew, Noted
-from agent.state import RELEVANCE, Note, RunState
+from agent.retrieval.terms import terms
+from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState
+from agent.versions import same_series, versions
+
+_VERSION: Final = 0.2  # probability of a span from which it is set against another version's
 
 
 def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads question, plan, revisions, position, step, query, candidates, evidence, notebook. Writes
-    notes, notebook.
+    """Reads plan, revisions, position, step, route, candidates, evidence, notebook. Writes notes, notebook.
 
-    A step without candidates is noted as not found without asking. Where a later document says
-    otherwise, the finding is the later one's.
+    A step without candidates is noted as not found without asking. A single look-up of which the reader is
+    not sure is not asked about either: the answer is written from its evidence in one call. Where two
+    versions of a document disagree, the later one is followed and the earlier one told.
     """
     question = state["plan"][state["position"]]["question"]
-    recalled = {c["passage_id"] for c in state["candidates"]}
-    evidence = [item for item in state["evidence"] if item["passage_id"] in recalled]
+    evidence, spans = proposed(state)
     finding = NOTHING
     if evidence:
-        finding = deps.cognition.reflector.reflect(
-            deps.session, state["notebook"], question, state["query"], evidence
-        )
+        finding = _finding(state, deps, question, evidence, spans)
+    finding, earlier = _latest(finding, evidence, spans)
     note = Note(
         step=state["step"],
         question=question,
@@ -36,34 +38,73 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
         found=finding.found,
         revision=state["revisions"],
         relevance=max((c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"]), default=0.0),
+        sure=finding.origin == "reader",
     )
-    conflict = conflicts.find(note, state["evidence"], state["question"])
-    if conflict is not None:
-        note = conflicts.follow(note, conflict)
     entries = [notebook.note_entry(note)]
     deps.session.emit(Noted(note, finding.origin))
-    if conflict is not None:
-        deps.session.emit(
-            Contradicted(
-                step=state["step"],
-                value=conflict.value,
-                number=conflict.number,
-                date=conflict.date,
-                superseded=conflict.superseded,
-                superseded_number=conflict.superseded_number,
-                superseded_date=conflict.superseded_date,
-            )
-        )
-        entries.append(
-            notebook.conflict_entry(
-                state["step"],
-                conflict.value,
-                conflict.number,
-                conflict.date,
-                conflict.superseded_number,
-                conflict.superseded_date,
-            )
-        )
+    if earlier is not None:
+        note["earlier"] = earlier
+        entries.append(_tell(state["step"], note, earlier, evidence, deps))
     for entry in entries:
         deps.session.emit(NotebookGrew(entry))
     return {"notes": [*state["notes"], note], "notebook": [*state["notebook"], *entries]}
+
+
+def proposed(state: RunState) -> tuple[list[Evidence], Spans]:
+    """The step's evidence, and what the reader proposes in it, by citation number."""
+    spans = {c["passage_id"]: c.get("spans", []) for c in state["candidates"]}
+    evidence = [item for item in state["evidence"] if item["passage_id"] in spans]
+    return evidence, {item["number"]: spans[item["passage_id"]] for item in evidence}
+
+
+def _finding(state: RunState, deps: Deps, question: str, evidence: list[Evidence], spans: Spans) -> Finding:
+    if state["route"] == "single" and deps.cognition.instant:
+        best = best_span(spans)
+        return of_span(*best) if best and best[1]["probability"] >= SURE else NOTHING
+    return deps.cognition.reflector.reflect(deps.session, state["notebook"], question, evidence, spans)
+
+
+def _latest(finding: Finding, evidence: Sequence[Evidence], spans: Spans) -> tuple[Finding, Earlier | None]:
+    """The finding of the latest version of its document, and what the version before it says instead."""
+    own = next((item for item in evidence if item["number"] in finding.cites), None)
+    if own is None:
+        return finding, None
+    said = {item["number"]: span for item in evidence if (span := _probable(item, spans)) is not None}
+    rivals = [item for item in evidence if item["number"] in said and same_series(item, own)]
+    for newest, *rest in versions([own, *rivals]):
+        if newest is not own:
+            finding = of_span(newest["number"], said[newest["number"]])
+        for item in rest:
+            told = said.get(item["number"])
+            if told is None or set(terms(told["text"])) == set(terms(finding.answer)):
+                continue
+            earlier = Earlier(
+                answer=told["text"], sentence=told["unit"], number=item["number"], date=item["date"]
+            )
+            return finding, earlier
+    return finding, None
+
+
+def _probable(item: Evidence, spans: Spans) -> AnswerSpan | None:
+    """The best span of a passage, if it is likely enough to be set against another version's."""
+    best = next(iter(spans.get(item["number"], ())), None)
+    return best if best is not None and best["probability"] >= _VERSION else None
+
+
+def _tell(step: int, note: Note, earlier: Earlier, evidence: Sequence[Evidence], deps: Deps) -> str:
+    dates = {item["number"]: item["date"] for item in evidence}
+    number = note["cites"][0]
+    deps.session.emit(
+        Contradicted(
+            step=step,
+            value=note["answer"],
+            number=number,
+            date=dates[number],
+            superseded=earlier["answer"],
+            superseded_number=earlier["number"],
+            superseded_date=earlier["date"],
+        )
+    )
+    return notebook.version_entry(
+        step, note["answer"], number, dates[number], earlier["number"], earlier["date"]
+    )

@@ -1,4 +1,4 @@
-"""Node ``rerank``: what the phrasings brought becomes one list, ordered by the reranker if any."""
+"""Node ``rerank``: the reader reads what the phrasings brought; the most probable passage comes first."""
 
 from __future__ import annotations
 
@@ -7,39 +7,26 @@ from typing import Any
 
 from agent.deps import Deps
 from agent.events import Reranked
+from agent.passage_text import show
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
-from agent.state import Candidate, Recalled, RunState
+from agent.state import AnswerSpan, Candidate, Recalled, RunState
+from models.protocols import Reader
 
 
 def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads plan, position, step, recalled. Writes candidates: each passage once, best first.
 
-    A passage that several phrasings, or the rounds of a correction, brought rises. Without a
-    cross-encoder the fused order stands. What grading goes by is measured against the step's question:
-    a short phrasing is covered easily.
+    A passage that several phrasings, or the rounds of a correction, brought is read earlier. All are read
+    against the step's question.
     """
-    candidates = _fused(state["recalled"], deps.recalled)
+    candidates = fused(state["recalled"], deps.recalled)
     if not candidates:
         return {"candidates": []}
-    question = state["plan"][state["position"]]["question"]
-    relevance = deps.recall.relevance(question, [c["passage_id"] for c in candidates])
-    candidates = [
-        Candidate({**c, "scores": {**c["scores"], **relevance.get(c["passage_id"], {})}})
-        for c in candidates
-    ]
-    name = ""
-    if deps.reranker is not None:
-        scores = deps.reranker.score(question, [f"{c['title']}. {c['text']}" for c in candidates])
-        name = deps.reranker.name
-        candidates = [
-            Candidate({**c, "score": score, "scores": {**c["scores"], "rerank": score}, "reranker": name})
-            for c, score in zip(candidates, scores, strict=True)
-        ]
-        candidates.sort(key=lambda c: -c["score"])
+    candidates = read(deps.reader, state["plan"][state["position"]]["question"], candidates)
     deps.session.emit(
         Reranked(
             state["step"],
-            name,
+            deps.reader.name,
             [c["passage_id"] for c in candidates],
             [round(c["score"], 5) for c in candidates],
         )
@@ -47,7 +34,34 @@ def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
     return {"candidates": candidates}
 
 
-def _fused(recalled: Sequence[Recalled], most: int) -> list[Candidate]:
+def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates with the reader's score and answer spans, most probable first.
+
+    Args:
+        reader: Reads them in one batch.
+        question: What they may answer.
+        candidates: In any order; of equals the earlier stays first.
+    """
+    shown = [show(c["title"], c["section"], c["date"], c["text"], c["kind"]) for c in candidates]
+    readings = reader.read(question, [passage.text for passage in shown])
+    scored: list[Candidate] = []
+    for candidate, passage, reading in zip(candidates, shown, readings, strict=True):
+        spans = [
+            AnswerSpan(
+                text=" ".join(passage.text[span.start : span.end].split()),
+                unit=" ".join(passage.unit(span.start, span.end).split()),
+                probability=round(span.probability, 4),
+            )
+            for span in reading.spans
+        ]
+        scores = {**candidate["scores"], "rerank": reading.probability}
+        scored.append(
+            Candidate({**candidate, "score": reading.probability, "scores": scores, "spans": spans})
+        )
+    return sorted(scored, key=lambda c: -c["score"])
+
+
+def fused(recalled: Sequence[Recalled], most: int) -> list[Candidate]:
     """The best of several result lists by reciprocal rank, with the best score of each stage."""
     by_id: dict[int, Candidate] = {}
     for result in recalled:
@@ -59,5 +73,5 @@ def _fused(recalled: Sequence[Recalled], most: int) -> list[Candidate]:
             by_id[found["passage_id"]] = Candidate({**(known or found), "scores": scores})
     if len(recalled) <= 1:
         return list(by_id.values())[:most]
-    fused = reciprocal_rank_fusion([[c["passage_id"] for c in r["candidates"]] for r in recalled])
-    return [Candidate({**by_id[passage], "score": fused[passage]}) for passage in best_first(fused)[:most]]
+    order = reciprocal_rank_fusion([[c["passage_id"] for c in r["candidates"]] for r in recalled])
+    return [Candidate({**by_id[passage], "score": order[passage]}) for passage in best_first(order)[:most]]

@@ -116,20 +116,6 @@ class Recall:
                 own["fused"] = score[chunk_id]
         return [Hit(p, score[p.id], scores[p.id]) for p in passages]
 
-    def relevance(self, query: str, ids: Sequence[int]) -> dict[int, dict[str, float]]:
-        """``vector`` and ``coverage`` of stored passages for another query than the one that found them.
-
-        Args:
-            query: One line.
-            ids: Chunk ids; those that are gone are left out.
-
-        Returns:
-            Chunk id to its scores.
-        """
-        vector = self._embedder.embed_query(query)
-        with self._library.together():
-            return self._relevance(query, vector, self._library.passages(ids))
-
     @contextmanager
     def _loaded(self, scopes: Sequence[Scope]) -> Iterator[None]:
         """The store, opened once, with the indexes of the scopes; these are not made while it is open."""

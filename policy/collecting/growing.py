@@ -14,11 +14,12 @@ from agent.budget import Budget
 from agent.decisions import PolicyState, policy_state, valid_actions
 from agent.encoding import state_text
 from agent.features import features
+from agent.memo_reader import MemoReader
 from agent.state import Action, RunState, new_state
 from agent.stepping import research_step
-from models.protocols import Reranker
+from models.protocols import Reader
 from policy.collecting.pooling import RememberingEmbedder
-from policy.collecting.remembering import RememberingRecall, RememberingReranker
+from policy.collecting.remembering import RememberingRecall
 from policy.collecting.unread import first_plan, graded, resolved, revised, unread
 from policy.questions import Question
 from traces.library import Library
@@ -56,7 +57,7 @@ class Grower:
         store: With the library.
         collection: Where to search; made by `policy.collecting.pooling.pool`.
         embedder: The library's.
-        reranker: The funnel's; None for the fused order.
+        reader: The funnel's second stage.
         budget: What a run may spend.
     """
 
@@ -65,21 +66,20 @@ class Grower:
         store: Store,
         collection: str,
         embedder: RememberingEmbedder,
-        reranker: Reranker | None,
+        reader: Reader,
         budget: Budget | None = None,
     ) -> None:
         library = Library(store)
         self._store = store
         self._budget = budget or Budget()
         self._recall = RememberingRecall(library, embedder)
-        self._reranker = RememberingReranker(reranker) if reranker else None
-        self._deps = unread(library, collection, embedder, self._recall, self._reranker, self._budget)
+        self._reader = MemoReader(reader)
+        self._deps = unread(library, collection, self._recall, self._reader, self._budget)
 
     def grow(self, question: Question) -> list[Grown]:
         """The states of a question, the shorter paths first."""
         self._recall.forget()
-        if self._reranker:
-            self._reranker.forget()
+        self._reader.forget()
         grown: list[Grown] = []
         with self._store.connect():  # one opening for all its searches
             begun = RunState({**new_state(question.text), "plan": first_plan(question)})

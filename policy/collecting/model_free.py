@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agent.decisions import STATE_VERSION
 from agent.state import ACTIONS, Action
-from models.protocols import Embedder, Reranker
+from models.protocols import Embedder, Reader
 from policy.collecting.growing import Grower, Grown
 from policy.collecting.pooling import RememberingEmbedder, pool
 from policy.collecting.progress import CollectingProgress
@@ -60,7 +60,7 @@ def collect(
     wanted: ModelFree,
     store: Store,
     embedder: Embedder,
-    reranker: Reranker | None,
+    reader: Reader,
     cancel: threading.Event | None = None,
 ) -> Iterator[CollectingProgress]:
     """Collect the questions into ``store``, which holds their paragraphs too; what is there is kept.
@@ -82,14 +82,14 @@ def collect(
     todo = [question for question in wanted.chosen if question.id not in held]
     total, states = len(wanted.chosen), 0
     yield CollectingProgress("collecting", total - len(todo), total)
-    grower = Grower(store, questions.name, remembering, reranker)
+    grower = Grower(store, questions.name, remembering, reader)
     began = time.monotonic()
     for number, question in enumerate(todo, start=1):
         if cancel is not None and cancel.is_set():
             return
         grown = grower.grow(question)
         states += len(grown)
-        name = reranker.name if reranker else ""
+        name = reader.name
         collected.put(_stored(question, questions.name, grown, embedder.name, name, wanted))
         if number % _REMEMBERED == 0:
             remembering.forget()

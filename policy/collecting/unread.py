@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from agent.budget import Budget
 from agent.cognition.decomposing import decompose
-from agent.cognition.reflecting import NOTHING, Finding
+from agent.cognition.reflecting import NOTHING, Finding, Spans
 from agent.cognition.surface import names
 from agent.deps import Deps
 from agent.profiles import profile
@@ -22,7 +22,7 @@ from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import RELEVANCE, Evidence, Note, PlanStep, RunState
 from agent.steering import Steering
-from models.protocols import ChatOptions, Choice, Embedder, Message, ModelError, Reply, Reranker
+from models.protocols import ChatOptions, Choice, Message, ModelError, Reader, Reply
 from models.token_estimate import at_most
 from policy.questions import Hop, Question, references
 from traces.library import Library
@@ -63,8 +63,8 @@ class SilentReflector:
         session: Session,
         notebook: Sequence[str],
         question: str,
-        query: str,
         evidence: Sequence[Evidence],
+        spans: Spans,
     ) -> Finding:
         """Nothing."""
         return NOTHING
@@ -83,9 +83,8 @@ def graded(state: RunState) -> RunState:
 def unread(
     library: Library,
     collection: str,
-    embedder: Embedder,
     recall: Recall,
-    reranker: Reranker | None,
+    reader: Reader,
     budget: Budget,
 ) -> Deps:
     """What a ``lean`` run over one collection works with, where no language model is there to be asked.
@@ -94,14 +93,14 @@ def unread(
         UnknownCollection: if the library has none of that name.
     """
     session = Session(SilentChat(), budget, lambda _event: None, Steering())
-    cognition = replace(profile("lean", embedder), reflector=SilentReflector())
+    cognition = replace(profile("lean", reader), reflector=SilentReflector())
     return Deps(
         session=session,
         cognition=cognition,
         decider=cognition.decider(session),
         library=library,
         recall=recall,
-        reranker=reranker,
+        reader=reader,
         collections=tuple(library.require_collections((collection,))),
     )
 

@@ -22,10 +22,10 @@ from agent.profiles import profile
 from agent.request import searchable
 from agent.retrieval.recall import Recall
 from agent.session import Session
-from agent.state import ACTIONS, Action, RunState, new_state
+from agent.state import ACTIONS, Action, RunState
 from agent.steering import Steering
-from agent.stepping import finish, planned_step, updated
-from models.protocols import Chat, Embedder, GenerationCancelled, Reranker
+from agent.stepping import begun, finish, planned_step, updated
+from models.protocols import Chat, Embedder, GenerationCancelled, Reader
 from policy.collecting.progress import CollectingProgress
 from policy.questions import Question
 from policy.scoring import exact_match, f1, holds
@@ -69,7 +69,7 @@ def collect(
     *,
     chat: Chat,
     embedder: Embedder,
-    reranker: Reranker | None,
+    reader: Reader,
     store: Store,
     cancel: threading.Event | None = None,
 ) -> Iterator[CollectingProgress]:
@@ -94,14 +94,14 @@ def collect(
         if cancel is not None and cancel.is_set():
             return
         session = Session(chat, wanted.budget, lambda _event: None, Steering(cancel))
-        cognition = profile("lean", embedder)
+        cognition = profile("lean", reader)
         deps = Deps(
             session=session,
             cognition=cognition,
             decider=cognition.decider(session),
             library=library,
             recall=Recall(library, embedder),
-            reranker=reranker,
+            reader=reader,
             collections=collections,
             approve="always",
         )
@@ -121,7 +121,7 @@ def collect(
                     answers=question.answers,
                     passages=(),
                     embedder=embedder.name,
-                    reranker=reranker.name if reranker else "",
+                    reranker=reader.name,
                     decisions=decisions,
                     outcomes=outcomes,
                 )
@@ -133,7 +133,7 @@ def collect(
 def _worked(question: Question, wanted: WithModel, deps: Deps) -> tuple[list[DecisionRow], list[Outcome]]:
     rng = random.Random(f"{wanted.seed} {question.id}")
     session = deps.session
-    state = new_state(question.text)
+    state = begun(question.text, deps)
     decisions: list[DecisionRow] = []
     outcomes: list[Outcome] = []
     path = ""

@@ -9,7 +9,8 @@ from typing import Protocol
 
 from agent.budget import Budget
 from agent.events import Event
-from models.protocols import Chat, Embedder, Reranker
+from agent.handed_in import Policy
+from models.protocols import Chat, Embedder, Reader
 from policy.systems.cases import Case, Place
 from traces.store import Store
 
@@ -20,15 +21,16 @@ def ignore(_event: Event) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The same for every system: model, embedder, reranker, passages, budget.
+    """The same for every system: model, embedder, reader, passages, budget.
 
     Attributes:
         chat: Answers the same prompt the same way: see `policy.systems.cache`.
         embedder: The library's.
-        reranker: None for the fused order.
+        reader: Reads the passages a search brings.
         store: With the library.
         collections: Where to search; all if empty.
         budget: Of one question.
+        learned: The learned policy, for systems that decide as the product does by default.
         on_event: Told what a run tells while it goes on: `agent.events.AnswerText` for each piece of the
             answer as it is written, `NodeStarted` for what is being done. A later `NodeStarted` of what
             writes begins the answer anew. Called from the thread that answers.
@@ -37,10 +39,11 @@ class Parts:
 
     chat: Chat
     embedder: Embedder
-    reranker: Reranker | None
+    reader: Reader
     store: Store
     collections: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget)
+    learned: Policy | None = None
     on_event: Callable[[Event], None] = ignore
     cancel: threading.Event | None = None
 
@@ -78,6 +81,7 @@ class Answered:
         held: Where the passages stand that it answered from, each place once.
         cited: Where those stand that the answer cites, each place once.
         passages: Ids in the library of the passages that it answered from, in their order.
+        first_words: Seconds until the first words of an answer were shown; None if none were.
         sentences: Of the answer, that claim something.
         flagged: Those of them that their sources do not support.
         cost: What it took.
@@ -98,6 +102,7 @@ class Answered:
     stopped: str = ""
     traced: Mapping[str, float] = field(default_factory=dict)
     passages: tuple[int, ...] = ()
+    first_words: float | None = None
 
 
 class System(Protocol):

@@ -34,6 +34,9 @@ class Case:
         answers: The answer and its aliases; empty where the right answer is that there is none.
         gold: Where the evidence stands, each place once.
         wrong: What no right answer states, such as a figure that was superseded.
+        kind: What kind of question it is, in a set that is judged by patterns; else "".
+        required: Regular expressions, ignoring case: a right answer matches all of them.
+        forbidden: Regular expressions, ignoring case: a right answer matches none of them.
     """
 
     id: str
@@ -41,11 +44,23 @@ class Case:
     answers: tuple[str, ...]
     gold: tuple[Place, ...] = ()
     wrong: tuple[str, ...] = ()
+    kind: str = ""
+    required: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+
+    @property
+    def by_patterns(self) -> bool:
+        """Whether the whole answer is judged by patterns, and not a short form of it by words."""
+        return bool(self.kind)
 
     @property
     def digest(self) -> str:
         """Of everything that a row about it rests on: 12 hex digits."""
-        return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()[:12]
+        fields = asdict(self)
+        if not self.by_patterns:  # rows from before there were patterns stay valid
+            for name in ("kind", "required", "forbidden"):
+                del fields[name]
+        return hashlib.sha256(json.dumps(fields).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)

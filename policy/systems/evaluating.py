@@ -28,15 +28,16 @@ from policy.systems.metrics import measured
 from policy.systems.plain import PLAIN
 from policy.systems.replaying import replayed
 from policy.systems.rows import Row, Rows
-from policy.systems.summary import FIXED, JUDGE, LEARNED, ORACLE, PLAN_DONE, RULES, SEED_SYSTEM
+from policy.systems.summary import FIXED, JUDGE, LEAN, LEARNED, ORACLE, PLAN_DONE, RULES, SEED_SYSTEM
 from policy.systems.trajectories import by_policy, work
 from traces.errors import DeepthinkError
 from traces.library import Library
 
 ANSWERING: Final[Mapping[str, System]] = {
-    one.name: one for one in (*PLAIN, Looped(SEED_SYSTEM, profile="seed"))
+    one.name: one
+    for one in (*PLAIN, Looped(SEED_SYSTEM, profile="seed"), Looped(LEAN, profile="lean", route=""))
 }
-"""Systems that answer a question once, in the order of the tables."""
+"""Systems that answer a question once, in the order of the tables. ``lean`` is the product as it comes."""
 
 REPLAYED: Final = (*FIXED, PLAN_DONE, RULES, JUDGE, LEARNED, ORACLE)
 """Stopping rules, all read off one trajectory of a question."""

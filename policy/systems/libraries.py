@@ -1,7 +1,8 @@
 """What a set of questions is asked over: it is recognised by its file, and its library is made.
 
 A published multi-hop set is asked over its own paragraphs, pooled; FinanceBench over the filings that lie
-beside its file; the sample questions over the sample library; any other file over the person's own library.
+beside its file; a set of own documents over the folder ``docs`` beside its file; the sample questions over
+the sample library; any other file over the person's own library.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from models.protocols import Embedder
 from policy.collecting.pooling import RememberingEmbedder, pool
 from policy.questions import BadQuestions, QuestionSet, read_questions
 from policy.systems.cases import CaseSet
-from policy.systems.reading import SAMPLE, filings, plain, pooled, sample
+from policy.systems.reading import SAMPLE, filings, own_documents, plain, pooled, sample
 from traces.library import Library
 from traces.store import Store
 from traces.typed_path import expanded_path
 
-Kind: TypeAlias = Literal["pooled", "filings", "sample", "own"]
+Kind: TypeAlias = Literal["pooled", "filings", "documents", "sample", "own"]
+_QUESTIONS = "questions.jsonl"
+_DOCUMENTS = "docs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +39,32 @@ class Asked:
         cases: The questions.
         kind: Whose library: ``own`` is the person's, and the others are made by `fill`.
         published: The set with its paragraphs, of a pooled one.
-        files: The filings that any of the file's questions is about, however few of them are asked.
+        files: The filings that any of the file's questions is about, however few of them are asked; or the
+            folder of documents.
     """
 
     cases: CaseSet
     kind: Kind
     published: QuestionSet | None = None
     files: tuple[Path, ...] = ()
+
+
+def sets_in(name: str) -> list[str]:
+    """The sets that ``name`` names: itself, or those in a folder of sets of own documents.
+
+    Raises:
+        BadQuestions: it is a folder without a set.
+    """
+    path = expanded_path(name)
+    if name == SAMPLE or not path.is_dir():
+        return [name]
+    sets = [path / _QUESTIONS] if (path / _QUESTIONS).is_file() else sorted(path.glob(f"*/{_QUESTIONS}"))
+    if not sets:
+        raise BadQuestions(
+            f"The folder {path} holds no set of questions.",
+            f"A set is a folder with {_QUESTIONS} and the documents in {_DOCUMENTS}.",
+        )
+    return [str(one) for one in sets]
 
 
 def recognised(name: str) -> Asked:
@@ -61,6 +83,8 @@ def recognised(name: str) -> Asked:
     if {"doc", "evidence_pages"} <= fields or {"doc_name", "evidence"} <= fields:
         cases = replace(filings(path), collections=(path.stem,))
         return Asked(cases, "filings", files=_filings(cases, path.parent))
+    if {"all", "none", "abstain"} <= fields:
+        return Asked(own_documents(path), "documents", files=(path.absolute().parent / _DOCUMENTS,))
     return Asked(plain(path), "own")
 
 

@@ -14,7 +14,7 @@ from policy.systems.cache import clock
 from policy.systems.cases import Case, Place
 from policy.systems.places import ids_of, places_of
 from policy.systems.shortening import shorten as shorten_by_model
-from policy.systems.trajectories import Shorten, noted, traced
+from policy.systems.trajectories import Shorten, noted, short_form, traced
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,9 @@ class Looped:
         name: As tables call it.
         profile: ``lean`` or ``seed``.
         decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
-        learned: The learned policy, where one is to decide.
+        learned: The learned policy, where one is to decide; the parts' own if None.
         shorten: Makes the short answer; not charged.
+        route: The way of every question; the router chooses if empty.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Looped:
     decider: str = ""
     learned: Policy | None = None
     shorten: Shorten = shorten_by_model
+    route: str = "deep"
 
     def answer(self, case: Case, parts: Parts) -> Answered:
         """Run the question. An answer that is not grounded is accepted, flagged as it is.
@@ -51,24 +53,27 @@ class Looped:
             profile=self.profile,
             decider=self.decider,
             budget=parts.budget,
-            route="deep",
+            route=self.route,
             approve="always",
         )
         told = _Told()
         began = clock(parts.chat)
+        first_words: float | None = None
         for event in run(
             request,
             chat=parts.chat,
             embedder=parts.embedder,
-            reranker=parts.reranker,
+            reader=parts.reader,
             store=parts.store,
             steering=Steering(parts.cancel),
-            learned=self.learned,
+            learned=self.learned or parts.learned,
         ):
             told.take(event)
+            if first_words is None and isinstance(event, ev.AnswerText | ev.Answered):
+                first_words = clock(parts.chat) - began
             parts.on_event(event)
         seconds = clock(parts.chat) - began
-        short = self.shorten(parts.chat, case.question, told.answer) if told.answered else ""
+        short = short_form(case, told.answer, parts.chat, self.shorten) if told.answered else ""
         return Answered(
             text=told.answer,
             short=short,
@@ -81,6 +86,7 @@ class Looped:
             stopped=told.finished.stopped_because if told.finished else "",
             traced=traced(case, recalled=told.recalled, noted=noted(told.evidence, told.notes)),
             passages=ids_of(told.evidence),
+            first_words=first_words,
         )
 
 

@@ -6,6 +6,7 @@ citations against the gold passages, abstentions, and what it took.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -14,6 +15,13 @@ from policy.systems.answered import Answered
 from policy.systems.cases import Case, Place
 
 Measures: TypeAlias = Mapping[str, float]
+
+JUDGED: Final = ("right", "wrong", "wrong_supported", "refused_wrongly", "refused_rightly", "first_words")
+"""Of answers that are judged by patterns. ``right`` and ``refused_wrongly`` are over the questions with an
+answer, ``refused_rightly`` over those that have none, ``wrong`` and ``wrong_supported`` (wrong, and no
+sentence flagged) over all; ``first_words`` is in seconds."""
+
+_MARK: Final = re.compile(r"\s*\[\d+\]")
 
 QUALITY: Final = ("em", "f1", "holds")
 """Of the short answer: exact match and F1; of the whole answer: whether it states a gold answer."""
@@ -42,7 +50,7 @@ def measured(case: Case, answered: Answered) -> dict[str, float]:
     """
     cost = answered.cost
     return {
-        **_quality(case, answered),
+        **(_judged(case, answered) if case.by_patterns else _quality(case, answered)),
         **_evidence(case.gold, answered.held, ""),
         **_evidence(case.gold, answered.cited, "citation_"),
         **({"flagged": float(answered.flagged > 0)} if answered.sentences else {}),
@@ -52,6 +60,31 @@ def measured(case: Case, answered: Answered) -> dict[str, float]:
         **{name: float(getattr(cost, name)) for name in COST},
         **answered.traced,
     }
+
+
+def right_by_patterns(case: Case, text: str) -> bool:
+    """Whether an answer, its citation marks left out, matches what it must and nothing that it must not."""
+    bare = _MARK.sub("", text)
+
+    def matches(pattern: str) -> bool:
+        return re.search(pattern, bare, re.IGNORECASE) is not None
+
+    return all(map(matches, case.required)) and not any(map(matches, case.forbidden))
+
+
+def _judged(case: Case, answered: Answered) -> dict[str, float]:
+    """`JUDGED`, ``right`` once more under ``right_`` and the kind, and `QUALITY` as the same verdict."""
+    said = not answered.abstained
+    right = said and bool(case.answers) and right_by_patterns(case, answered.text)
+    found = {"wrong": said and not right, "wrong_supported": said and not right and not answered.flagged}
+    if case.answers:
+        found |= {"right": right, f"right_{case.kind}": right, "refused_wrongly": not said}
+    else:
+        found |= {"refused_rightly": not said}
+    verdict = right if case.answers else not said
+    times = {} if answered.first_words is None else {"first_words": answered.first_words}
+    shares = {name: float(value) for name, value in found.items()}
+    return {**dict.fromkeys(QUALITY, float(verdict)), **shares, **times}
 
 
 def _quality(case: Case, answered: Answered) -> dict[str, float]:

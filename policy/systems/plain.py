@@ -16,7 +16,8 @@ from typing import ClassVar, Final
 from agent.budget import Ledger
 from agent.cognition.reflecting import ExtractiveReflector
 from agent.deps import Deps
-from agent.events import AnswerText, NodeStarted
+from agent.events import AnswerText, Event, NodeStarted
+from agent.nodes.rerank import read
 from agent.nodes.retrieve import candidate
 from agent.nodes.single_shot import single_shot
 from agent.nodes.verify import verify
@@ -37,7 +38,7 @@ from policy.systems.cases import Case
 from policy.systems.places import ids_of, places_of, share
 from policy.systems.shortening import says_nothing
 from policy.systems.shortening import shorten as shorten_by_model
-from policy.systems.trajectories import Shorten
+from policy.systems.trajectories import Shorten, short_form
 from policy.systems.watching import FIRST, WatchedRecall
 from traces.library import Library
 from traces.records import Scope
@@ -70,7 +71,7 @@ class ClosedBook:
         text = _written(_from_memory(case.question), parts, ledger)
         seconds = clock(parts.chat) - began
         abstained = says_nothing(text)
-        short = "" if abstained else self._shorten(parts.chat, case.question, text)
+        short = "" if abstained else short_form(case, text, parts.chat, self._shorten)
         return Answered(text, short, abstained, cost=_cost(ledger, 0, seconds))
 
 
@@ -102,7 +103,7 @@ class OnePrompt(ABC):
         library = Library(parts.store)
         recall = WatchedRecall(library, parts.embedder, self.depth)
         session = Session(parts.chat, parts.budget, parts.on_event, Steering(parts.cancel))
-        cognition = profile("lean", parts.embedder)
+        cognition = profile("lean", parts.reader)
         deps = Deps(
             session=session,
             # The step's finding is not used: nothing need be asked for it.
@@ -110,7 +111,7 @@ class OnePrompt(ABC):
             decider=cognition.decider(session),
             library=library,
             recall=recall,
-            reranker=parts.reranker,
+            reader=parts.reader,
             collections=searchable(library, parts.collections, web=False),
             approve="always",
         )
@@ -118,9 +119,18 @@ class OnePrompt(ABC):
         parts.on_event(NodeStarted("retrieve", 0))
         evidence = self._fitting(case.question, self.found(case.question, deps), parts.chat)
         draft = ""
+        first_words: float | None = None
+
+        def written(event: Event) -> None:
+            nonlocal first_words
+            if first_words is None and isinstance(event, AnswerText):
+                first_words = clock(parts.chat) - began
+            parts.on_event(event)
+
         if evidence:
             parts.on_event(NodeStarted("synthesise", 0))
-            draft = _written(self._prompt(case.question, evidence), parts, session.ledger)
+            writing = replace(parts, on_event=written)
+            draft = _written(self._prompt(case.question, evidence), writing, session.ledger)
         parts.on_event(NodeStarted("verify", 0))
         state = updated(new_state(case.question), {"evidence": evidence, "draft": draft})
         state = updated(state, verify(state, deps))
@@ -128,7 +138,8 @@ class OnePrompt(ABC):
         answered = _answered(case, state, recall, _cost(session.ledger, 1, seconds))
         if answered.abstained:
             return answered
-        return replace(answered, short=self._shorten(parts.chat, case.question, answered.text))
+        short = short_form(case, answered.text, parts.chat, self._shorten)
+        return replace(answered, short=short, first_words=first_words)
 
     @abstractmethod
     def found(self, question: str, deps: Deps) -> list[Evidence]:
@@ -169,7 +180,7 @@ class Shallow(OnePrompt):
 
 
 class SearchAndAnswer(OnePrompt):
-    """``search-and-answer``: hybrid recall and the reranker once; the strong plain baseline."""
+    """``search-and-answer``: hybrid recall and the reader's ranking once; the strong plain baseline."""
 
     name = "search-and-answer"
 
@@ -177,11 +188,9 @@ class SearchAndAnswer(OnePrompt):
         """The best passages, whole: as many as a step of a run keeps."""
         scopes = aim(deps.library, deps.tools, question, "", "", hard=False)
         found = [candidate(hit) for hit in deps.recall.search(question, "hybrid", scopes, deps.recalled)]
-        if deps.reranker is not None and found:
+        if found:
             deps.session.emit(NodeStarted("rerank", 0))
-            scores = deps.reranker.score(question, [f"{one['title']}. {one['text']}" for one in found])
-            found = [Candidate({**one, "score": score}) for one, score in zip(found, scores, strict=True)]
-            found.sort(key=lambda one: -one["score"])
+            found = read(deps.reader, question, found)
         return _numbered(found[: deps.kept])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -54,6 +55,21 @@ def filings(path: Path) -> CaseSet:
     return _read(path, _filed)
 
 
+def own_documents(path: Path) -> CaseSet:
+    """A person's own documents: questions judged by patterns, about the files in ``docs`` beside the file.
+
+    Each line has ``id``, ``kind``, ``question``, ``all`` and ``none`` (regular expressions that a right
+    answer must and must not match), ``abstain`` (whether the documents do not say it), ``gold`` (a right
+    answer) and ``source`` (the files that hold it, by their paths in ``docs``). The set is called, and
+    asked over a collection, by the name of its folder.
+
+    Raises:
+        BadQuestions: it cannot be read, or a line is no such question.
+    """
+    asked = _read(path, lambda record: [_at(name, None) for name in record["source"]], _patterns)
+    return CaseSet(path.absolute().parent.name, asked.cases, (path.absolute().parent.name,))
+
+
 def sample() -> CaseSet:
     """The sample library's questions; parts of an answer that must all be given stand between ``;``."""
     from agent import sample_library
@@ -83,14 +99,30 @@ def first(cases: CaseSet, limit: int, seed: int) -> CaseSet:
     return replace(cases, cases=tuple(sorted(cases.cases, key=place)[: max(0, limit)]))
 
 
-def _read(path: Path, evidence: Callable[[dict[str, Any]], Iterable[Place]]) -> CaseSet:
+def _patterns(case: Case, record: dict[str, Any]) -> Case:
+    required, forbidden = tuple(record["all"]), tuple(record["none"])
+    for pattern in (*required, *forbidden):
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+    answers = () if record["abstain"] else (str(record["gold"]),)
+    return replace(case, answers=answers, kind=str(record["kind"]), required=required, forbidden=forbidden)
+
+
+def _read(
+    path: Path,
+    evidence: Callable[[dict[str, Any]], Iterable[Place]],
+    judged: Callable[[Case, dict[str, Any]], Case] | None = None,
+) -> CaseSet:
     questions = read_questions(path)  # which tells what is wrong with a line as a question
     lines = enumerate(path.read_text(encoding="utf-8").split("\n"), start=1)
     records = ((number, json.loads(line)) for number, line in lines if line.strip())
     cases: list[Case] = []
     for question, (number, record) in zip(questions.questions, records, strict=True):
         try:
-            cases.append(_case(question, evidence(record)))
+            case = _case(question, evidence(record))
+            cases.append(judged(case, record) if judged else case)
         except (KeyError, TypeError, ValueError) as error:
             raise BadQuestions(
                 f"Line {number} of {path.name} has no evidence that can be read: "

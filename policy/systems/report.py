@@ -221,6 +221,19 @@ _ANSWERS: Final[_Columns] = {
     "rightly": _share("abstained_rightly"),
     "wrongly": _share("abstained_wrongly"),
 }
+_DOCUMENTS: Final[_Columns] = {
+    "questions": lambda standing: str(standing.questions),
+    "right": _share("right", wide=True),
+    "wrong": _share("wrong"),
+    "wrong, shown as supported": _share("wrong_supported", wide=True),
+    "refused, though answerable": _share("refused_wrongly"),
+    "unanswerable refused": _share("refused_rightly", wide=True),
+    "gold file found": _share("recalled"),
+    "kept": _share("recall"),
+    "cited": _share("citation_recall"),
+    "first words, s": _amount("first_words", 1),
+    "end, s": _amount("seconds", 1),
+}
 _EVIDENCE: Final[_Columns] = {
     "reached": _share("reached"),
     "recalled": _share("recalled"),
@@ -240,14 +253,20 @@ _COST: Final[_Columns] = {
 }
 _KNOWN: Final = {
     *(*metrics.QUALITY, *metrics.EVIDENCE, *metrics.CONDUCT),
-    *(*metrics.COST, *metrics.TRACED),
+    *(*metrics.COST, *metrics.TRACED, *metrics.JUDGED),
 }
+_OF_KIND: Final = "right_"  # begins the name of a measure: of the questions of one kind
 
 
 def _tables(scope: Scope) -> list[Table]:
-    others = sorted({name for one in scope.systems for name in one.measures} - _KNOWN)
+    names = {name for one in scope.systems for name in one.measures}
+    kinds = sorted(name for name in names if name.startswith(_OF_KIND))
+    others = sorted(names - _KNOWN - set(kinds))
     further = {name: _amount(name, 3, wide=True) for name in others}
-    made = {"Answers": _ANSWERS, "Evidence": _EVIDENCE, "Cost": _COST, "Further measures": further}
+    of_kind = {name.removeprefix(_OF_KIND): _share(name) for name in kinds}
+    judged = {"Own documents": _DOCUMENTS, "Right, by kind of question": of_kind}
+    answers = judged if kinds else {"Answers": _ANSWERS}
+    made = {**answers, "Evidence": _EVIDENCE, "Cost": _COST, "Further measures": further}
     tables = [_by_system(title, columns, scope.systems) for title, columns in made.items()]
     return [*(table for table in tables if len(table.head) > 1), _anatomy(scope.systems)]
 

@@ -26,6 +26,7 @@ SEARCH: Final = "search-and-answer"
 GUESS: Final = "search-and-guess"
 CRAG: Final = "crag"
 SEED_SYSTEM: Final = "seed"
+LEAN: Final = "lean"
 RULES: Final = "lean rules"
 JUDGE: Final = "lean judge"
 FIXED: Final = ("lean 1 step", "lean 2 steps", "lean 3 steps", "lean 4 steps")
@@ -33,7 +34,7 @@ PLAN_DONE: Final = "lean plan done"
 LEARNED: Final = "lean learned"
 ORACLE: Final = "oracle"
 ORDER: Final = (
-    *(CLOSED_BOOK, SHALLOW, SEARCH, GUESS, CRAG, SEED_SYSTEM),
+    *(CLOSED_BOOK, SHALLOW, SEARCH, GUESS, CRAG, SEED_SYSTEM, LEAN),
     *(RULES, JUDGE, *FIXED, PLAN_DONE, LEARNED, ORACLE),
 )
 """Systems as tables list them; others follow by name."""
@@ -44,7 +45,7 @@ BASELINES: Final = (SHALLOW, SEARCH, GUESS, SEED_SYSTEM, ORACLE)
 RULES_BESIDE: Final = (RULES, JUDGE, *FIXED, PLAN_DONE)
 """What the learned policy is held against as well: every other rule that finishes the same research."""
 
-DIFFERENCES: Final = ("f1", "em", "steps")
+DIFFERENCES: Final = ("f1", "em", "steps", "right", "wrong_supported", "refused_rightly")
 RATIOS: Final = ("seconds", "evaluated")
 
 FAMILIES: Final = ("hotpotqa", "2wikimultihopqa", "musique")

@@ -24,8 +24,8 @@ from agent.deps import Deps
 from agent.profiles import profile
 from agent.request import searchable
 from agent.session import Session
-from agent.state import Action, Evidence, Note, RunState, new_state
-from agent.stepping import finish, planned_step, updated
+from agent.state import Action, Evidence, Note, RunState
+from agent.stepping import begun, finish, planned_step, updated
 from models.protocols import Chat, Usage
 from policy.evaluation.walking import Decide, go_on
 from policy.learned import seen as as_seen
@@ -99,7 +99,7 @@ def work(
     answers = working.answers()
     prefixes: dict[str, Prefix] = {}
     for path, answered in answers.items():
-        short = "" if answered.abstained else shorten(parts.chat, case.question, answered.text)
+        short = "" if answered.abstained else short_form(case, answered.text, parts.chat, shorten)
         prefixes[path] = working.prefix(path, replace(answered, short=short))
     in_order = {path: prefixes[path] for path in sorted(prefixes, key=lambda path: (len(path), path))}
     return Trajectory(questions, case.id, parts.chat.name, case.question, in_order, case.digest)
@@ -135,7 +135,7 @@ class _Working:
         self._case = case
         self._parts = parts
         library = Library(parts.store)
-        cognition = profile("lean", parts.embedder)
+        cognition = profile("lean", parts.reader)
         session = self._session(_Spent())
         self._recall = WatchedRecall(library, parts.embedder)
         self._deps = Deps(
@@ -144,12 +144,12 @@ class _Working:
             decider=cognition.decider(session),
             library=library,
             recall=self._recall,
-            reranker=parts.reranker,
+            reader=parts.reader,
             collections=searchable(library, parts.collections, web=False),
             approve="always",
         )
         self._known: dict[str, _Reached] = {}
-        self._step("", new_state(case.question), None)
+        self._step("", begun(case.question, self._deps), None)
 
     def rules(self, node: Node) -> Action:
         """What the rules do, from the whole state: a tree holds less of it."""
@@ -260,6 +260,11 @@ class _Working:
 def noted(evidence: Iterable[Evidence], notes: Iterable[Note]) -> tuple[Place, ...]:
     """Where those passages stand that a finding cites, each place once."""
     return places_of(_numbered(evidence, (n for note in notes if note["found"] for n in note["cites"])))
+
+
+def short_form(case: Case, text: str, chat: Chat, shorten: Shorten) -> str:
+    """The short answer inside ``text``; "" for a case whose whole answer is judged."""
+    return "" if case.by_patterns else shorten(chat, case.question, text)
 
 
 def traced(case: Case, **stages: Iterable[Place]) -> dict[str, float]:

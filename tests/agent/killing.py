@@ -26,7 +26,7 @@ from agent.journal import Journal
 from agent.run import Request, resume, run
 from agent.state import Logged
 from models.protocols import ChatOptions, Choice, Message, Reply, Usage
-from models.scripted import HashEmbedder
+from models.scripted import HashEmbedder, WordReader
 from tests.agent.conftest import fill
 from traces.runs import Runs
 from traces.sessions import Sessions
@@ -138,7 +138,7 @@ def _forked(work: Callable[[], object]) -> int:
 def _begin(home: Path, kill_at: str | None) -> None:
     """A run that is killed at a moment; None lets it end, and writes the moments down."""
     moments = _watch_moments(kill_at)
-    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reranker": None}
+    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": WordReader()}
     store = Store(home / "deepthink.duckdb")
     list(run(Request(QUESTION, route="deep", shadow="llm"), store=store, **parts))  # type: ignore[arg-type]
     (home / "moments.json").write_text(json.dumps(moments))
@@ -146,7 +146,7 @@ def _begin(home: Path, kill_at: str | None) -> None:
 
 def _go_on(home: Path) -> None:
     store = Store(home / "deepthink.duckdb")
-    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reranker": None}
+    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": WordReader()}
     (unfinished,) = Runs(store).recent(1)
     if unfinished.finished is None:
         list(resume(unfinished.id, store=store, **parts))  # type: ignore[arg-type]

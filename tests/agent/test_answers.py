@@ -10,6 +10,7 @@ import pytest
 import agent.events as ev
 from agent import sample_library
 from agent.run import Request, run
+from models.boxed_reader import BoxedReader
 from models.llama_cpp_chat import LlamaCppChat
 from tests.benchmarks.library import chat, embedder, read_into
 from tests.benchmarks.samples import is_right
@@ -26,7 +27,7 @@ def model() -> Iterator[LlamaCppChat]:
 
 
 def _answer(request: Request, model: LlamaCppChat, store: Store) -> tuple[ev.Answered, str]:
-    events = list(run(request, chat=model, embedder=embedder(), reranker=None, store=store))
+    events = list(run(request, chat=model, embedder=embedder(), reader=BoxedReader(), store=store))
     end = events[-1]
     assert isinstance(end, ev.RunFinished)
     return [e for e in events if isinstance(e, ev.Answered)][-1], end.status

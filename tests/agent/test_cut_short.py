@@ -18,7 +18,7 @@ from agent.steering import Steering
 from agent.web.gather import Gathered
 from agent.web.waiting import within
 from models.protocols import GenerationCancelled, Message
-from models.scripted import HashEmbedder, Scripted, ScriptedChat
+from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 from traces.library import Library
 from traces.store import Store
 
@@ -44,7 +44,13 @@ def watch(library: Library, store: Store, embedder: HashEmbedder) -> Watch:
         seen: list[ev.Event] = []
         with ScriptedChat(list(replies)) as chat:
             for event in run(
-                request, chat=chat, embedder=embedder, reranker=None, store=store, steering=wheel, **parts
+                request,
+                chat=chat,
+                embedder=embedder,
+                reader=WordReader(),
+                store=store,
+                steering=wheel,
+                **parts,
             ):
                 seen.append(event)
                 do(event, wheel)

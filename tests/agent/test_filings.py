@@ -20,7 +20,7 @@ from agent.run import Request, run
 from models.llama_cpp_chat import LlamaCppChat
 from models.local_embedder import LocalEmbedder
 from models.protocols import Chat, Message
-from models.scripted import ScriptedChat
+from models.scripted import ScriptedChat, WordReader
 from tests.benchmarks import library as made
 from tests.benchmarks.filings import pages_found
 from traces.library import Library
@@ -133,7 +133,7 @@ def test_financebench_pages_are_among_the_top_ten(
 
 
 def _answer(request: Request, model: Chat, vectors: LocalEmbedder, store: Store) -> list[ev.Event]:
-    return list(run(request, chat=model, embedder=vectors, reranker=None, store=store))
+    return list(run(request, chat=model, embedder=vectors, reader=WordReader(), store=store))
 
 
 def _answered(events: list[ev.Event]) -> ev.Answered:

@@ -10,7 +10,8 @@ from agent.graph import NODES, diagram, recursion_limit
 # DESIGN's drawing, edge by edge.
 DESIGN = {
     "start": {"route"},
-    "route": {"clarify", "answer_directly", "single_shot", "plan"},
+    "route": {"clarify", "answer_directly", "look"},
+    "look": {"single_shot", "plan"},
     "clarify": {"route"},
     "answer_directly": {"end"},
     "single_shot": {"next_step"},

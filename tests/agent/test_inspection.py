@@ -9,7 +9,7 @@ import pytest
 from agent.ingest import ingest
 from agent.inspection import RANKED, inspect
 from agent.retrieval.recall import Recall
-from models.scripted import HashEmbedder, OverlapReranker
+from models.scripted import HashEmbedder, WordReader
 from traces.library import Library
 from traces.records import Scope
 from traces.store import Store
@@ -35,10 +35,10 @@ def library(tmp_path: Path) -> Library:
 
 def test_every_ranking_gives_each_passage_its_rank(library: Library) -> None:
     recall = Recall(library, HashEmbedder())
-    staged = inspect(QUERY, "hybrid", Scope(), recall=recall, embedder="hash")
+    staged = inspect(QUERY, "hybrid", Scope(), recall=recall, reader=WordReader())
     assert staged[0].passage.document == "fire.md"
-    assert staged[0].ranks == dict.fromkeys(("vector", "mmr", "keyword", "fused"), 1)
-    for stage in ("vector", "keyword", "fused"):
+    assert staged[0].ranks == dict.fromkeys(RANKED, 1)
+    for stage in ("vector", "keyword", "fused", "rerank"):
         ranked = sorted((one for one in staged if stage in one.ranks), key=lambda one: one.ranks[stage])
         assert [one.ranks[stage] for one in ranked] == list(range(1, len(ranked) + 1))
         assert [one.scores[stage] for one in ranked] == sorted(
@@ -47,23 +47,21 @@ def test_every_ranking_gives_each_passage_its_rank(library: Library) -> None:
     unknown = next(one for one in staged if one.passage.document == "cash.md")
     assert "keyword" not in unknown.ranks, "it shares no word with the query"
     assert [one.probability for one in staged] == sorted((o.probability for o in staged), reverse=True)
-    assert staged[-1].grade == "incorrect"
+    assert [staged[0].grade, staged[-1].grade] == ["correct", "ambiguous"]
 
 
 def test_only_the_rankings_of_the_strategy_are_there(library: Library) -> None:
     recall = Recall(library, HashEmbedder())
-    words = inspect(QUERY, "keyword", Scope(), recall=recall, embedder="hash")
+    words = inspect(QUERY, "keyword", Scope(), recall=recall, reader=WordReader())
     assert {one.passage.document for one in words} == {"fire.md", "supplier.md"}
-    assert set(words[0].ranks) == {"vector", "keyword"}
-    near = inspect(QUERY, "vector", Scope(), recall=recall, embedder="hash", limit=2)
-    assert [set(one.ranks) for one in near] == [{"vector"}, {"vector"}]
+    assert set(words[0].ranks) == {"vector", "keyword", "rerank"}
+    near = inspect(QUERY, "vector", Scope(), recall=recall, reader=WordReader(), limit=2)
+    assert [set(one.ranks) for one in near] == [{"vector", "rerank"}] * 2
 
 
-def test_a_reranker_has_the_last_word(library: Library) -> None:
+def test_the_reader_has_the_last_word(library: Library) -> None:
     recall = Recall(library, HashEmbedder())
-    staged = inspect(
-        QUERY, "hybrid", Scope(), recall=recall, embedder="hash", reranker=OverlapReranker(), limit=2
-    )
+    staged = inspect(QUERY, "hybrid", Scope(), recall=recall, reader=WordReader(), limit=2)
     assert [one.ranks["rerank"] for one in staged] == [1, 2]
     assert [one.probability for one in staged] == [one.scores["rerank"] for one in staged]
     assert set(staged[0].ranks) == set(RANKED)
@@ -72,6 +70,4 @@ def test_a_reranker_has_the_last_word(library: Library) -> None:
 def test_nothing_found_is_nothing(library: Library) -> None:
     recall = Recall(library, HashEmbedder())
     nowhere = Scope(collections=("facts",), documents=(999,))
-    assert (
-        inspect(QUERY, "hybrid", nowhere, recall=recall, embedder="hash", reranker=OverlapReranker()) == []
-    )
+    assert inspect(QUERY, "hybrid", nowhere, recall=recall, reader=WordReader()) == []

@@ -18,7 +18,7 @@ from agent.prompts import NOT_FOUND, WITHHELD
 from agent.run import NotResumable, Request, resumable, resume, run
 from agent.steering import Steering
 from models.protocols import GenerationCancelled, Message
-from models.scripted import HashEmbedder, Scripted, ScriptedChat
+from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 from traces.labels import Labels
 from traces.library import Library
 from traces.runs import RunEnd, Runs
@@ -58,7 +58,7 @@ class Person:
             parts: dict[str, Any] = {
                 "chat": chat,
                 "embedder": self.embedder,
-                "reranker": None,
+                "reader": WordReader(),
                 "store": self.store,
                 "steering": self.steering,
             }

@@ -17,7 +17,7 @@ from agent.prompts import NOT_FOUND
 from agent.run import EmptyLibrary, Request, UnusableQuestion, resumable, resume, run
 from agent.steering import Steering
 from models.protocols import ChatOptions, GenerationCancelled, Message, Reply
-from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
+from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat, WordReader
 from traces.library import Library
 from traces.records import UnknownCollection
 from traces.runs import Runs
@@ -54,7 +54,7 @@ def ask(library: Library, store: Store, embedder: HashEmbedder) -> Ask:
     def go(replies: list[Scripted], request: Request | None = None, **changes: Any) -> list[ev.Event]:
         request = replace(request or DEEP, **changes)
         with ScriptedChat(replies) as chat:
-            return list(run(request, chat=chat, embedder=embedder, reranker=None, store=store))
+            return list(run(request, chat=chat, embedder=embedder, reader=WordReader(), store=store))
 
     return go
 
@@ -105,7 +105,7 @@ def test_everything_is_stored_as_it_happened(ask: Ask, store: Store) -> None:
 def test_prompts_are_append_only(library: Library, store: Store, embedder: HashEmbedder) -> None:
     replies: list[Scripted] = [TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]
     with ScriptedChat(replies) as chat:
-        list(run(DEEP, chat=chat, embedder=embedder, reranker=None, store=store))
+        list(run(DEEP, chat=chat, embedder=embedder, reader=WordReader(), store=store))
         prompts = [call.messages[-1].content for call in chat.calls]
     notebooks = [prompt.rsplit("\n\n", 1)[0] for prompt in prompts]
     for earlier, later in pairwise(notebooks):
@@ -189,7 +189,7 @@ def test_what_a_revision_found_is_no_longer_missing(
     again = {"steps": ["What halted production at the Brevnes plant?"]}
     replies: list[Scripted] = [TWO_STEPS, FIRST, none, again, _number_of("fire", "A fire"), WRITTEN]
     with ScriptedChat(replies) as chat:
-        list(run(DEEP, chat=chat, embedder=embedder, reranker=None, store=store))
+        list(run(DEEP, chat=chat, embedder=embedder, reader=WordReader(), store=store))
         assert "missing" not in chat.calls[-1].messages[-1].content.rsplit("\n\n", 1)[1]
     assert Runs(store).decisions(Runs(store).find("last").id)[-1].state["missing"] == []
 
@@ -216,7 +216,7 @@ def test_a_prompt_that_outgrows_the_context_ends_with_what_was_found(
             replace(DEEP, question="Who supplies bearings?"),
             chat=chat,
             embedder=embedder,
-            reranker=None,
+            reader=WordReader(),
             store=store,
         )
     )
@@ -233,7 +233,7 @@ def test_a_run_whose_end_cannot_be_stored_still_tells_its_end(
     monkeypatch.setattr(Runs, "record", busy)
     events: list[ev.Event] = []
     with ScriptedChat([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]) as chat:
-        stream = run(DEEP, chat=chat, embedder=embedder, reranker=None, store=store)
+        stream = run(DEEP, chat=chat, embedder=embedder, reader=WordReader(), store=store)
         with pytest.raises(StoreBusy):
             events.extend(iter(lambda: next(stream), None))
     assert _end(events).status == "answered"
@@ -258,14 +258,14 @@ def test_what_a_busy_store_did_not_take_is_stored_when_the_run_is_resumed(
     monkeypatch.setattr(Runs, "record", sometimes)
     events: list[ev.Event] = []
     with ScriptedChat([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]) as chat:
-        stream = run(DEEP, chat=chat, embedder=embedder, reranker=None, store=store)
+        stream = run(DEEP, chat=chat, embedder=embedder, reader=WordReader(), store=store)
         with pytest.raises(StoreBusy):
             events.extend(iter(lambda: next(stream), None))
     stored = Runs(store).find("last")
     assert (stored.status, stored.finished) == ("running", None)
     busy[:] = [True] if busy_again else []
     with ScriptedChat([]) as chat:
-        list(resume(stored.id, chat=chat, embedder=embedder, reranker=None, store=store))
+        list(resume(stored.id, chat=chat, embedder=embedder, reader=WordReader(), store=store))
     stored = Runs(store).find("last")
     told = [event.action for event in _only(events, ev.Decided)]
     assert (stored.status, [d.action for d in Runs(store).decisions(stored.id)]) == ("answered", told)
@@ -283,7 +283,7 @@ def test_the_callers_event_is_left_alone(library: Library, store: Store, embedde
                 DEEP,
                 chat=chat,
                 embedder=embedder,
-                reranker=None,
+                reader=WordReader(),
                 store=store,
                 steering=Steering(cancel),
             )
@@ -343,7 +343,7 @@ def test_no_run_exceeds_its_tokens_and_every_run_ends_in_order(
 
     chat = ScriptedChat([by_instruction] * 4)
     request = replace(DEEP, budget=Budget(tokens=tokens))
-    events = list(run(request, chat=chat, embedder=embedder, reranker=None, store=store))
+    events = list(run(request, chat=chat, embedder=embedder, reader=WordReader(), store=store))
     end = events[-1]
     assert isinstance(end, ev.RunFinished)
     assert end.evaluated + end.generated <= tokens
@@ -428,7 +428,7 @@ def test_an_unknown_collection_is_refused(ask: Ask) -> None:
 
 def test_an_empty_library_says_how_to_fill_it(store: Store, embedder: HashEmbedder) -> None:
     with ScriptedChat([]) as chat, pytest.raises(EmptyLibrary) as caught:
-        list(run(Request("Why?"), chat=chat, embedder=embedder, reranker=None, store=store))
+        list(run(Request("Why?"), chat=chat, embedder=embedder, reader=WordReader(), store=store))
     assert "ingest" in caught.value.way_out
 
 
@@ -437,7 +437,7 @@ def test_another_embedder_than_the_librarys_answers_from_the_words(library: Libr
     request = replace(DEEP, question="Who supplies Orlavane's ceramic bearings?", route="single")
     replies: list[Scripted] = [FIRST, "Tolvang Ceramics supplies the bearings [1]."]
     with ScriptedChat(replies) as chat:
-        events = list(run(request, chat=chat, embedder=other, reranker=None, store=store))
+        events = list(run(request, chat=chat, embedder=other, reader=WordReader(), store=store))
     searched = next(event for event in events if isinstance(event, ev.Searched))
     assert searched.hits
     assert not any("vector" in hit["scores"] for hit in searched.hits)
@@ -462,7 +462,7 @@ def test_cancelling(library: Library, store: Store, embedder: HashEmbedder) -> N
             DEEP,
             chat=chat,
             embedder=embedder,
-            reranker=None,
+            reader=WordReader(),
             store=store,
             steering=Steering(cancel),
         )
@@ -483,7 +483,7 @@ def test_leaving_early_stops_the_run(library: Library, store: Store, embedder: H
             return super().generate(messages, options)
 
     with Held([]) as chat:
-        stream = run(DEEP, chat=chat, embedder=embedder, reranker=None, store=store)
+        stream = run(DEEP, chat=chat, embedder=embedder, reader=WordReader(), store=store)
         next(stream)
         assert asked.wait(60)
         stream.close()

@@ -14,8 +14,8 @@ from agent.run import Request, run
 from agent.session import Session
 from agent.state import new_state
 from agent.steering import Steering
-from agent.stepping import finish, planned_step, updated
-from models.scripted import HashEmbedder, Scripted, ScriptedChat
+from agent.stepping import begun, finish, planned_step, updated
+from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 from traces.library import Library
 from traces.runs import Runs
 from traces.store import Store
@@ -30,14 +30,14 @@ def _replies() -> list[Scripted]:
 
 def _deps(chat: ScriptedChat, budget: Budget, library: Library, embedder: HashEmbedder) -> Deps:
     session = Session(chat, budget, lambda _event: None, Steering())
-    cognition = profile("lean", embedder)
+    cognition = profile("lean", WordReader())
     return Deps(
         session=session,
         cognition=cognition,
         decider=cognition.decider(session),
         library=library,
         recall=Recall(library, embedder),
-        reranker=None,
+        reader=WordReader(),
         collections=tuple(library.require_collections(())),
     )
 
@@ -47,7 +47,7 @@ def test_the_graph_and_the_plain_function_come_to_the_same_states(
 ) -> None:
     request = Request(QUESTION, route="deep", approve="always", budget=Budget(revisions=0))
     with ScriptedChat([*_replies(), "Tolvang Ceramics supplies the bearings [1]."]) as chat:
-        list(run(request, chat=chat, embedder=embedder, reranker=None, store=store))
+        list(run(request, chat=chat, embedder=embedder, reader=WordReader(), store=store))
     stored = Runs(store).decisions(Runs(store).find("last").id)
     assert [d.action for d in stored] == ["CONTINUE", "FINISH"]
     assert [d.path for d in stored] == ["", "C"]
@@ -55,7 +55,7 @@ def test_the_graph_and_the_plain_function_come_to_the_same_states(
     stepped: list[PolicyState] = []
     with ScriptedChat(_replies()) as chat:
         deps = _deps(chat, request.budget, library, embedder)
-        state = new_state(QUESTION)
+        state = begun(QUESTION, deps)
         for action in ("CONTINUE", "FINISH"):
             state, stopped = planned_step(state, deps)
             assert stopped == ""
@@ -85,7 +85,7 @@ def test_what_is_stored_of_a_state_is_what_training_would_make_of_it(
 ) -> None:
     with ScriptedChat([*_replies(), "Tolvang Ceramics supplies the bearings [1]."]) as chat:
         request = Request(QUESTION, route="deep", approve="always", budget=Budget(revisions=0))
-        list(run(request, chat=chat, embedder=embedder, reranker=None, store=store))
+        list(run(request, chat=chat, embedder=embedder, reader=WordReader(), store=store))
     for decision in Runs(store).decisions(Runs(store).find("last").id):
         seen = PolicyState.from_json(decision.state)
         assert state_text(seen) == decision.text

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.ingest import FileDone, FileFailed, ingest
-from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, entry
+from models.boxed_reader import BoxedReader
+from models.catalogue import BGE_SMALL_EN, entry
 from models.llama_cpp_chat import LlamaCppChat
-from models.model_folder import open_embedder, open_reranker
-from models.protocols import Embedder, Reranker
+from models.model_folder import open_embedder
+from models.protocols import Embedder, Reader
 from tests.conftest import DATA
 from traces import paths
 from traces.store import Store
@@ -27,9 +28,9 @@ def chat(name: str = "qwen2.5-coder-1.5b") -> LlamaCppChat:
     return LlamaCppChat(entry(name).location(paths.models_dir()), name=f"llama.cpp:{name}")
 
 
-def reranker() -> Reranker:
-    """The default reranker."""
-    return open_reranker(MS_MARCO_MINILM_L12.location(paths.models_dir()))
+def reader() -> Reader:
+    """The reader that ships."""
+    return BoxedReader()
 
 
 def read_into(store: Store, collection: str, files: list[Path], description: str = "") -> list[FileDone]:

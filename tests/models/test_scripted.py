@@ -15,9 +15,10 @@ from models.protocols import (
     Message,
     ModelError,
     Reply,
+    Span,
     Usage,
 )
-from models.scripted import HashEmbedder, OverlapReranker, Scripted, ScriptedChat
+from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 
 
 class Steps(BaseModel):
@@ -146,8 +147,23 @@ def test_hashed_words_are_near_where_they_are_shared() -> None:
     assert embedder.name != HashEmbedder(64).name
 
 
-def test_overlap_scores() -> None:
-    reranker = OverlapReranker()
-    scores = reranker.score("cat mat", ["A cat on a mat.", "A cat.", "A dog."])
-    assert scores == [1.0, 0.5, 0.0]
-    assert reranker.name == "overlap"
+def test_a_passage_that_holds_the_words_of_the_question_answers_it() -> None:
+    reader = WordReader()
+    readings = reader.read("cat mat", ["A cat on a mat.", "A cat.", "A dog."])
+    assert [reading.probability for reading in readings] == [1.0, 0.5, 0.0]
+    assert all(reading.spans == () for reading in readings)
+    assert reader.name == "words"
+
+
+def test_words_are_marked_where_they_stand() -> None:
+    reader = WordReader({"who?": ("a cat", 0.8)})
+    marked, without = reader.read("who?", ["It is a cat.", "It is a dog."])
+    assert (marked.probability, marked.spans) == (0.8, (Span(6, 11, 0.8),))
+    assert (without.probability, without.spans) == (0.0, ())
+    assert reader.read("else?", ["It is a cat."])[0].spans == ()
+
+
+def test_a_claim_is_supported_by_a_passage_that_holds_its_words() -> None:
+    yes, no = WordReader().support([("A cat sat.", "The cat sat on a mat."), ("A dog ran.", "A cat.")])
+    assert yes.supported > 0.5 > no.supported
+    assert yes.supported + yes.refuted + yes.neither == pytest.approx(1)

@@ -107,7 +107,7 @@ def test_a_flagged_answer_and_one_from_memory_say_so(library: Path, chat: Answer
     ran = deepthink("compare", QUESTION, "--systems", "closed-book,shallow")
     assert ran.code == 0
     assert "unchecked: from memory, without sources" in ran.out
-    assert "flagged: 1 of 2 sentences is not supported by the sources" in ran.out
+    assert "flagged: 1 of 2 sentences is not fully supported by the sources" in ran.out
     assert "(not supported by the sources)" in ran.out
     assert ran.out.splitlines()[-1].endswith("1 of 2")
 

@@ -79,7 +79,7 @@ def test_a_withheld_answer_is_not_shown_but_how_little_of_it_was_supported(
     replied = ev.Replied("approve", "", "stop", "rule")
     text = "\n".join(_plain([first, replied, withheld, finished("rejected")], capsys))
     assert "approve: as set: stop, and withhold it" in text
-    assert "done: withheld: the sources do not support it" in text
+    assert "done: withheld: the sources do not support all of it" in text
     assert "0 of 1 sentence is supported by its sources" in text
     assert "chairman" not in text
 

@@ -17,7 +17,7 @@ from traces.store import Store
 from tui.app.work import failed
 
 if TYPE_CHECKING:
-    from models.protocols import Chat, Embedder, Reranker
+    from models.protocols import Chat, Embedder, Reader
     from policy.learned import Served
     from tui.settings import Settings
 
@@ -72,8 +72,8 @@ class Engine:
         self._chat: _OpenChat | None = None
         self._embedder: Embedder | None = None
         self._embedder_made_of: tuple[object, ...] = ()
-        self._reranker: Reranker | None = None
-        self._reranker_made_of: str | None = None
+        self._reader: Reader | None = None
+        self._reader_made_of = ""
         self._learned: Served | None = None
         self._embedding = threading.Lock()
         self.closing = threading.Event()
@@ -139,15 +139,15 @@ class Engine:
                 self._embedder, self._embedder_made_of = assemble.open_embedder(settings), made_of
             return self._embedder
 
-    def reranker(self) -> Reranker | None:
-        """The reranker, not necessarily loaded; None if none is wanted. Raises `ModelMissing`."""
+    def reader(self) -> Reader:
+        """The reader, not necessarily loaded. Raises `ModelMissing` where a named reranker is not there."""
         from tui import assemble
 
         settings = self.settings()
         with self._lock:
-            if settings.reranker != self._reranker_made_of:
-                self._reranker, self._reranker_made_of = assemble.open_reranker(settings), settings.reranker
-            return self._reranker
+            if self._reader is None or settings.reranker != self._reader_made_of:
+                self._reader, self._reader_made_of = assemble.open_reader(settings), settings.reranker
+            return self._reader
 
     def learned(self) -> Served | None:
         """The active learned policy, loaded at its first decision; None where there is none.
@@ -220,7 +220,7 @@ class Engine:
         from models.protocols import Loadable
 
         embedder = self.embedder()
-        for model in (embedder, self.reranker()):
+        for model in (embedder, self.reader()):
             if isinstance(model, Loadable):
                 model.warm_up()
         return embedder.name

@@ -116,7 +116,7 @@ class LiveRun:
             settings = settings.model_copy(update={"web": self._web})
         return {
             "embedder": embedder,
-            "reranker": engine.reranker(),
+            "reader": engine.reader(),
             "store": engine.store,
             "web": open_web(settings, engine.store, embedder),
             "learned": engine.learned(),

@@ -32,22 +32,9 @@ def _passage(text: str, title: str = "Register") -> Candidate:
 
 
 @pytest.mark.parametrize(
-    ("query", "statement"),
-    [
-        (QUERY, "chairs the audit committee of Orlavane"),
-        ("Who is the director of Jaws?", "the director of Jaws"),
-        ("In which country is the Brevnes plant?", "country the Brevnes plant"),
-        ("How many people did Orlavane employ in 2024?", "people Orlavane employ in 2024"),
-        ("what river does Tekezé River turn into", "river Tekezé River turn into"),
-    ],
-)
-def test_the_statement_behind_a_question(query: str, statement: str, idle_session: Session) -> None:
-    assert PlainPhraser().phrase(idle_session, [], query, "") == [query, statement]
-
-
-@pytest.mark.parametrize(
     "query",
     [
+        QUERY,
         "Is the Brevnes plant in Ohio?",
         "orlavane revenue 2024",
         "云浦工厂的年产能是多少？",
@@ -56,7 +43,7 @@ def test_the_statement_behind_a_question(query: str, statement: str, idle_sessio
         "What was revenue? If there is none, say so. Is that clear?",
     ],
 )
-def test_anything_else_is_searched_as_it_is(query: str, idle_session: Session) -> None:
+def test_a_question_is_searched_as_it_is(query: str, idle_session: Session) -> None:
     assert PlainPhraser().phrase(idle_session, [], query, "") == [query]
 
 

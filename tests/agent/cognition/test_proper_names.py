@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.cognition.proper_names import known_names, names, stands
-from agent.retrieval.terms import terms
+from agent.cognition.proper_names import names
 
 
 @pytest.mark.parametrize(
@@ -20,22 +19,3 @@ from agent.retrieval.terms import terms
 )
 def test_names(text: str, expected: list[str]) -> None:
     assert names(text) == expected
-
-
-def test_a_known_name_is_one_where_a_sentence_begins_too() -> None:
-    known = known_names(["It is made by Haldrecht."])
-    assert known == {"Haldrecht"}
-    assert names("Haldrecht makes it.", known) == ["Haldrecht"]
-    assert names("Haldrecht makes it.") == []
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        ("Tolvang", "TOLVANG CERAMICS", True),
-        ("Germany", "a German plant", True),
-        ("Calder", "the Caldra 160", False),
-    ],
-)
-def test_stands(name: str, text: str, *, expected: bool) -> None:
-    assert stands(name, set(terms(text))) is expected

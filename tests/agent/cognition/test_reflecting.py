@@ -1,39 +1,76 @@
-"""A finding stands in a passage, or it is none."""
+"""A finding stands in a passage, or it is none; neither reader nor model is alone in finding nothing."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from agent.budget import Budget
-from agent.cognition.reflecting import ExtractiveReflector, Finding, ModelReflector, QuotingReflector
+from agent.cognition.reflecting import (
+    SURE,
+    ExtractiveReflector,
+    Finding,
+    ModelReflector,
+    ReadingReflector,
+    Reflector,
+    Spans,
+    best_span,
+)
 from agent.session import Session
+from agent.state import AnswerSpan, Evidence
 from models.scripted import Scripted, ScriptedChat
 from tests.agent.evidence import evidence
 
+_FIRE = "A fire halted production for seven weeks."
 _HELD = [
-    evidence(1, "It was cold. A fire halted production for seven weeks."),
+    evidence(1, f"It was cold. {_FIRE}"),
     evidence(2, "Segment revenue\nIn millions | 2024\nServices | 236.4", kind="table"),
 ]
 
 
-def _reflect(reply: Scripted, reflector: QuotingReflector | ModelReflector) -> Finding:
+def _span(text: str, probability: float, unit: str = _FIRE) -> AnswerSpan:
+    return AnswerSpan(text=text, unit=unit, probability=probability)
+
+
+def _relevant(item: Evidence, relevance: float) -> Evidence:
+    return Evidence({**item, "relevance": relevance})
+
+
+def _reflect(
+    reply: Scripted,
+    spans: Spans,
+    held: list[Evidence] = _HELD,
+    reflector: Reflector | None = None,
+) -> Finding:
     with ScriptedChat([reply]) as chat:
-        return reflector.reflect(Session(chat, Budget(), lambda _event: None), [], "What?", "What?", _HELD)
+        session = Session(chat, Budget(), lambda _event: None)
+        return (reflector or ReadingReflector()).reflect(session, [], "How long?", held, spans)
 
 
-def test_the_sentence_is_the_passages_own() -> None:
-    finding = _reflect({"source": 1, "answer": "seven weeks"}, QuotingReflector())
-    assert finding.sentence == "A fire halted production for seven weeks."
-    assert (finding.answer, finding.cites, finding.found) == ("seven weeks", [1], True)
+def test_a_sure_reader_is_taken_at_its_word_and_no_model_is_asked(idle_session: Session) -> None:
+    spans = {2: [_span("236.4", 0.3, "Services: 236.4 (2024)")], 1: [_span("seven weeks", SURE)]}
+    finding = ReadingReflector().reflect(idle_session, [], "How long?", _HELD, spans)
+    assert finding == Finding(True, _FIRE, "seven weeks", [1], "reader")
 
 
-def test_a_table_is_quoted_by_its_row() -> None:
-    assert _reflect({"source": 2, "answer": "236.4"}, QuotingReflector()).sentence == "Services | 236.4"
+def test_an_unsure_reader_shows_its_candidates_to_the_model_the_likeliest_first() -> None:
+    spans = {1: [_span("seven weeks", 0.4), _span("cold", 0.1)], 2: [_span("236.4", 0.2), _span(" ", 0.15)]}
+    asked = ("[1] “seven weeks”; [2] “236.4”\n", {"source": 1, "answer": "seven weeks"})
+    finding = _reflect(asked, spans)
+    assert (finding.answer, finding.cites, finding.origin) == ("seven weeks", [1], "model")
+
+
+def test_the_models_answer_gets_the_sentence_of_its_passage() -> None:
+    finding = _reflect({"source": 1, "answer": "seven weeks"}, {1: [_span("seven weeks", 0.3)]})
+    assert finding.sentence == _FIRE
+    table = _reflect({"source": 2, "answer": "236.4"}, {2: [_span("236.4", 0.3)]})
+    assert table.sentence == "Services | 236.4"
 
 
 @pytest.mark.parametrize("source", [0, 1, 99])
 def test_a_wrong_source_is_corrected(source: int) -> None:
-    assert _reflect({"source": source, "answer": "236.4"}, QuotingReflector()).cites == [2]
+    assert _reflect({"source": source, "answer": "236.4"}, {2: [_span("236.4", 0.3)]}).cites == [2]
 
 
 @pytest.mark.parametrize(
@@ -43,112 +80,53 @@ def test_a_wrong_source_is_corrected(source: int) -> None:
         {"source": 1, "answer": ""},
         {"source": 1, "answer": "Not found."},
         {"source": 1, "answer": "Zanzibar Copper"},
+        {"source": 1, "answer": "eight weeks and 4 days"},
     ],
 )
-def test_what_is_no_finding(reply: Scripted) -> None:
-    assert not _reflect(reply, QuotingReflector()).found
+def test_what_is_empty_or_stands_in_no_passage_is_no_finding(reply: dict[str, Any]) -> None:
+    finding = _reflect(reply, {1: [_span("seven weeks", 0.4)], 2: [_span("236.4", 0.4)]})
+    assert (finding.found, finding.cites, finding.origin) == (False, [], "model")
+
+
+@pytest.mark.parametrize(
+    ("spans", "relevance", "found"),
+    [
+        ({1: [_span("seven weeks", 0.1)]}, 0.0, True),  # a span agrees
+        ({1: [_span("seven weeks", 0.09)]}, 0.0, False),  # … but is improbable
+        ({1: [_span("cold", 0.4)]}, 0.0, False),  # another one does
+        ({2: [_span("seven weeks", 0.4)]}, 0.0, False),  # it agrees in another passage
+        ({}, SURE, True),  # the passage answers, wherever in it
+        ({}, 0.49, False),
+    ],
+)
+def test_the_model_is_not_alone_in_finding_an_answer(spans: Spans, relevance: float, found: bool) -> None:
+    held = [_relevant(_HELD[0], relevance), _HELD[1]]
+    finding = _reflect({"source": 1, "answer": "seven weeks"}, spans, held)
+    assert finding.found is found
+    assert finding.cites == ([1] if found else [])
+
+
+def test_a_passage_that_the_reader_agrees_to_takes_the_place_of_one_that_only_holds_the_words() -> None:
+    held = [evidence(1, "Sales were 5 weeks late."), evidence(2, "The register lists 5 weeks of stock.")]
+    spans = {2: [_span("5 weeks", 0.4, held[1]["text"])]}
+    finding = _reflect({"source": 1, "answer": "5 weeks"}, spans, held)
+    assert (finding.found, finding.cites) == (True, [2])
 
 
 def test_the_seeds_reflector_writes_its_own_sentence() -> None:
     reply = {"source": 1, "answer": "seven weeks", "sentence": "Production stood still for seven weeks."}
-    assert _reflect(reply, ModelReflector()).sentence == "Production stood still for seven weeks."
+    finding = _reflect(reply, {}, reflector=ModelReflector())
+    assert finding.sentence == "Production stood still for seven weeks."
 
 
 def test_without_a_model_the_best_excerpt_is_the_finding(idle_session: Session) -> None:
-    finding = ExtractiveReflector().reflect(idle_session, [], "What?", "What?", _HELD)
+    finding = ExtractiveReflector().reflect(idle_session, [], "What?", _HELD, {})
     assert finding.cites == [1]
 
 
-def test_several_named_rows_are_read_without_the_model(idle_session: Session) -> None:
-    table = evidence(
-        3,
-        "In millions | 2024 | 2023\nServices | 236.4 | 214.9\nBuildings | 700.1 | \nTotal | 936.5 | 864.9",
-        kind="table",
-    )
-    finding = QuotingReflector().reflect(
-        idle_session, [], "What was each?", "What was each? Services and Buildings", [*_HELD, table]
-    )
-    assert finding.answer == "Services: 236.4 (2024), 214.9 (2023); Buildings: 700.1 (2024)"
-    assert (finding.cites, finding.origin) == ([3], "rule")
-
-
-def test_one_named_cell_is_read_without_the_model(idle_session: Session) -> None:
-    table = evidence(
-        3,
-        "Plant | Capacity | Utilization\nCalder Bend | 480 | 82%\nPort Ansel | 10,400 | 86%",
-        kind="table",
-    )
-    finding = QuotingReflector().reflect(
-        idle_session,
-        [],
-        "What was that plant's utilization?",
-        "What was that plant's utilization? Calder Bend",
-        [*_HELD, table],
-    )
-    assert (finding.answer, finding.sentence) == ("82%", "Calder Bend: 82% (Utilization)")
-    assert (finding.cites, finding.origin) == ([3], "rule")
-
-
-def test_an_answer_from_a_passage_that_does_not_say_it_is_no_finding() -> None:
-    question = "How much did the insurer pay for the losses?"
-    with ScriptedChat([{"source": 1, "answer": "seven weeks"}]) as chat:
-        session = Session(chat, Budget(), lambda _event: None)
-        finding = QuotingReflector().reflect(session, [], question, question, _HELD)
-    assert not finding.found
-
-
-def test_a_passage_that_says_it_takes_the_place_of_one_that_only_holds_the_answer() -> None:
-    held = [
-        evidence(1, "Sales were 5 units.", title="Other"),
-        evidence(2, "The register lists 5 weeks of safety stock."),
-    ]
-    question = "How many weeks of safety stock does the register list?"
-    with ScriptedChat([{"source": 1, "answer": "5"}]) as chat:
-        session = Session(chat, Budget(), lambda _event: None)
-        finding = QuotingReflector().reflect(session, [], question, question, held)
-    assert (finding.found, finding.cites) == (True, [2])
-
-
-@pytest.mark.parametrize(
-    ("question", "answer", "short"),
-    [
-        ("Who is the painter of Marrow?", "Marrow is a 1914 oil-on-canvas painting by Ann Lee.", "Ann Lee"),
-        ("What is the city where Ode died?", "Ode died after a long illness in Avelin.", "Avelin"),
-        ("Who is the painter of Marrow?", "Marrow by Ann Lee", "Marrow by Ann Lee"),  # short as it is
-        ("Who painted Marrow?", "Marrow was painted by Ann Lee or by Bob Ray.", None),  # which is not plain
-        (
-            "Why did Ode leave?",
-            "Ode left because the plant in Avelin had burned.",
-            None,
-        ),  # asks for no name
-    ],
-)
-def test_a_sentence_that_gives_one_name_is_shortened_to_it(
-    question: str, answer: str, short: str | None
-) -> None:
-    with ScriptedChat([{"source": 1, "answer": answer}]) as chat:
-        session = Session(chat, Budget(), lambda _event: None)
-        finding = QuotingReflector().reflect(session, [], question, question, [evidence(1, answer)])
-    assert finding.answer == (short or answer)
-
-
-def test_what_a_named_thing_is_stands_at_the_beginning_of_its_passage(idle_session: Session) -> None:
-    held = [
-        evidence(1, "Odes was a village near Mount Varo.", title="Odes"),
-        evidence(
-            2,
-            "Mount Varo (7,206 m) is the highest peak of Avelin. It was climbed in 1986.",
-            title="Mount Varo",
-        ),
-    ]
-    question = "What is Mount Varo?"
-    finding = QuotingReflector().reflect(idle_session, [], question, question, held)
-    assert finding.sentence == "Mount Varo (7,206 m) is the highest peak of Avelin."
-    assert (finding.answer, finding.cites, finding.origin) == ("the highest peak of Avelin", [2], "rule")
-
-
-def test_a_thing_with_no_passage_of_its_own_is_asked_of_the_model() -> None:
-    held = [evidence(1, "Odes was a village near Mount Varo.", title="Odes")]
-    with ScriptedChat([{"source": 0, "answer": ""}]) as chat:
-        session = Session(chat, Budget(), lambda _event: None)
-        assert not QuotingReflector().reflect(session, [], "What is Mount Varo?", "", held).found
+def test_the_best_span_is_the_most_probable_of_all_passages() -> None:
+    spans = {1: [_span("cold", 0.2)], 2: [_span("236.4", 0.3), _span("2024", 0.1)]}
+    found = best_span(spans)
+    assert found is not None
+    assert (found[0], found[1]["text"]) == (2, "236.4")
+    assert best_span({1: []}) is None

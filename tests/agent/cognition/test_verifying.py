@@ -2,107 +2,134 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from agent.budget import Budget, BudgetExhausted
-from agent.cognition import proper_names
-from agent.cognition.verifying import ModelVerifier, PlainVerifier, grounded, share
+from agent.cognition.verifying import ModelVerifier, ReadingVerifier, grounded, share
 from agent.session import Session
 from agent.state import Claim, Evidence, Verdict
-from models.scripted import Scripted, ScriptedChat
+from models.protocols import Support
+from models.scripted import Scripted, ScriptedChat, ScriptedReader
 from tests.agent.evidence import evidence
 
+_YES, _NO, _NEITHER = Support(0.9, 0.05, 0.05), Support(0.05, 0.9, 0.05), Support(0.1, 0.1, 0.8)
 _FIRE = evidence(
     1,
     "A fire at the Brevnes plant of Tolvang Ceramics on 9 April 2025 halted all production for seven "
     "weeks. Three of its five kilns were destroyed. The plant did not restart in May. Nobody was injured.",
 )
-_TABLE = evidence(
-    2,
-    "Failures by plant\nPlant | Utilization 2024 | Utilization 2023\nCalder Bend, Ohio | 82% | 79%\n"
-    "Port Ansel | 86% | 71%",
-    kind="table",
-)
-_SEGMENTS = evidence(3, "In millions | 2024 | 2023\nServices | 1,284.6 | 214.9", kind="table")
-_CHINESE = evidence(4, "投产后,Yunpu工厂的热泵年产能将由1800台提高到3200台。")
-_ALL = [_FIRE, _TABLE, _SEGMENTS, _CHINESE]
+_SEGMENTS = evidence(2, "In millions | 2024 | 2023\nServices | 1,284.6 | 214.9", kind="table")
+_LEASE: Any = {
+    **evidence(3, "Die Miete beträgt 1.200 Euro im Monat, die Laufzeit 24 Monate."),
+    "title": "Mietvertrag Kramer",
+    "document": "lease.md",
+    "date": "2024-03-01",
+}
+_RENT: Any = {**evidence(4, "Kramer rents the flat in Ulm to Weiss."), "document": "lease.md"}
+_ALL = [_FIRE, _SEGMENTS, _LEASE, _RENT]
 
 
 def _claim(text: str, *cites: int) -> Claim:
     return Claim(text=text, cites=list(cites), support=0.0, verdict="not", reason="")
 
 
-def _verdict(text: str, *cited: Evidence) -> tuple[Verdict, str]:
-    known = proper_names.known_names(item["text"] for item in _ALL)
-    return PlainVerifier().judge(text, cited, known)
+def _verified(
+    session: Session,
+    claims: list[Claim],
+    *judgements: Support | tuple[str, Support],
+    held: Sequence[Evidence] = (),
+) -> list[Claim]:
+    with ScriptedReader(judgements) as reader:
+        verifier = ReadingVerifier(reader)
+        return verifier.verify(session, "What happened at Brevnes?", claims, held or [_FIRE])
 
 
 @pytest.mark.parametrize(
     ("text", "cited"),
     [
         ("A fire halted all production at the Brevnes plant for seven weeks.", _FIRE),
-        ("Production at Brevnes was halted for 7 weeks by a fire.", _FIRE),
-        ("Calder Bend had a utilization of 82% in 2024.", _TABLE),
+        ("Production was halted for 7 weeks after the fire of 2025-04-09.", _FIRE),
+        ("In spring two kilns of Tolvang were left.", _FIRE),  # a small number in words may be a count
         ("Services earned $1.28 billion in 2024.", _SEGMENTS),
-        ("The Yunpu plant will make 3,200 heat pumps a year.", _CHINESE),
-        ("The plant did not restart in May.", _FIRE),
+        ("Kramer's lease of 1 March 2024 costs €1,200 a month for 2 years.", _LEASE),
     ],
 )
-def test_supported(text: str, cited: Evidence) -> None:
-    assert _verdict(text, cited) == ("supported", "")
+def test_supported(idle_session: Session, text: str, cited: Evidence) -> None:
+    (claim,) = _verified(idle_session, [_claim(text, cited["number"])], _YES, held=[cited])
+    assert (claim["verdict"], claim["reason"], claim["support"]) == ("supported", "", 0.9)
 
 
 @pytest.mark.parametrize(
-    ("text", "cited", "verdict", "reason"),
+    ("text", "judgement", "verdict", "reason"),
     [
-        (
-            "A fire halted production at the Brevnes plant for nine weeks.",
-            _FIRE,
-            "not",
-            "nine does not stand in [1]",
-        ),
+        ("The plant restarted in May.", _NO, "not", "[1] says otherwise"),
+        ("The insurer paid.", _NEITHER, "not", "[1] does not say this"),
+        ("The fire cost 48,500 euros.", _NEITHER, "not", "[1] does not mention 48,500"),
+        ("The fire cost 48,500 euros.", _YES, "not", "[1] does not mention 48,500"),
+        ("Production halted for 7 days.", _YES, "not", "[1] does not mention 7"),
+        ("On 10 April 2025 a fire broke out.", _YES, "not", "[1] does not mention 10 April 2025"),
         (
             "On 9 April 2025 a fire halted all production for 8 weeks.",
-            _FIRE,
+            _YES,
             "partly",
-            "8 does not stand in [1]",
+            "[1] does not mention 8",
         ),
-        ("A fire halted the plant of Sundrell.", _FIRE, "not", "[1] does not mention Sundrell"),
-        (
-            "Calder Bend had a utilization of 86% in 2024.",
-            _TABLE,
-            "not",
-            "86 does not stand in the row “Calder Bend, Ohio” of [2]",
-        ),
-        ("Calder Bend had a utilization of 79% in 2024.", _TABLE, "not", "79 is for 2023 in [2]"),
-        (
-            "A fire halted all production for five weeks.",
-            _FIRE,
-            "not",
-            "five is said of something else in [1]",
-        ),
-        ("The plant did restart in May.", _FIRE, "partly", "[1] says “not” of “restart”"),
-        (
-            "A fire has not halted all production for seven weeks.",
-            _FIRE,
-            "partly",
-            "[1] does not say “not” of “halted”",
-        ),
-        ("The insurer paid for the losses of the company.", _FIRE, "not", "[1] does not say this"),
+        ("A fire halted the plant of Sundrell Oy.", _YES, "partly", "[1] does not mention Sundrell Oy"),
     ],
 )
-def test_not_supported(text: str, cited: Evidence, verdict: Verdict, reason: str) -> None:
-    assert _verdict(text, cited) == (verdict, reason)
+def test_not_or_only_partly_supported(
+    idle_session: Session, text: str, judgement: Support, verdict: Verdict, reason: str
+) -> None:
+    (claim,) = _verified(idle_session, [_claim(text, 1)], judgement)
+    assert (claim["verdict"], claim["reason"]) == (verdict, reason)
 
 
-def test_without_a_citation_nothing_is_supported() -> None:
-    assert _verdict("A fire halted production.") == ("not", "nothing is cited")
+def test_several_passages_support_a_sentence_alone_or_together(idle_session: Session) -> None:
+    claim = _claim("Services earned 1,284.6 and a fire halted production.", 1, 2)
+    for judgements in ((_YES, _NEITHER, _NEITHER), (_NEITHER, _NEITHER, _YES)):
+        (judged,) = _verified(idle_session, [claim], *judgements, held=_ALL[:2])
+        assert (judged["verdict"], judged["cites"]) == ("supported", [1, 2])  # the figure is the second's
+    (judged,) = _verified(idle_session, [claim], _YES, _NO, _YES, held=_ALL[:2])
+    assert (judged["verdict"], judged["reason"]) == ("not", "[2] says otherwise")
 
 
-def test_two_passages_support_a_sentence_together() -> None:
-    text = "Calder Bend had 82%, and a fire halted production at Brevnes for seven weeks."
-    assert _verdict(text, _FIRE, _TABLE)[0] == "supported"
-    assert _verdict(text, _TABLE)[0] != "supported"
+def test_a_passage_that_does_not_say_it_is_no_longer_cited(idle_session: Session) -> None:
+    claim = _claim("A fire halted production.", 1, 2)
+    (judged,) = _verified(idle_session, [claim], _YES, _NEITHER, _YES, held=_ALL[:2])
+    assert (judged["verdict"], judged["cites"]) == ("supported", [1])
+
+
+def test_a_sentence_is_given_the_passage_that_supports_it(idle_session: Session) -> None:
+    claims = [_claim("A fire halted production.", 2), _claim("A fire halted production.")]
+    told = (("Services", _NEITHER), ("kilns", _YES), ("kilns", _YES), ("Services", _NEITHER))
+    judged = _verified(idle_session, claims, *told, held=_ALL[:2])
+    assert [(claim["cites"], claim["verdict"]) for claim in judged] == [([1], "supported")] * 2
+
+
+def test_a_sentence_that_its_passage_refutes_keeps_its_citation(idle_session: Session) -> None:
+    (judged,) = _verified(idle_session, [_claim("The plant restarted.", 1)], _NO, held=_ALL)
+    assert (judged["cites"], judged["verdict"]) == ([1], "not")
+
+
+def test_what_no_passage_supports_stays_without_a_citation(idle_session: Session) -> None:
+    (judged,) = _verified(idle_session, [_claim("Aliens landed.")], _NEITHER)
+    assert (judged["cites"], judged["verdict"], judged["reason"]) == ([], "not", "no passage is cited")
+
+
+def test_a_name_of_the_question_may_stand_elsewhere_in_the_document(idle_session: Session) -> None:
+    about = evidence(5, "The plant burned.")
+    (judged,) = _verified(
+        idle_session, [_claim("The plant in Brevnes burned.", 5)], _YES, held=[_FIRE, about]
+    )
+    assert judged["verdict"] == "supported"
+    elsewhere: Any = {**about, "document": "other.md"}
+    (judged,) = _verified(
+        idle_session, [_claim("The plant in Brevnes burned.", 5)], _YES, held=[_FIRE, elsewhere]
+    )
+    assert (judged["verdict"], judged["reason"]) == ("partly", "[5] does not mention Brevnes")
 
 
 def _judged(*verdicts: Verdict) -> list[Claim]:
@@ -133,49 +160,30 @@ def test_nothing_is_grounded_without_evidence() -> None:
     assert not grounded(_judged("supported"), [])
 
 
-def _asked(claims: list[Claim], *replies: Scripted) -> list[Claim]:
-    with ScriptedChat(replies) as chat:
+def _asked(claims: list[Claim], judgements: Sequence[Support], *replies: Scripted) -> list[Claim]:
+    with ScriptedChat(replies) as chat, ScriptedReader(judgements) as reader:
         session = Session(chat, Budget(), lambda _event: None)
-        return ModelVerifier().verify(session, "What happened?", claims, _ALL)
+        return ModelVerifier(ReadingVerifier(reader)).verify(session, "What happened?", claims, [_FIRE])
 
 
 def test_the_model_judges_but_not_what_code_knows() -> None:
     claims = [
         _claim("A fire halted production for seven weeks.", 1),
-        _claim("A fire halted production for nine weeks.", 1),
+        _claim("A fire halted production for 9 weeks.", 1),
         _claim("Nobody knows."),
     ]
-    judged = _asked(claims, ("1. A fire", {"verdicts": ["partly", "supported", "supported"]}))
+    verdicts = {"verdicts": ["partly", "supported", "supported"]}
+    judged = _asked(claims, [_YES, _YES, _NEITHER], ("1. A fire", verdicts))
     assert [claim["verdict"] for claim in judged] == ["partly", "not", "not"]
     assert judged[0]["reason"] == "[1] says only part of this"
 
 
-def test_verdicts_that_do_not_fit_are_left_out() -> None:
-    (judged,) = _asked([_claim("A fire halted production for seven weeks.", 1)], {"verdicts": []})
-    assert judged["verdict"] == "supported"
-
-
-def test_where_the_model_may_not_be_asked_code_judges() -> None:
-    (judged,) = _asked([_claim("A fire halted production for seven weeks.", 1)], BudgetExhausted("tokens"))
+@pytest.mark.parametrize("reply", [{"verdicts": []}, BudgetExhausted("tokens")])
+def test_where_the_model_gives_no_verdict_the_readers_stands(reply: Scripted) -> None:
+    (judged,) = _asked([_claim("A fire halted production for seven weeks.", 1)], [_YES], reply)
     assert judged["verdict"] == "supported"
 
 
 def test_without_citations_the_model_is_not_asked() -> None:
-    (judged,) = _asked([_claim("A fire halted production for seven weeks.")])
-    assert (judged["verdict"], judged["reason"]) == ("not", "nothing is cited")
-
-
-@pytest.mark.parametrize(("word", "verdict"), [("shorter", "supported"), ("longer", "not")])
-def test_a_comparison_is_judged_by_what_is_compared(
-    idle_session: Session, word: str, verdict: Verdict
-) -> None:
-    stock = evidence(5, "The register lists 5 weeks of safety stock.")
-    claims = [
-        _claim("The register lists 5 weeks of safety stock.", 5),
-        _claim("A fire halted all production for seven weeks.", 1),
-        _claim(f"The safety stock was {word} than production was halted."),
-    ]
-    judged = PlainVerifier().verify(idle_session, "Which was longer?", claims, [_FIRE, stock])
-    assert [claim["verdict"] for claim in judged] == ["supported", "supported", verdict]
-    assert judged[2]["cites"] == [5, 1]
-    assert judged[2]["reason"] == ("" if word == "shorter" else "5 weeks is not longer than seven weeks")
+    (judged,) = _asked([_claim("A fire halted production for seven weeks.")], [_NEITHER])
+    assert (judged["verdict"], judged["reason"]) == ("not", "no passage is cited")

@@ -15,7 +15,7 @@ from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.state import Candidate, Evidence, PlanStep, RunState, new_state
 from agent.steering import Steering
-from models.scripted import HashEmbedder, Scripted, ScriptedChat
+from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 from traces.library import Library
 
 Make = Callable[..., Deps]
@@ -42,7 +42,7 @@ def make(library: Library, embedder: HashEmbedder, events: list[ev.Event]) -> It
         chat = ScriptedChat(list(replies))
         chats.append(chat)
         session = Session(chat, budget or Budget(), events.append, Steering())
-        cognition = profile(profile_name, embedder)
+        cognition = profile(profile_name, WordReader())
         return Deps(
             **{
                 "session": session,
@@ -50,7 +50,7 @@ def make(library: Library, embedder: HashEmbedder, events: list[ev.Event]) -> It
                 "decider": cognition.decider(session),
                 "library": library,
                 "recall": Recall(library, embedder),
-                "reranker": None,
+                "reader": WordReader(),
                 "collections": tuple(library.collections()),
                 **changes,
             }

@@ -27,10 +27,20 @@ def test_a_known_passage_keeps_its_number_and_is_not_news(make: Make) -> None:
     assert (update["fresh"], update["again"], update["barren"]) == ([], [1], 1)
 
 
-def test_an_incorrect_passage_never_reaches_the_distiller(make: Make) -> None:
+def test_an_incorrect_passage_is_left_out_where_another_helps(make: Make) -> None:
     found = [candidate(3, BEARINGS, grade="incorrect"), candidate(4, "Bearings wear.", grade="ambiguous")]
     update = distil(state(**BEFORE, candidates=found), make())
     assert [e["passage_id"] for e in update["evidence"]] == [4]
-    nothing = distil(state(**BEFORE, candidates=found[:1]), make(profile_name="seed"))
-    assert nothing["barren"] == 1
+
+
+def test_where_all_are_incorrect_the_best_two_are_read_all_the_same(make: Make) -> None:
+    found = [candidate(number, BEARINGS, grade="incorrect") for number in (3, 4, 5)]
+    update = distil(state(**BEFORE, candidates=found), make())
+    assert [e["passage_id"] for e in update["evidence"]] == [3, 4]
+
+
+def test_an_empty_retrieval_never_reaches_the_distiller(make: Make, events: list[ev.Event]) -> None:
+    nothing = distil(state(**BEFORE), make(profile_name="seed"))
+    assert (nothing["fresh"], nothing["barren"]) == ([], 1)
     assert nothing["notebook"][-1].endswith("(no evidence)")
+    assert isinstance(events[0], ev.EvidenceKept)

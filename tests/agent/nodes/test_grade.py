@@ -8,8 +8,8 @@ from tests.agent.nodes.conftest import Make, candidate, state, step
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
 BEFORE = {"plan": [step(QUESTION)], "position": 0, "step": 1}
-RIGHT = candidate(1, "Tolvang Ceramics supplies ceramic bearings to Orlavane.", scores={"rerank": 0.97})
-WRONG = candidate(2, "The weather was fine.", scores={"rerank": 0.001})
+RIGHT = candidate(1, "Tolvang Ceramics supplies ceramic bearings to Orlavane.", score=0.97)
+WRONG = candidate(2, "The weather was fine.", score=0.001)
 
 
 def test_one_correct_passage_is_enough(make: Make, events: list[ev.Event]) -> None:

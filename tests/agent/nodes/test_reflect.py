@@ -1,14 +1,30 @@
-"""Node ``reflect``: a step's finding, and the later of two sources."""
+"""Node ``reflect``: a step's finding, from its own passages, and who was sure of it."""
 
 from __future__ import annotations
 
 import agent.events as ev
 from agent.nodes.reflect import reflect
+from agent.state import AnswerSpan, RunState
 from tests.agent.nodes.conftest import Make, candidate, evidence, state, step
 
 _QUESTION = "What was the net revenue of Orlavane for fiscal 2024?"
-_EARLY = "Net revenue of Orlavane for fiscal 2024 was $1,297.1 million."
-_LATE = "Net revenue of Orlavane for fiscal 2024 was $1,284.6 million."
+_TEXT = "Net revenue of Orlavane for fiscal 2024 was $1,284.6 million."
+_REVENUE = "$1,284.6 million"
+
+
+def _before(probability: float, **changes: object) -> RunState:
+    span = AnswerSpan(text=_REVENUE, unit=_TEXT, probability=probability)
+    return state(
+        **{
+            "plan": [step(_QUESTION)],
+            "position": 0,
+            "step": 1,
+            "query": _QUESTION,
+            "candidates": [candidate(2, _TEXT, spans=[span], scores={"relevance": 0.7})],
+            "evidence": [evidence(1, "Something else."), evidence(2, _TEXT)],
+            **changes,
+        }
+    )
 
 
 def test_a_step_without_candidates_finds_nothing_and_asks_nothing(
@@ -20,50 +36,33 @@ def test_a_step_without_candidates_finds_nothing_and_asks_nothing(
     assert [type(event) for event in events] == [ev.Noted, ev.NotebookGrew]
 
 
+def test_what_the_reader_is_sure_of_is_noted_without_asking(make: Make, events: list[ev.Event]) -> None:
+    update = reflect(_before(0.8), make())
+    (note,) = update["notes"]
+    assert (note["answer"], note["sentence"], note["cites"]) == (_REVENUE, _TEXT, [2])
+    assert (note["sure"], note["relevance"]) == (True, 0.7)
+    assert isinstance(events[0], ev.Noted)
+    assert events[0].origin == "reader"
+    assert update["notebook"] == [f"FINDING 1: {_REVENUE} [2]"]
+
+
 def test_only_the_steps_own_passages_are_read(make: Make) -> None:
-    held = [evidence(1, "Something else."), evidence(2, _LATE)]
-    update = reflect(
-        state(
-            plan=[step(_QUESTION)],
-            position=0,
-            step=1,
-            query=_QUESTION,
-            candidates=[candidate(2, _LATE)],
-            evidence=held,
-        ),
-        make([{"source": 2, "answer": "$1,284.6 million"}]),
-    )
-    (note,) = update["notes"]
-    assert (note["answer"], note["cites"]) == ("$1,284.6 million", [2])
+    deps = make([(f"[2] “{_REVENUE}”", {"source": 2, "answer": _REVENUE})])
+    (note,) = reflect(_before(0.3), deps)["notes"]
+    assert (note["answer"], note["cites"], note["sure"]) == (_REVENUE, [2], False)
+    elsewhere = make([{"source": 1, "answer": "Something else"}])
+    (note,) = reflect(_before(0.3), elsewhere)["notes"]
+    assert not note["found"]
 
 
-def test_the_later_source_is_followed_and_the_contradiction_told(
-    make: Make, events: list[ev.Event]
-) -> None:
-    held = [
-        evidence(1, _EARLY, date="2025-01-30", document="early"),
-        evidence(2, _LATE, date="2025-02-27"),
-    ]
-    update = reflect(
-        state(
-            question=_QUESTION,
-            plan=[step(_QUESTION)],
-            position=0,
-            step=1,
-            query=_QUESTION,
-            candidates=[candidate(1, _EARLY), candidate(2, _LATE)],
-            evidence=held,
-        ),
-        make([{"source": 1, "answer": "$1,297.1 million"}]),
-    )
-    (note,) = update["notes"]
-    assert (note["answer"], note["sentence"], note["cites"]) == ("$1,284.6 million", _LATE, [2])
-    assert (
-        ev.Contradicted(1, "$1,284.6 million", 2, "2025-02-27", "$1,297.1 million", 1, "2025-01-30")
-        in events
-    )
-    assert update["notebook"] == [
-        "FINDING 1: $1,284.6 million [2]",
-        "NOTE ON STEP 1: [2] of 2025-02-27 says $1,284.6 million. It replaces [1] of 2025-01-30, whose "
-        "figure must not be used.",
-    ]
+def test_of_a_single_look_up_nobody_is_asked(make: Make) -> None:
+    (sure,) = reflect(_before(0.8, route="single"), make())["notes"]
+    assert (sure["found"], sure["sure"]) == (True, True)
+    (unsure,) = reflect(_before(0.3, route="single"), make())["notes"]
+    assert (unsure["found"], unsure["sure"]) == (False, False)
+
+
+def test_the_seed_asks_of_a_single_look_up_as_well(make: Make) -> None:
+    reply = {"source": 2, "answer": _REVENUE, "sentence": "It was $1,284.6 million."}
+    (note,) = reflect(_before(0.8, route="single"), make([reply], profile_name="seed"))["notes"]
+    assert (note["sentence"], note["sure"]) == ("It was $1,284.6 million.", False)

@@ -9,6 +9,3 @@ from tests.agent.nodes.conftest import Make, state
 def test_the_question_is_the_only_step(make: Make) -> None:
     update = single_shot(state(), make())
     assert [step["question"] for step in update["plan"]] == ["Who supplies Orlavane's ceramic bearings?"]
-    (entry,) = update["notebook"]
-    assert entry.startswith("QUESTION: Who supplies")
-    assert "- reports: the reports of Orlavane" in entry

@@ -7,9 +7,9 @@ import pytest
 import agent.events as ev
 from agent.budget import BudgetExhausted
 from agent.nodes.synthesise import synthesise
-from agent.state import Note
+from agent.state import AnswerSpan, Candidate, Note
 from models.protocols import Reply, Usage
-from tests.agent.nodes.conftest import Make, evidence, state
+from tests.agent.nodes.conftest import Make, candidate, evidence, state
 
 _HELD = [
     evidence(1, "Orlavane buys its ceramic bearings from Tolvang."),
@@ -29,13 +29,17 @@ def _note(step: int, sentence: str, *cites: int, found: bool = True) -> Note:
     )
 
 
+def _span(text: str, probability: float, unit: str = "") -> AnswerSpan:
+    return AnswerSpan(text=text, unit=unit or text, probability=probability)
+
+
 _NOTES = [_note(1, "Tolvang supplies them.", 1), _note(2, "It burned in Brevnes.", 2)]
 
 
 def test_the_model_writes(make: Make, events: list[ev.Event]) -> None:
     deps = make([("one to four", "Tolvang does [1].")])
     update = synthesise(state(evidence=_HELD, notes=_NOTES[:1]), deps)
-    assert update == {"draft": "Tolvang does [1].", "status": ""}
+    assert (update["draft"], update["status"]) == ("Tolvang does [1].", "")
     assert "".join(e.text for e in events if isinstance(e, ev.AnswerText)) == "Tolvang does [1]."
 
 
@@ -58,7 +62,7 @@ def test_a_brief_answer_is_asked_for_briefly(make: Make) -> None:
 
 def test_what_was_not_found_is_named_to_the_writer(make: Make) -> None:
     notes = [_NOTES[0], _note(2, "", found=False)]
-    deps = make([("say plainly that it is missing: Question 2?", "Tolvang [1].")])
+    deps = make([("This was not found, so leave it out: Question 2?", "Tolvang [1].")])
     synthesise(state(evidence=_HELD, notes=notes), deps)
 
 
@@ -92,26 +96,33 @@ def test_a_report_goes_on_with_the_findings_when_the_budget_is_used_up(
 
 @pytest.mark.parametrize("notes", [[], [_note(1, "", found=False)]])
 def test_without_evidence_nothing_is_asked(make: Make, notes: list[Note]) -> None:
-    assert synthesise(state(evidence=[], notes=notes), make()) == {"draft": "", "status": "not_found"}
+    update = synthesise(state(evidence=[], notes=notes), make())
+    assert (update["draft"], update["status"]) == ("", "not_found")
 
 
 def test_without_a_finding_the_evidence_is_read_once_more(make: Make, events: list[ev.Event]) -> None:
     missed = state(evidence=_HELD, notes=[_note(1, "", found=False)])
-    deps = make([("Read the evidence above once more", "Tolvang supplies them [1].")])
-    assert synthesise(missed, deps) == {"draft": "Tolvang supplies them [1].", "status": ""}
+    update = synthesise(missed, make([("from the evidence above", "Tolvang supplies them [1].")]))
+    assert (update["draft"], update["status"]) == ("Tolvang supplies them [1].", "")
     assert not any(isinstance(e, ev.AnswerText) for e in events)  # it may not stand
-    assert synthesise(missed, make([""])) == {"draft": "", "status": "not_found"}
-    over = make([BudgetExhausted("time budget")])
-    assert synthesise(missed, over) == {"draft": "", "status": "not_found"}
+    for reply in ("", BudgetExhausted("time budget")):
+        update = synthesise(missed, make([reply]))
+        assert (update["draft"], update["status"]) == ("", "not_found")
+
+
+def test_whoever_reads_once_more_sees_what_the_reader_marked(make: Make) -> None:
+    marked = [
+        candidate(1, _HELD[0]["text"], spans=[_span("Tolvang", 0.2), _span("bearings", 0.1)]),
+        candidate(2, _HELD[1]["text"], spans=[_span("Brevnes", 0.3)]),
+    ]
+    missed = state(evidence=_HELD, candidates=marked, notes=[_note(1, "", found=False)])
+    synthesise(missed, make([("[2] “Brevnes”; [1] “Tolvang”\n", "It burned in Brevnes [2].")]))
 
 
 def test_with_no_budget_left_the_findings_are_the_draft(make: Make, events: list[ev.Event]) -> None:
     update = synthesise(state(evidence=_HELD, notes=_NOTES), make([BudgetExhausted("time budget")]))
-    assert update == {
-        "draft": "Tolvang supplies them [1]. It burned in Brevnes [2].",
-        "status": "",
-        "stopped_because": "time budget",
-    }
+    assert update["draft"] == "Tolvang supplies them [1]. It burned in Brevnes [2]."
+    assert (update["status"], update["stopped_because"]) == ("", "time budget")
     assert any(isinstance(e, ev.Warned) for e in events)
 
 
@@ -122,4 +133,67 @@ def test_before_any_finding_the_best_passage_is_written_from(make: Make) -> None
 
 def test_a_rewrite_is_made_of_the_passages_own_words(make: Make) -> None:
     update = synthesise(state(evidence=_HELD, notes=_NOTES, approval="rewrite"), make())
-    assert update == {"draft": "Tolvang supplies them [1]. It burned in Brevnes [2].", "status": ""}
+    assert update["draft"] == "Tolvang supplies them [1]. It burned in Brevnes [2]."
+
+
+# --- what the question found by itself --------------------------------------------------------------
+
+_SENTENCE = "Sundrell insured the plant."
+
+
+def _looked(passage_id: int, score: float, probability: float = 0.0) -> Candidate:
+    spans = [_span("Sundrell", probability, _SENTENCE)] if probability else []
+    return candidate(passage_id, _SENTENCE, score=score, spans=spans)
+
+
+def test_what_the_look_found_is_kept_beside_what_the_steps_found(
+    make: Make, events: list[ev.Event]
+) -> None:
+    deps = make([(f"Sundrell: {_SENTENCE} [3]", "Sundrell did [3], and Tolvang [1].")])
+    looked = [_looked(30, 0.9, 0.8)]
+    update = synthesise(
+        state(route="deep", evidence=_HELD, notes=_NOTES[:1], looked=looked, notebook=["QUESTION"]), deps
+    )
+    assert [(item["number"], item["passage_id"]) for item in update["evidence"]] == [
+        (1, 1),
+        (2, 2),
+        (3, 30),
+    ]
+    assert [note["cites"] for note in update["notes"]] == [[3], [1]]
+    assert f"[3] {_SENTENCE}" in update["notebook"][-1]
+    (kept,) = [event for event in events if isinstance(event, ev.EvidenceKept)]
+    assert [item["number"] for item in kept.fresh] == [3]
+
+
+def test_an_unsure_look_is_evidence_and_no_finding(make: Make) -> None:
+    looked = [_looked(30, 0.9, 0.3), _looked(31, 0.49), _looked(32, 0.8), _looked(33, 0.7)]
+    update = synthesise(
+        state(route="deep", evidence=_HELD, notes=_NOTES[:1], looked=looked), make(["Tolvang [1]."])
+    )
+    assert [item["passage_id"] for item in update["evidence"]] == [1, 2, 30, 32]
+    assert update["notes"] == _NOTES[:1]
+
+
+def test_what_a_step_kept_is_not_kept_twice(make: Make, events: list[ev.Event]) -> None:
+    looked = [_looked(1, 0.9, 0.8)]
+    deps = make(["Tolvang [1]."])
+    update = synthesise(state(route="deep", evidence=_HELD, notes=_NOTES[:1], looked=looked), deps)
+    assert (update["evidence"], update["notes"]) == (_HELD, _NOTES[:1])
+    assert not any(isinstance(event, ev.EvidenceKept) for event in events)
+
+
+def test_where_no_step_found_anything_the_sure_look_is_the_finding(make: Make) -> None:
+    missed = [_note(1, "", found=False)]
+    deps = make([("Sundrell", "Sundrell did [1].")])
+    update = synthesise(state(route="deep", notes=missed, looked=[_looked(30, 0.9, 0.8)]), deps)
+    assert update["draft"] == "Sundrell did [1]."
+
+
+def test_a_single_look_up_of_which_the_reader_is_sure_is_answered_without_the_model(make: Make) -> None:
+    sure = Note({**_note(1, "Orlavane buys them from Tolvang.", 1), "answer": "Tolvang", "sure": True})
+    update = synthesise(state(route="single", evidence=_HELD, notes=[sure]), make())
+    assert update["draft"] == "Tolvang – Orlavane buys them from Tolvang [1]."
+    for route, profile in (("deep", "lean"), ("single", "seed")):
+        deps = make(["Tolvang does [1]."], profile_name=profile)
+        written = synthesise(state(route=route, evidence=_HELD, notes=[sure]), deps)
+        assert written["draft"] == "Tolvang does [1]."

@@ -1,4 +1,4 @@
-"""Node ``verify``: the draft against its passages, what is missing, and what an earlier source said."""
+"""Node ``verify``: the draft against its passages, and what is missing."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ _HELD = [
     evidence(
         1, "A fire halted production at the Brevnes plant of Tolvang for seven weeks. Nobody was hurt."
     ),
-    evidence(
-        2,
-        "Net revenue of Orlavane for fiscal 2024 was $1,297.1 million.",
-        date="2025-01-30",
-        document="early",
-    ),
-    evidence(3, "Net revenue of Orlavane for fiscal 2024 was $1,284.6 million.", date="2025-02-27"),
+    evidence(2, "Net revenue of Orlavane for fiscal 2024 was $1,284.6 million."),
 ]
 
 
@@ -94,16 +88,6 @@ def test_what_a_step_did_not_find_is_said_and_counts_for_nothing(
     assert (update["grounded"], len(update["claims"])) == (True, 1)
 
 
-def test_what_the_writer_says_is_missing_is_not_said_twice(make: Make, events: list[ev.Event]) -> None:
-    notes = [_FOUND, _note("How much did the insurer pay?", "")]
-    draft = "A fire halted production for seven weeks [1]. How much the insurer paid is not stated [1]."
-    update, _ = _verified(make, events, draft, notes)
-    assert update["answer"] == (
-        "A fire halted production for seven weeks [1]. How much the insurer paid is not stated."
-    )
-    assert update["grounded"]
-
-
 def test_a_report_has_a_section_for_what_is_missing(make: Make, events: list[ev.Event]) -> None:
     notes = [_FOUND, _note("How much did the insurer pay?", "")]
     draft = "## Short answer\n\nA fire halted production for seven weeks [1]."
@@ -118,7 +102,7 @@ def test_a_report_has_a_section_for_what_is_missing(make: Make, events: list[ev.
     ("draft", "status"),
     [
         ("", "not_found"),
-        ("The sum is not stated in the evidence [1].", ""),
+        ("Not found in your documents. A fire halted production [1].", ""),
         ("Not found in your documents.", ""),
     ],
 )
@@ -136,7 +120,7 @@ _SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
     ("question", "draft", "status"),
     [
         ("Who supplies Orlavane's bearings?", _SAID, "answered"),
-        ("Who supplies Orlavane's bearings?", f"{_SAID} Zanzibar owns the mill.", "not_found"),
+        ("Who supplies Orlavane's bearings?", f"{_SAID} Zanzibar owns the mill [1].", "not_found"),
         ("奥拉万的轴承由谁供应？", _SAID, "not_found"),
     ],
 )
@@ -163,14 +147,3 @@ def test_a_passage_that_denies_something_is_an_answer(make: Make, events: list[e
 def test_a_draft_that_says_nothing_gives_way_to_the_findings(make: Make, events: list[ev.Event]) -> None:
     update, _ = _verified(make, events, "[1]", [_note("What halted it?", "A fire halted production", 1)])
     assert update["answer"] == "A fire halted production [1]."
-
-
-def test_an_earlier_source_that_said_otherwise_is_named(make: Make, events: list[ev.Event]) -> None:
-    note = _note("What was the net revenue of Orlavane for fiscal 2024?", "$1,284.6 million", 3)
-    update, answered = _verified(make, events, "Net revenue was $1,284.6 million [3].", [note])
-    assert update["answer"] == (
-        "Net revenue was $1,284.6 million [3]. "
-        "An earlier source, dated 30 January 2025, gives another figure [2]."
-    )
-    assert [item["number"] for item in answered.sources] == [2, 3]
-    assert "1,297.1" in answered.quotes["2"]

@@ -73,15 +73,6 @@ def test_near_doubles_stand_behind_another_view(library: Library, embedder: Hash
     assert by["mmr"] == [texts[0], texts[2], texts[1]]
 
 
-def test_relevance_for_another_question(recall: Recall) -> None:
-    (hit, *_) = recall.search("ceramic bearings", "hybrid", [Scope()], 1)
-    (other,) = recall.relevance("seven weeks of fire", [hit.passage.id, 999]).values()
-    assert set(other) == {"vector", "coverage"}
-    assert other["coverage"] < hit.scores["coverage"] == 1.0
-    again = recall.relevance("ceramic bearings", [hit.passage.id])
-    assert again[hit.passage.id]["vector"] == pytest.approx(hit.scores["vector"])
-
-
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_what_another_embedder_made_is_found_by_its_words(library: Library, strategy: Strategy) -> None:
     (hit, *_) = Recall(library, HashEmbedder(64)).search("ceramic bearings", strategy, [Scope()], 3)

@@ -137,3 +137,39 @@ def test_cost_and_traced_shares_are_passed_on() -> None:
     assert [found[name] for name in COST] == [2, 5, 700, 300, 40, 12.5]
     assert all(isinstance(found[name], float) for name in COST)
     assert {name: found[name] for name in TRACED} == traced
+
+
+RENT = Case(
+    "r", "What is the rent?", ("1,200 €",), kind="changed", required=(r"1[,.]?200",), forbidden=("900",)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("The rent is 1,200 € [1].", 1),
+        ("THE RENT IS 1.200 EURO", 1),
+        ("The rent is [1200].", 0),  # a citation mark is no figure
+        ("The rent was 900 € and is 1,200 € [2].", 0),
+        ("The rent is not said [1].", 0),
+    ],
+)
+def test_an_answer_is_judged_by_all_patterns(text: str, right: float) -> None:
+    found = measured(RENT, _said("", text, sentences=1))
+    assert (found["right"], found["right_changed"], found["em"]) == (right, right, right)
+    assert (found["wrong"], found["wrong_supported"]) == (1 - right, 1 - right)
+    assert "refused_rightly" not in found
+
+
+def test_a_wrong_answer_that_is_flagged_is_not_shown_as_supported() -> None:
+    found = measured(RENT, _said("", "It is 900 €.", sentences=1, flagged=1))
+    assert (found["wrong"], found["wrong_supported"]) == (1, 0)
+
+
+def test_refusing_is_right_only_where_there_is_no_answer() -> None:
+    unanswerable = Case("u", "Who owns the moon?", (), kind="unanswerable")
+    assert measured(RENT, ABSTAINED)["refused_wrongly"] == 1
+    refused, answered = measured(unanswerable, ABSTAINED), measured(unanswerable, _said("", "Ann does."))
+    assert (refused["refused_rightly"], refused["wrong"], refused["em"]) == (1, 0, 1)
+    assert (answered["refused_rightly"], answered["wrong"], answered["em"]) == (0, 1, 0)
+    assert "right" not in refused

@@ -10,7 +10,7 @@ import pytest
 
 from policy.questions import BadQuestions, Paragraph, Question, QuestionSet
 from policy.systems.cases import Case, CaseSet, Place
-from policy.systems.libraries import recognised
+from policy.systems.libraries import recognised, sets_in
 from policy.systems.reading import filings, first, plain, pooled, sample
 
 
@@ -134,6 +134,64 @@ def test_the_published_filings_can_be_read(data: Path) -> None:
     assert (read.name, len(read.cases)) == ("financebench_15", 15)
     assert read.cases[0].gold == (Place("AMCOR_2023_10K.pdf", 52),)
     assert all(case.answers and case.gold for case in read.cases)
+
+
+_OWN = {
+    "id": "h1",
+    "kind": "single",
+    "question": "how many days off",
+    "all": ["25"],
+    "none": ["20"],
+    "abstain": False,
+    "gold": "25 days",
+    "source": ["hr/leave.md"],
+}
+
+
+def _own_set(folder: Path, *records: Any) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "docs").mkdir()
+    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, records)), "utf-8")
+    return folder
+
+
+def test_a_set_of_own_documents_is_judged_by_patterns_over_its_folder(tmp_path: Path) -> None:
+    nowhere = {
+        **_OWN,
+        "id": "h2",
+        "kind": "unanswerable",
+        "abstain": True,
+        "all": [],
+        "none": [],
+        "source": [],
+    }
+    folder = _own_set(tmp_path / "handbook", _OWN, nowhere)
+    asked = recognised(str(folder / "questions.jsonl"))
+    assert asked.files == (folder / "docs",)
+    assert (asked.cases.name, asked.cases.collections) == ("handbook", ("handbook",))
+    first_case, second = asked.cases.cases
+    assert first_case.gold == (Place("hr/leave.md"),)
+    assert (first_case.required, first_case.forbidden, first_case.answers) == (
+        ("25",),
+        ("20",),
+        ("25 days",),
+    )
+    assert (second.answers, second.kind) == ((), "unanswerable")
+
+
+def test_a_folder_names_the_sets_in_it(tmp_path: Path) -> None:
+    one, other = (_own_set(tmp_path / "own" / name, _OWN) for name in ("a", "b"))
+    assert sets_in(str(one)) == [str(one / "questions.jsonl")]
+    assert sets_in(str(tmp_path / "own")) == [str(one / "questions.jsonl"), str(other / "questions.jsonl")]
+    assert sets_in("sample") == ["sample"]
+    with pytest.raises(BadQuestions, match="no set of questions"):
+        sets_in(str(one / "docs"))
+
+
+def test_a_pattern_that_cannot_be_compiled_is_told_with_its_line(tmp_path: Path) -> None:
+    folder = _own_set(tmp_path / "own", {**_OWN, "all": ["("]})
+    with pytest.raises(BadQuestions, match="Line 1"):
+        recognised(str(folder / "questions.jsonl"))
 
 
 def test_the_sample_librarys_questions_bring_their_answers_places_and_wrong_values() -> None:

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, DataTable, Input, Select, Static
 
-from models.scripted import OverlapReranker
+from models.scripted import WordReader
 from tests.tui.app.conftest import MakeApp
 from tests.tui.app.library_shelf import fill, put
 from tests.tui.app.test_library import SIZE, Slow, begin_here, opened
@@ -154,7 +154,7 @@ async def test_who_types_on_while_it_is_searched_keeps_the_keys(
 
 
 async def test_a_reranker_has_its_column(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.assemble.open_reranker", lambda _settings: OverlapReranker())
+    monkeypatch.setattr("tui.assemble.open_reranker", lambda _settings: WordReader())
     app = make_app()
     fill(app.engine.store)
     async with app.run_test(size=(120, 40)) as pilot:

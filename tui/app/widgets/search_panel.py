@@ -168,8 +168,7 @@ opens the passage under the cursor.
             self.post_message(self.Loading())
         if self._recall is None or self._recall[0] is not embedder:
             self._recall = (embedder, Recall(library, embedder))
-        recall, reranker = self._recall[1], engine.reranker()
-        return inspect(query, strategy, scope, recall=recall, embedder=embedder.name, reranker=reranker)
+        return inspect(query, strategy, scope, recall=self._recall[1], reader=engine.reader())
 
     @on(Loading)
     def _tell_loading(self) -> None:

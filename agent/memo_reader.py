@@ -1,0 +1,45 @@
+"""A reader that reads no pair twice within a run: a step's passages come again after a correction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from models.protocols import Reader, Reading, Support
+
+
+class MemoReader:
+    """A `Reader` that remembers its readings and judgements.
+
+    Args:
+        reader: Reads what is new.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._readings: dict[tuple[str, str], Reading] = {}
+        self._support: dict[tuple[str, str], Support] = {}
+
+    @property
+    def name(self) -> str:
+        """The reader's own."""
+        return self._reader.name
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        """As the reader does."""
+        new = [text for text in dict.fromkeys(passages) if (question, text) not in self._readings]
+        if new:
+            readings = self._reader.read(question, new)
+            self._readings.update(((question, text), one) for text, one in zip(new, readings, strict=True))
+        return [self._readings[question, text] for text in passages]
+
+    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """As the reader does."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._support]
+        if new:
+            self._support.update(zip(new, self._reader.support(new), strict=True))
+        return [self._support[pair] for pair in pairs]
+
+    def forget(self) -> None:
+        """Begin anew, with another question."""
+        self._readings.clear()
+        self._support.clear()

@@ -1,0 +1,253 @@
+"""The words that stand beside numbers in a language: months, units, currencies, scales. All from CLDR."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from babel import Locale
+
+CURRENCY = "currency"
+"""The unit of an amount of money whose currency is not told, or may be several countries'."""
+
+SPELLED = frozenset({"en", "fr", "es", "pt", "de", "ca", "it", "nl"})
+"""Languages whose number words `text_to_num` reads."""
+
+# CLDR's name of a unit, and pint's.
+_UNITS = {
+    "duration-year": "year",
+    "duration-month": "month",
+    "duration-week": "week",
+    "duration-day": "day",
+    "duration-hour": "hour",
+    "duration-minute": "minute",
+    "duration-second": "second",
+    "duration-millisecond": "millisecond",
+    "concentr-percent": "percent",
+    "concentr-permille": "permille",
+    "length-kilometer": "kilometer",
+    "length-meter": "meter",
+    "length-centimeter": "centimeter",
+    "length-millimeter": "millimeter",
+    "length-mile": "mile",
+    "length-yard": "yard",
+    "length-foot": "foot",
+    "length-inch": "inch",
+    "mass-tonne": "metric_ton",
+    "mass-kilogram": "kilogram",
+    "mass-gram": "gram",
+    "mass-milligram": "milligram",
+    "mass-pound": "pound",
+    "mass-ounce": "ounce",
+    "volume-liter": "liter",
+    "volume-milliliter": "milliliter",
+    "volume-cubic-meter": "meter**3",
+    "volume-gallon": "gallon",
+    "area-square-kilometer": "kilometer**2",
+    "area-square-meter": "meter**2",
+    "area-square-foot": "foot**2",
+    "area-hectare": "hectare",
+    "area-acre": "acre",
+    "temperature-celsius": "degC",
+    "temperature-fahrenheit": "degF",
+    "digital-byte": "byte",
+    "digital-kilobyte": "kilobyte",
+    "digital-megabyte": "megabyte",
+    "digital-gigabyte": "gigabyte",
+    "digital-terabyte": "terabyte",
+    "power-watt": "watt",
+    "power-kilowatt": "kilowatt",
+    "power-megawatt": "megawatt",
+    "energy-kilowatt-hour": "kilowatt_hour",
+    "electric-volt": "volt",
+    "electric-ampere": "ampere",
+    "electric-milliampere": "milliampere",
+    "electric-ohm": "ohm",
+    "frequency-hertz": "hertz",
+    "frequency-kilohertz": "kilohertz",
+    "frequency-megahertz": "megahertz",
+    "frequency-gigahertz": "gigahertz",
+    "speed-kilometer-per-hour": "kilometer/hour",
+    "speed-mile-per-hour": "mile/hour",
+}
+KINDS = {unit: cldr.partition("-")[0] for cldr, unit in _UNITS.items()}
+"""What a unit measures; only units of one kind can be converted into each other."""
+
+_LONG_ONLY = frozenset({"length-inch"})  # "5 in 2023"
+_CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "CHF", "SEK", "NOK", "DKK", "PLN", "INR", "AUD", "CAD")
+_FINANCE = {"bn": 9, "mn": 6, "m": 6, "k": 3, "tn": 12}  # behind an amount of money; not in CLDR
+_COUNTS = (1, 2, 3, 5, 1.5)  # every plural form of the languages CLDR knows is one of these
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CODE_BEFORE = re.compile(r"(?<![^\W\d])([A-Z]{3})\s?$")
+_ENDING = 2  # letters that an inflected unit may have more: "in 24 Monaten"
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What stands beside the numbers of one language, English included.
+
+    Attributes:
+        language: ISO 639-1 code.
+        comma: Whether its decimal sign is a comma; None where the language is not known.
+        months: Names and abbreviations without full stop, with their number: in CLDR's case or larger.
+        months_alone: Names in full that have a capital, which may stand without day and year.
+        days: Names of weekdays in full.
+        scales: Scale words, case-folded, with their power of ten.
+        units: Unit names, case-folded, with pint's or the currency's code.
+        signs: Abbreviated units and currency signs, in their own case, likewise.
+    """
+
+    language: str
+    comma: bool | None
+    months: Mapping[str, int]
+    months_alone: frozenset[str]
+    days: frozenset[str]
+    scales: Mapping[str, int]
+    units: Mapping[str, str]
+    signs: Mapping[str, str]
+
+    def money_before(self, text: str) -> str:
+        """The currency whose sign or code ``text`` ends with; "" if there is none."""
+        stripped = text.rstrip()
+        if stripped and unicodedata.category(stripped[-1]) == "Sc":
+            return self.signs.get(stripped[-1], CURRENCY)
+        code = _CODE_BEFORE.search(text)
+        return code[1] if code and code[1] in _CURRENCIES else ""
+
+    def scale_after(self, text: str, *, money: bool) -> tuple[int, int]:
+        """The power of ten of the scale word ``text`` begins with, and its length; 0 and 0 without one."""
+        for word in sorted(self.scales, key=len, reverse=True) if _CJK.match(text) else ():
+            if _CJK.match(word) and text.startswith(word):
+                return self.scales[word], len(word)
+        match = re.match(r"\s?-?([^\W\d_]+)\b\.?", text)
+        if match is None:
+            return 0, 0
+        word = match[1].casefold()
+        scale = self.scales.get(word, 0) if len(word) > 1 else 0
+        if not scale and (money or match[1] in {"M", "K", "B"}):
+            scale = _FINANCE.get(word, self.scales.get(word, 0))
+        return (scale, match.end()) if scale else (0, 0)
+
+    def unit_after(self, text: str) -> str:
+        """The unit that ``text`` begins with; "" if there is none, or if its sign means two."""
+        text = text.removeprefix(" ").removeprefix("-")
+        if _CJK.match(text):
+            fitting = [word for word in self.signs if _CJK.match(word) and text.startswith(word)]
+            return self.signs[max(fitting, key=len)] if fitting else ""
+        if text[:1] and unicodedata.category(text[0]) == "Sc":
+            return self.signs.get(text[0], CURRENCY)
+        if text[:1] in {"%", "‰"}:
+            return self.signs.get(text[0], "")
+        words = re.match(r"°\s?[CF]\b|[^\W\d_]+(?:[ /-][^\W\d_]+){0,2}", text)
+        found = words.group() if words else ""
+        while found:
+            if unit := self._unit(found):
+                return unit
+            found = re.sub(r"[ /-]?[^\W\d_°]+$|°.*$", "", found)
+        return ""
+
+    def _unit(self, words: str) -> str:
+        if words in self.signs:
+            return self.signs[words]
+        if words in _CURRENCIES:
+            return words
+        folded = words.casefold()
+        for less in range(_ENDING + 1):
+            cut = folded[: len(folded) - less]
+            if cut in self.units and (not less or len(cut) > _ENDING + 1):
+                return self.units[cut]
+        return ""
+
+
+@lru_cache(maxsize=32)
+def vocabulary(language: str) -> Vocabulary:
+    """The words beside numbers in ``language`` and in English; English alone where CLDR has no such one."""
+    from babel import Locale
+    from babel.localedata import exists
+
+    named = [language] if language and exists(language) else []
+    locales = [Locale.parse(code) for code in (*named, "en", "en_GB")]
+    units, signs = _units(locales)
+    wide = [str(name) for locale in locales for name in locale.months["format"]["wide"].values()]
+    return Vocabulary(
+        language=language or "en",
+        comma=str(locales[0].number_symbols["latn"]["decimal"]) == "," if language else None,
+        months=_months(locales),
+        months_alone=frozenset(name for name in wide if name[0].isupper()),
+        days=frozenset(str(n) for locale in locales for n in locale.days["format"]["wide"].values()),
+        scales=_scales(locales),
+        units=units,
+        signs=signs,
+    )
+
+
+def _months(locales: Sequence[Locale]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for locale in locales:
+        for context in ("format", "stand-alone"):
+            for width in ("wide", "abbreviated"):
+                for number, name in locale.months[context][width].items():
+                    word = str(name).rstrip(".")
+                    for written in (word, word.title(), word.upper()):
+                        found.setdefault(written, number)
+    return {name: number for name, number in found.items() if name.isalpha()}
+
+
+def _scales(locales: Sequence[Locale]) -> dict[str, int]:
+    """The words of CLDR's compact forms: "000 Millionen" for 10^8 says that the word is 10^6."""
+    found: dict[str, int] = {}
+    for locale in locales:
+        lengths = [locale.compact_decimal_formats.get(length) for length in ("long", "short")]
+        for size, pattern in [
+            one for by in lengths if by for forms in by.values() for one in forms.items()
+        ]:
+            zeros, word = re.fullmatch(r"(0*)(.*)", pattern.pattern).groups()  # type: ignore[union-attr]
+            word = word.strip(" \u00a0\u202f'").replace("'", "").casefold().rstrip(".")
+            if zeros and word.isalpha():
+                found.setdefault(word, len(size) - len(zeros))
+    return found
+
+
+def _units(locales: Sequence[Locale]) -> tuple[dict[str, str], dict[str, str]]:
+    """Names in full, case-folded, and signs in their own case; what means two units means none."""
+    from babel.numbers import get_currency_name, get_currency_symbol
+    from babel.units import format_unit
+
+    names: dict[str, set[str]] = {}
+    signs: dict[str, set[str]] = {}
+    for locale in locales:
+        for cldr, unit in _UNITS.items():
+            for count in _COUNTS:
+                name = _without_number(format_unit(count, cldr, "long", locale=locale))
+                names.setdefault(name.casefold(), set()).add(unit)
+                if cldr not in _LONG_ONLY:
+                    sign = _without_number(format_unit(count, cldr, "short", locale=locale)).rstrip(".")
+                    signs.setdefault(sign, set()).add(unit)
+        for code in _CURRENCIES:
+            name = get_currency_name(code, count=2, locale=locale)
+            words = re.findall(r"[^\W\d_]+", name)
+            common = [word for word in words if word.islower()] or words[-1:]  # "US dollars": dollars
+            for word in (name, get_currency_name(code, count=1, locale=locale), *common):
+                names.setdefault(word.casefold(), set()).add(code)
+            signs.setdefault(get_currency_symbol(code, locale=locale), set()).add(code)
+    signs["$"], signs["¥"] = {CURRENCY}, {CURRENCY}  # several countries'
+    return _unambiguous(names), _unambiguous(signs)
+
+
+def _without_number(formatted: str) -> str:
+    return re.sub(r"[\d.,٫]", "", formatted).strip(" \u00a0\u202f")
+
+
+def _unambiguous(units: Mapping[str, set[str]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for word, meant in units.items():
+        if len(meant) == 1:
+            found[word] = next(iter(meant))
+        elif all(len(unit) == 3 and unit.isupper() for unit in meant):
+            found[word] = CURRENCY
+    return {word: unit for word, unit in found.items() if word and not word.startswith("duration-")}

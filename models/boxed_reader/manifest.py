@@ -1,0 +1,67 @@
+"""`manifest.json`: what the reader's files are, and how its scores become probabilities."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from models.protocols import ModelError
+
+FILE: Final = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Weights of logistic regressions on the network's scores, fitted on held-out articles (Platt, 1999).
+
+    Attributes:
+        answers: Of the classifier's logit and of the spans' log-odds against "not here", and the intercept:
+            gives the log-odds that the passage answers.
+        span: Of the log-odds of a span's share and of those log-odds, and the intercept: gives the log-odds
+            that the span is right.
+        support: What each of the three verdicts' scores is multiplied by, and what is then added.
+    """
+
+    answers: tuple[float, float, float]
+    span: tuple[float, float, float]
+    support: tuple[float, tuple[float, float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What `manifest.json` says of the files beside it.
+
+    Attributes:
+        files: The sha256 of each.
+        calibration: For this model file.
+    """
+
+    files: dict[str, str]
+    calibration: Calibration
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest in ``folder``.
+
+    Raises:
+        ModelError: it is not there, or not what it should be.
+    """
+    try:
+        told = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        scores = told["calibration"]
+        slope, added = scores["support"]
+        return Manifest(
+            {str(name): str(value) for name, value in told["files"].items()},
+            Calibration(_three(scores["answers"]), _three(scores["span"]), (float(slope), _three(added))),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(
+            f"The reader's manifest in {folder} cannot be read: {error}", "Install deepthink-tui again."
+        ) from error
+
+
+def _three(values: list[float]) -> tuple[float, float, float]:
+    first, second, third = values
+    return float(first), float(second), float(third)

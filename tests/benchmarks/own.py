@@ -1,0 +1,70 @@
+"""A person's own documents: six collections of real files, with questions as users type them.
+
+    python -m tests.benchmarks.own [MODEL …] [--limit N] [--data DIR] [--work DIR]
+
+This is the measure of every change to what is asked, read or answered. Rows hold ids, outcomes and counts
+and no passages; they lie beside the tables. A finished question is not asked again: an empty work folder
+measures the present code.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+
+from policy.lines import write
+from policy.systems.rows import Row, Rows
+from policy.systems.summary import GUESS, LEAN
+from tests.benchmarks.table import RESULTS
+from tests.conftest import DATA
+from tui.evaluating import Wanted, run_evaluation
+from tui.failures import EXIT_CODES
+
+SYSTEMS = (GUESS, LEAN)
+
+
+def main() -> None:
+    """Ask what has not been asked, and write the tables."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.own", description=__doc__)
+    parser.add_argument("models", nargs="*", default=["qwen2.5-coder-1.5b"])
+    parser.add_argument("--limit", type=int, help="questions of each collection, by a fixed shuffle")
+    parser.add_argument("--data", type=Path, default=DATA / "own", help="where the collections are")
+    parser.add_argument("--work", type=Path, default=Path("build/own"), help="kept between runs")
+    parser.add_argument("--name", default="own", help="of the files of results")
+    options = parser.parse_args()
+    work: Path = options.work
+    tables = RESULTS / f"{options.name}.md"
+    models = tuple(options.models)
+    wanted = Wanted((str(options.data),), SYSTEMS, models, options.limit, {}, 0, work, tables)
+    code = run_evaluation(wanted)
+    if code == EXIT_CODES["cancelled"]:
+        raise SystemExit(code)
+    rows = sorted(Rows(work / "rows.jsonl").all(), key=lambda row: row.key)
+    write(RESULTS / f"{options.name}.rows.jsonl", map(asdict, rows))
+    with tables.open("a", encoding="utf-8") as stream:
+        stream.write(f"\n{times(rows)}\n")
+    tables.with_suffix(".html").unlink()
+    raise SystemExit(code)
+
+
+def times(rows: Sequence[Row]) -> str:
+    """Median seconds of the answers that took a language model, and of those that did not."""
+    head = ["model", "system", "answers", "questions", "median s to first words", "median s to the end"]
+    lines = ["## Seconds", "", f"| {' | '.join(head)} |", "| --- | --- | --- | --: | --: | --: |"]
+    for model, system in sorted({(row.model, row.system) for row in rows}):
+        own = [row.measures for row in rows if (row.model, row.system) == (model, system)]
+        for name, asked in (("without the language model", False), ("with it", True)):
+            of_kind = [one for one in own if (one["calls"] > 0) == asked]
+            first = [one["first_words"] for one in of_kind if "first_words" in one]
+            if of_kind and first:
+                cells = [model, system, name, str(len(of_kind))]
+                seconds = [f"{median(first):.1f}", f"{median(one['seconds'] for one in of_kind):.1f}"]
+                lines.append(f"| {' | '.join([*cells, *seconds])} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

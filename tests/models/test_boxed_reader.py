@@ -1,0 +1,164 @@
+"""The shipped reader: what its network is given, what is made of its scores, and its files."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.boxed_reader import (
+    MODEL,
+    SHIPPED,
+    TOKENIZER,
+    BoxedReader,
+    Score,
+    judgement,
+    reading,
+)
+from models.boxed_reader.manifest import FILE, Calibration, read_manifest
+from models.boxed_reader.spans import found
+from models.boxed_reader.windows import Window, Windows
+from models.protocols import ModelError, Reader
+
+PLAIN = Calibration((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, (0.0, 0.0, 0.0)))
+PASSAGE = "Fees › Late payment (2024-01-01)\nUp to 14 days the surcharge is KSh 2,500.75, then 6,000."
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_file(str(SHIPPED / TOKENIZER))
+
+
+def scored(window: Window, passage: str, words: str, height: float = 9.0) -> tuple[Any, Any]:
+    """Scores of tokens that stand out where ``words`` are."""
+    start, end = np.zeros((2, len(window.ids)), dtype=np.float32)
+    first = passage.index(words)
+    inside = [n for n, (a, b) in enumerate(window.offsets) if a < first + len(words) and b > first]
+    start[window.body + inside[0]] = end[window.body + inside[-1]] = height
+    return start, end
+
+
+def test_an_answer_is_looked_for_below_the_heading(tokenizer: Any) -> None:
+    [[window]] = Windows(tokenizer).of([("How much is late payment?", PASSAGE)])
+    first, last = window.offsets[0], window.offsets[-1]
+    assert PASSAGE[first[0] : last[1]] == PASSAGE.partition("\n")[2]
+    assert len(window.ids) == window.body + len(window.offsets) + 1
+    assert window.second < window.body
+
+
+def test_a_long_passage_is_read_in_windows_that_overlap(tokenizer: Any) -> None:
+    passage = "Fees\n" + " ".join(f"word{number}" for number in range(400))
+    [windows] = Windows(tokenizer, tokens=256).of([("what", passage)])
+    assert len(windows) > 1
+    assert all(len(window.ids) <= 256 for window in windows)
+    heading = windows[0].ids[: windows[0].body]
+    for before, after in pairwise(windows):
+        assert after.ids[: after.body] == heading
+        assert after.offsets[0][0] < before.offsets[-1][1]
+    assert windows[-1].offsets[-1][1] == len(passage)
+
+
+def test_a_passage_without_words_is_read_too(tokenizer: Any) -> None:
+    [[window]] = Windows(tokenizer).of([("what", "\n")])
+    zeros = np.zeros(len(window.ids), dtype=np.float32)
+    assert not found(window, "\n", zeros, zeros).candidates
+
+
+def test_a_number_is_never_cut(tokenizer: Any) -> None:
+    [[window]] = Windows(tokenizer).of([("How much?", PASSAGE)])
+    start, end = scored(window, PASSAGE, "500")
+    best = found(window, PASSAGE, start, end).candidates[0]
+    assert PASSAGE[best.start : best.end] == "2,500.75"
+
+
+def test_candidates_do_not_overlap_and_shares_sum_to_at_most_one(tokenizer: Any) -> None:
+    [[window]] = Windows(tokenizer).of([("How much?", PASSAGE)])
+    start, end = scored(window, PASSAGE, "6,000")
+    candidates = found(window, PASSAGE, start, end).candidates
+    assert PASSAGE[candidates[0].start : candidates[0].end] == "6,000"
+    assert len(candidates) > 1
+    assert sum(one.share for one in candidates) <= 1
+    for one in candidates:
+        assert all(one is other or one.end <= other.start or one.start >= other.end for other in candidates)
+
+
+def test_not_here_wins_where_cls_is_highest(tokenizer: Any) -> None:
+    [[window]] = Windows(tokenizer).of([("How much?", PASSAGE)])
+    start, end = scored(window, PASSAGE, "6,000", height=1.0)
+    start[0] = end[0] = 9.0
+    here = found(window, PASSAGE, start, end)
+    assert here.margin < 0
+    assert here.candidates[0].share < 0.5
+
+
+def test_of_several_windows_the_surest_counts(tokenizer: Any) -> None:
+    [[window]] = Windows(tokenizer).of([("How much?", PASSAGE)])
+    support = np.zeros(3, dtype=np.float32)
+    start, end = scored(window, PASSAGE, "6,000")
+    nothing = np.zeros_like(start)
+    told = reading(
+        PASSAGE,
+        [(window, Score(-3.0, nothing, nothing, support)), (window, Score(2.0, start, end, support))],
+        PLAIN,
+    )
+    assert told.probability == pytest.approx(1 / (1 + np.exp(-2.0)))
+    assert PASSAGE[told.spans[0].start : told.spans[0].end] == "6,000"
+    assert [one.probability for one in told.spans] == sorted(
+        (one.probability for one in told.spans), reverse=True
+    )
+
+
+def test_verdicts_sum_to_one_and_are_calibrated() -> None:
+    scores = np.array([2.0, 1.0, 0.0], dtype=np.float32)
+    plain = judgement(scores, PLAIN)
+    assert plain.supported + plain.refuted + plain.neither == pytest.approx(1.0)
+    assert plain.supported > plain.refuted > plain.neither
+    moved = judgement(scores, Calibration(PLAIN.answers, PLAIN.span, (1.0, (0.0, 3.0, 0.0))))
+    assert moved.refuted > moved.supported
+
+
+def test_files_that_are_not_those_of_the_manifest_are_refused(tmp_path: Path) -> None:
+    (tmp_path / MODEL).write_bytes(b"something else")
+    (tmp_path / TOKENIZER).write_bytes((SHIPPED / TOKENIZER).read_bytes())
+    (tmp_path / FILE).write_text((SHIPPED / FILE).read_text("utf-8"), "utf-8")
+    with pytest.raises(ModelError, match="manifest"):
+        BoxedReader(tmp_path).read("what", ["\nthe river"])
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"files": {}, "calibration": {"support": 1}}'])
+def test_a_broken_manifest_is_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE).write_text(text, "utf-8")
+    with pytest.raises(ModelError):
+        read_manifest(tmp_path)
+
+
+def test_the_shipped_reader_reads() -> None:
+    reader: Reader = BoxedReader()
+    passages = [
+        "Staff handbook › Travel\nFlights above 500 euros are approved by the office manager.",
+        "Staff handbook › Holidays\nEveryone has 30 days of holiday a year.",
+    ]
+    readings = reader.read("Who approves expensive flights?", passages)
+    assert readings[0].probability > 0.5 > readings[1].probability
+    best = readings[0].spans[0]
+    assert "office manager" in passages[0][best.start : best.end]
+    [right, wrong] = reader.support(
+        [
+            ("The office manager approves flights above 500 euros.", passages[0]),
+            ("Everyone has 40 days of holiday a year.", passages[1]),
+        ]
+    )
+    assert right.supported > wrong.supported
+    assert reader.read("Who approves expensive flights?", passages[:1]) == readings[:1]
+    assert reader.read("what", []) == []
+
+
+def test_the_shipped_model_is_small() -> None:
+    assert (SHIPPED / MODEL).stat().st_size < 35_000_000
+    assert json.loads((SHIPPED / FILE).read_text("utf-8"))["made"]
