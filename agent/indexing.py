@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ import numpy as np
 
 from agent.chunking import chunk, estimate
 from agent.coverage import coverage
+from agent.language import language
 from agent.reading.document import Chunk, NoText, ParsedDocument
 from agent.retrieval.terms import terms
 from models.protocols import Embedder, GenerationCancelled, Vectors
@@ -25,6 +27,7 @@ from traces.records import Document, NewChunk, NewDocument
 
 READER_VERSION = 2  # grows when reading or chunking changes, so that files are read anew
 _BATCH = 32
+_LOOKED_AT = 5  # passages of a document whose language is looked at, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,14 @@ class Indexing:
         self._parsed = parsed
         self._embedder = embedder
         self._vectors: Vectors = np.zeros((0, 0), dtype=np.float32)
+
+    @property
+    def language(self) -> str:
+        """ISO 639-1 code of the language that most of a few of its passages are in; "" if unsure."""
+        apart = max(1, len(self.chunks) // _LOOKED_AT)
+        told = Counter(language(piece.text) for piece in self.chunks[::apart])
+        (code, votes), *_ = told.most_common(1)
+        return code if 2 * votes > told.total() else ""
 
     @property
     def texts(self) -> list[str]:

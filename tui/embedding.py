@@ -32,8 +32,8 @@ def before(store: Store, embedder: Embedder) -> None:
             pass
     elif done < total:
         failures.warn(
-            f"{total - done:,} of {total:,} passages have no vector by {embedder.name} yet: they are found by "
-            "their words alone. `deepthink library embed` makes the vectors at once."
+            f"{total - done:,} of {total:,} passages have no vector by {embedder.name} yet: words alone "
+            "find them. `deepthink library embed` makes the vectors at once."
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from agent import ingest as ing
-from tui.terminal import duration
+from tui.terminal import counted, duration
 
 LOW_COVERAGE = 0.95
 """Below this share too much of a document's text did not become passages."""
@@ -24,6 +24,7 @@ class IngestFold:
         passages: How many of its passages have a vector, and how many there are; None while it is read.
         done: What is in the library, or gone from it.
         failed: What could not be read.
+        unknown: Documents in languages that the embedder does not know, of each reading that had some.
         seconds: How long the readings took that have ended.
         ended: How many have.
     """
@@ -34,6 +35,7 @@ class IngestFold:
     passages: tuple[int, int] | None = None
     done: list[ing.FileDone] = field(default_factory=list)
     failed: list[ing.FileFailed] = field(default_factory=list)
+    unknown: list[ing.LanguagesUnknown] = field(default_factory=list)
     seconds: float = 0.0
     ended: int = 0
 
@@ -53,6 +55,8 @@ class IngestFold:
             case ing.FileFailed():
                 self.under_way = None
                 self.failed.append(event)
+            case ing.LanguagesUnknown():
+                self.unknown.append(event)
             case ing.IngestFinished():
                 self.under_way = None
                 self.seconds += event.seconds
@@ -76,6 +80,19 @@ class IngestFold:
         numbers = [(sum(file.outcome == outcome for file in self.done), outcome) for outcome in OUTCOMES]
         told = [f"{count} {word}" for count, word in (*numbers, (len(self.failed), "failed")) if count]
         return ", ".join(told) or "nothing to do"
+
+    @property
+    def language_note(self) -> str:
+        """That documents are in languages that the embedder does not know; "" if none is."""
+        if not self.unknown:
+            return ""
+        documents = sum(one.documents for one in self.unknown)
+        languages = dict.fromkeys(name for one in self.unknown for name in one.languages)
+        what = f"{counted(documents, 'document')} in {', '.join(languages)}"
+        return (
+            f"{what}, which {self.unknown[0].embedder} does not know: what they say is found by its words, "
+            "not by its meaning."
+        )
 
     @property
     def summary(self) -> str:

@@ -11,6 +11,7 @@ from rich.progress import Progress, TaskID
 from rich.text import Text
 
 from agent import ingest as ing
+from models.catalogue import MULTILINGUAL_E5_SMALL
 from tui import failures
 from tui.bars import bars
 from tui.ingest_fold import IngestFold, is_low, share
@@ -121,6 +122,12 @@ def _summary(out: Console, fold: IngestFold) -> None:
     for file in fold.news:
         for notice in file.notices:
             failures.warn(f"{clean(file.name)}: {clean(notice)}")
+    if fold.language_note:
+        name = MULTILINGUAL_E5_SMALL.name
+        failures.warn(
+            f"{fold.language_note} {name} knows about 100 languages: `deepthink models pull {name}`, then "
+            f"`deepthink models use {name}`."
+        )
     out.print(Text(fold.summary))
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from agent.embedding import embed_library
 from agent.retrieval.recall import Recall
+from agent.retrieval.terms import terms
 from models.protocols import GenerationCancelled, Vectors
 from models.scripted import HashEmbedder
 from traces.library import Library
@@ -35,7 +36,7 @@ class Counting(HashEmbedder):
 def old(library: Library) -> Library:
     """The shared library and forty passages more, all with vectors by another embedder."""
     chunks = tuple(
-        NewChunk(number, "text", ("Plants",), None, text, tuple(text.lower().split()))
+        NewChunk(number, "text", ("Plants",), None, text, tuple(terms(text)))
         for number, text in enumerate(TEXTS)
     )
     document = NewDocument(

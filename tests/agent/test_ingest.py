@@ -13,7 +13,15 @@ import numpy as np
 import pytest
 
 from agent import indexing
-from agent.ingest import FileDone, FileFailed, IngestEvent, IngestFinished, NothingToIngest, ingest
+from agent.ingest import (
+    FileDone,
+    FileFailed,
+    IngestEvent,
+    IngestFinished,
+    LanguagesUnknown,
+    NothingToIngest,
+    ingest,
+)
 from agent.reading import Block, NoText, ParsedDocument, read_bytes
 from agent.web.errors import PageFailed
 from agent.web.fetch import Fetched
@@ -380,6 +388,27 @@ def test_cancelling_what_is_unchanged_removes_nothing(store: Store, folder: Path
     with pytest.raises(GenerationCancelled):
         list(stream)
     assert len(Library(store).documents("c")) == 3
+
+
+def test_a_language_that_the_embedder_does_not_know_is_told_once(store: Store, tmp_path: Path) -> None:
+    class English(HashEmbedder):
+        """Goes by the name of a model for English."""
+
+        @property
+        def name(self) -> str:
+            return "bge-small-en"
+
+    german = "Die Mitgliederversammlung beschließt über die Beiträge und über die Satzung des Vereins."
+    english = "The members decide at their yearly meeting how much everybody has to pay from then on."
+    for name, text in (("a.md", german), ("b.md", english), ("c.md", german.replace("Vereins", "Bundes"))):
+        (tmp_path / name).write_text(f"# Note\n\n{text}\n")
+    (tmp_path / "d.csv").write_text("1,2\n3,4\n")
+    told = [one for one in _read(store, tmp_path, embedder=English()) if isinstance(one, LanguagesUnknown)]
+    assert told == [LanguagesUnknown(2, ("German",), "bge-small-en")]
+    again = _read(store, tmp_path, embedder=English())
+    assert not any(isinstance(one, LanguagesUnknown) for one in again), "nothing new was read"
+    other = Store(tmp_path / "other.duckdb")
+    assert not any(isinstance(one, LanguagesUnknown) for one in _read(other, tmp_path)), "it may know any"
 
 
 def test_another_embedder_loses_no_passage(store: Store, folder: Path) -> None:

@@ -45,3 +45,11 @@ def test_low_coverage_is_said() -> None:
     assert share(1.0) == "100.0%"
     assert share(0.31) == "31.0% low"
     assert not is_low(0.95)
+
+
+def test_languages_that_the_embedder_does_not_know_are_told_together() -> None:
+    fold = IngestFold()
+    assert fold.language_note == ""
+    for languages in (("German", "French"), ("German",)):
+        fold.take(ing.LanguagesUnknown(len(languages), languages, "bge-small-en"))
+    assert fold.language_note.startswith("3 documents in German, French, which bge-small-en does not know")

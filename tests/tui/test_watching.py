@@ -27,7 +27,7 @@ import tui.asking, tui.cli
 from agent import events as ev
 from agent.state import Claim
 from models.protocols import GenerationCancelled
-from models.scripted import ScriptedChat
+from models.scripted import HashEmbedder, ScriptedChat
 
 OPTIONS = {"clarify": [], "approve": ["accept", "rewrite", "search", "stop"]}
 CLAIM = Claim(text="The chairman resigned.", cites=[1], support=0.1, verdict="not", reason="[1] differs")
@@ -63,7 +63,8 @@ def run(request, *, steering, **_parts):
 
 tui.asking.agent_run.run = run
 tui.asking.open_chat = lambda _settings: ScriptedChat([])
-tui.asking.open_embedder = tui.asking.open_reranker = lambda _settings: None
+tui.asking.open_embedder = lambda _settings: HashEmbedder()
+tui.asking.open_reranker = lambda _settings: None
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # Ctrl-C at this terminal is meant for this program
 sys.exit(tui.cli.run(sys.argv[1:]))
 """

@@ -189,6 +189,10 @@ stop the others: it is named with what to do about it. You can go to any other s
                 counts = counts if fold.done or fold.failed else "nothing was read"
                 text = f"{sign} Stopped reading {title}: {counts}"
             lines.append(Content(text).stylize(f"bold {style}"))
+        if fold.language_note:
+            lines.append(
+                Content(f"! {fold.language_note} Another in Models knows more.").stylize("$warning")
+            )
         if self._failure:
             lines.append(Content(f"✗ {one_line(self._failure)}").stylize("$error"))
         for file in fold.failed[-_MOST:]:
