@@ -52,7 +52,7 @@ class RunStarted(Event):
     profile: str
     chat_model: str
     embedder: str
-    reranker: str  # "" if there is none: the fused order stands
+    reranker: str  # what ranks the passages; "" in runs of before the reader that had none
     decider: str
     collections: list[str]
     session: str = ""
@@ -214,7 +214,7 @@ class Searched(Event):
 
 @dataclass(frozen=True, slots=True)
 class Reranked(Event):
-    """The hits were put in the order that distillation reads them; ``reranker`` is "" without one."""
+    """The hits were read, and put in order by how likely they answer; ``reranker`` is the reader's name."""
 
     step: int
     reranker: str

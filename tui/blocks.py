@@ -22,7 +22,7 @@ REPLIES: Mapping[str, str] = {
 """What may become of an answer that is not supported, in words."""
 
 _TITLES = 3
-_TITLE, _QUERY, _PLACE, _LINE = 36, 100, 32, 70  # characters while the run goes on; the sources show all
+_TITLE, _QUERY, _PLACE, _LINE, _SENTENCE = 36, 100, 32, 70, 240  # characters while the run goes on; the sources show all
 _ROUTES = {
     "clarify": "unclear",
     "direct": "no search",
@@ -108,6 +108,13 @@ def route(event: ev.Routed) -> Block:
     read_as = one_line(event.question)
     items = (f"read as: {read_as}",) if read_as != one_line(event.asked) else ()
     return Block("route", f"{kind}{by}{why}", items)
+
+
+def first_look(event: ev.FirstLook) -> Block:
+    """What may answer the question by itself, and where it stands; the run goes on thinking."""
+    words, sentence = one_line(event.answer), one_line(event.sentence, _SENTENCE)
+    told = sentence if sentence.casefold().startswith(words.casefold()) else f"{words} – {sentence}"
+    return Block("look", f"first look, still thinking: {told}", (located(event.title, "", event.page),))
 
 
 def reply(event: ev.Replied) -> Block:

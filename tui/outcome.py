@@ -60,6 +60,7 @@ class Outcome:
 
     started: ev.RunStarted | None = None
     routed: ev.Routed | None = None
+    looked: ev.FirstLook | None = None
     finished: ev.RunFinished | None = None
     answered: ev.Answered | None = None
     plan: list[PlanStep] = field(default_factory=list)
@@ -87,6 +88,8 @@ class Outcome:
                 self.finished = None
             case ev.Routed():
                 self.routed = event
+            case ev.FirstLook():
+                self.looked = event
             case ev.Planned():
                 self.plan, self.revisions = list(event.steps), event.revision
             case ev.StepStarted():
@@ -163,6 +166,7 @@ class Outcome:
             "route": routed.route if routed else "",
             "routed_because": routed.reason if routed else "",
             "routed_by": routed.source if routed else "",
+            "first_look": self.looked.payload() if self.looked else None,
             "answer": answered.answer if answered else "",
             "status": self.status,
             "stopped_because": finished.stopped_because if finished else "",

@@ -20,11 +20,12 @@ DOING: Mapping[str, str] = {
     "route": "seeing what kind of question it is",
     "clarify": "waiting for you",
     "answer_directly": "answering",
+    "look": "reading what the question itself finds",
     "single_shot": "preparing the search",
     "plan": "planning",
     "next_step": "preparing the next step",
     "retrieve": "searching",
-    "rerank": "ordering the passages",
+    "rerank": "reading the passages",
     "grade": "judging the passages",
     "correct": "looking elsewhere",
     "distil": "picking out what matters",
@@ -88,6 +89,8 @@ class Transcript:
             case ev.Routed():
                 self._single, self._question = event.route == "single", event.question
                 return [blocks.route(event)]
+            case ev.FirstLook():
+                return [blocks.first_look(event)]
             case ev.Replied():
                 return [blocks.reply(event)]
             case ev.Planned() if not self._single or event.revision:
@@ -145,9 +148,7 @@ class Transcript:
                 event.chat_model,
                 f"profile {event.profile}",
                 f"decisions by {event.decider}",
-                f"reranked by {event.reranker}"
-                if event.reranker
-                else "no reranker on disk, the fused order stands",
+                f"read by {event.reranker}" if event.reranker else "no reranker, the fused order stands",
                 f"in {', '.join(event.collections)}",
             ]
         self._run_id = event.run_id

@@ -28,6 +28,7 @@ _PARTS: dict[type[ev.Event], tuple[Part, ...]] = {
     ev.NodeStarted: ("status",),
     ev.NodeProgress: ("status",),
     ev.Planned: ("plan",),
+    ev.FirstLook: ("text",),
     ev.StepStarted: ("plan", "evidence"),
     ev.Searched: ("plan", "evidence"),
     ev.Reranked: ("evidence",),

@@ -22,7 +22,7 @@ from tui.app.widgets.answer import Answer
 from tui.app.widgets.asked import AskedBox
 from tui.app.widgets.evidence import Passage
 from tui.app.widgets.hanging import HangingList, hanging
-from tui.blocks import place, supported
+from tui.blocks import first_look, place, supported
 from tui.terminal import clean, duration, one_line
 from tui.transcript import DOING
 from tui.wording import ENDINGS, quote_of
@@ -87,6 +87,7 @@ class Exchange(Vertical):
     Exchange .question {
         text-style: bold; color: $primary; margin: 0 0 1 0; padding: 0 0 0 1; border-left: outer $primary;
     }
+    Exchange .look { color: $foreground 80%; padding: 0 0 0 2; }
     Exchange .state { color: $foreground 75%; padding: 0 0 0 2; }
     Exchange .failed { color: $error; padding: 0 0 0 2; }
     Exchange .warned { color: $warning; padding: 0 0 0 2; }
@@ -121,6 +122,7 @@ class Exchange(Vertical):
         question = clean(self.question).strip()
         shown = f"{question[:_QUESTION].rstrip()} …" if len(question) > _QUESTION else question
         yield Static(Content(shown), classes="question")
+        yield Static(classes="look hidden", markup=False)
         yield Answer()
         yield Sources()
         yield Static(classes="failed hidden", markup=False)
@@ -142,6 +144,8 @@ class Exchange(Vertical):
             self.query_one(Answer).write(fold.text)
         if "answer" in changed or "text" in changed:
             self._show_answer(fold)
+        if changed & {"answer", "text", "status"}:
+            self._show_look(fold)
         if changed & {"asked", "status"}:
             self._show_asked(fold)
 
@@ -192,6 +196,15 @@ class Exchange(Vertical):
             return
         self.query_one(Answer).finish(answered.answer)
         sources.show(answered)
+
+    def _show_look(self, fold: RunFold) -> None:
+        """What was found at once stands there until the answer does."""
+        line, looked = self.query_one(".look", Static), fold.outcome.looked
+        shown = looked is not None and not (fold.text or fold.over or fold.outcome.answered)
+        line.set_class(not shown, "hidden")
+        if looked is not None and shown:
+            said = first_look(looked)
+            line.update(Content("\n".join([said.text, *said.items])))
 
     def _show_failure(self, fold: RunFold) -> None:
         line = self.query_one(".failed", Static)

@@ -157,6 +157,8 @@ def _said(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per eve
             return Block("model call", f"{event.purpose}, {tokens}, {duration(event.seconds)}")
         case ev.NotebookGrew():
             return Block("notebook", event.entry)
+        case ev.FirstLook():
+            return blocks.first_look(event)
         case ev.Planned():
             return blocks.plan(event)
         case ev.StepStarted():
@@ -165,7 +167,7 @@ def _said(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per eve
             return blocks.search([event], "")
         case ev.Reranked():
             return Block(
-                "reranked", f"{len(event.order)} passages" + f" by {event.reranker}" * bool(event.reranker)
+                "read", f"{len(event.order)} passages" + f" by {event.reranker}" * bool(event.reranker)
             )
         case ev.Graded():
             return blocks.grades(event)

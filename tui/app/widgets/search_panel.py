@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tui.app.app import DeepthinkApp
 
 _STRATEGIES = ("hybrid", "vector", "keyword")
-_STAGES = {"vector": "vector", "mmr": "MMR", "keyword": "keyword", "fused": "fused", "rerank": "reranker"}
+_STAGES = {"vector": "vector", "mmr": "MMR", "keyword": "keyword", "fused": "fused", "rerank": "reader"}
 _DIGITS = {"keyword": 2, "fused": 4}
 _NUMBER, _STAGE, _GRADE = 4, 10, 16  # columns
 _NAME = (16, 60)  # the fewest and the most
@@ -40,8 +40,8 @@ class SearchPanel(Vertical):
 
 The passages that a step of a run would be offered for this query, without a language model. Each stage
 shows the rank it gave a passage and its score: **vector** is the cosine, **MMR** the same made diverse,
-**keyword** BM25, **fused** their reciprocal ranks together, **reranker** the cross-encoder's score if
-there is one. The **grade** is the calibrated probability that the passage helps. **Enter** searches, and
+**keyword** BM25, **fused** their reciprocal ranks together, **reader** the probability that the passage
+answers, and the **grade** is what that stands for. **Enter** searches, and
 opens the passage under the cursor.
 """
     DEFAULT_CSS = """
