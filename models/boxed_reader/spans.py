@@ -80,8 +80,9 @@ def found(window: Window, passage: str, start: Scores, end: Scores) -> Found:
         for (a, n), share in zip(at, shares, strict=True)
         if share > 0
     )
+    whole_ones = (one for one in spans if _in_one_piece(passage[one.start : one.end]))
     tiny = 1e-12
-    return Found(float(np.log(somewhere + tiny) - np.log(nowhere + tiny)), apart(spans))
+    return Found(float(np.log(somewhere + tiny) - np.log(nowhere + tiny)), apart(whole_ones))
 
 
 def apart(candidates: Iterator[Candidate] | Sequence[Candidate]) -> tuple[Candidate, ...]:
@@ -93,6 +94,16 @@ def apart(candidates: Iterator[Candidate] | Sequence[Candidate]) -> tuple[Candid
             if len(kept) == MOST_SPANS:
                 break
     return tuple(kept)
+
+
+def _in_one_piece(words: str) -> bool:
+    """Whether words lie in one line and close every bracket that they open, as one cell does."""
+    depth = 0
+    for sign in words:
+        depth += (sign in "([（") - (sign in ")]）")
+        if depth < 0 or sign == "\n":
+            return False
+    return not depth
 
 
 def _whole_words(passage: str, start: int, end: int) -> tuple[int, int]:

@@ -299,23 +299,23 @@ def _step_groups(path: Path, draw: random.Random, *, pairs: bool) -> Iterator[Gr
 
 # How many claims of each set are drawn. `med` and `wice` know no "refuted", `breaking_nli` little else.
 _CLAIMS: Final = {
-    "claims": 4500,
-    "conjnli": 2500,
-    "contractnli": 2500,
-    "factcheck_gpt": 1000,
+    "claims": 2400,
+    "conjnli": 1200,
+    "contractnli": 1200,
+    "factcheck_gpt": 400,
     "fever_symmetric": 1416,
-    "fool_me_twice": 2548,
-    "infotabs": 4000,
-    "med": 1200,
-    "mnli_taxinli": 4500,
-    "breaking_nli": 1500,
-    "negation_nli": 2000,
-    "scifact": 500,
-    "scitab": 1202,
-    "snli_part": 1500,
-    "summedits": 2000,
-    "tabfact": 3500,
-    "wice": 800,
+    "fool_me_twice": 2000,
+    "infotabs": 2400,
+    "med": 900,
+    "mnli_taxinli": 3000,
+    "breaking_nli": 900,
+    "negation_nli": 1500,
+    "scifact": 300,
+    "scitab": 900,
+    "snli_part": 900,
+    "summedits": 1500,
+    "tabfact": 1800,
+    "wice": 300,
 }
 _LONGEST_EVIDENCE = 1500  # characters: what fits a window
 
@@ -376,16 +376,16 @@ def examples(folder: Path, multihop: Path, seed: int = 0) -> list[Group]:
 
     lines = written(folder, held_out=False)
     own_kind = Pool([context_of(record) for record in lines])
-    add(lambda: groups_of(own_kind, draw, wrong=0.7), times=3)
+    add(lambda: groups_of(own_kind, draw, wrong=0.7), times=4)
     add(lambda: _written_claims(lines, draw), times=3)
     squad2 = Pool(paragraphs("squad-2.0-dev", "squad-2.0-train-part"))
-    add(lambda: groups_of(squad2, draw, wrong=0.2))
+    add(lambda: groups_of(squad2, draw, wrong=0.2), 7000)
     squad1 = Pool(paragraphs("squad-1.1-train-part", "squad-1.1-dev", "squadshifts-new-wiki"), near=0.3)
-    add(lambda: groups_of(squad1, draw, wrong=0.4), 11000)
+    add(lambda: groups_of(squad1, draw, wrong=0.4), 4000)
     natural = Pool(paragraphs("natural-questions-a", "natural-questions-b"), near=0.0)
-    add(lambda: groups_of(natural, draw, wrong=0.8))
-    add(lambda: groups_of(Pool(paragraphs("policyqa"), near=0.0), draw, wrong=0.5), 1500)
-    add(lambda: groups_of(Pool(paragraphs("covid-qa"), near=0.8), draw, wrong=0.8), 1000)
+    add(lambda: groups_of(natural, draw, wrong=0.8), 2500)
+    add(lambda: groups_of(Pool(paragraphs("policyqa"), near=0.0), draw, wrong=0.5), 500)
+    add(lambda: groups_of(Pool(paragraphs("covid-qa"), near=0.8), draw, wrong=0.8), 500)
     tabled = Pool(
         [*tables(folder / "tables/tatqa_dev.json"), *tables(folder / "tables/tatqa_test_gold.json")]
     )

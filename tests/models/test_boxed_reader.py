@@ -88,6 +88,18 @@ def test_candidates_do_not_overlap_and_shares_sum_to_at_most_one(tokenizer: Any)
         assert all(one is other or one.end <= other.start or one.start >= other.end for other in candidates)
 
 
+def test_an_answer_is_not_cut_from_two_cells(tokenizer: Any) -> None:
+    passage = "Rents\nBakery: 81 (Area), 17,000 (Rent)\nOptician: 59 (Area), 20,100 (Rent)"
+    [[window]] = Windows(tokenizer).of([("What does the optician pay?", passage)])
+    start, _ = scored(window, passage, "17,000")
+    _, end = scored(window, passage, "20,100")
+    told = [passage[one.start : one.end] for one in found(window, passage, start, end).candidates]
+    assert told
+    for words in told:
+        assert "\n" not in words
+        assert words.count("(") == words.count(")")
+
+
 def test_not_here_wins_where_cls_is_highest(tokenizer: Any) -> None:
     [[window]] = Windows(tokenizer).of([("How much?", PASSAGE)])
     start, end = scored(window, PASSAGE, "6,000", height=1.0)
