@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from pydantic import BaseModel
 
 from agent import prompts
 from agent.budget import BudgetExhausted
 from agent.cognition.support import missing_names, missing_numbers, told_numbers
+from agent.cognition.writing import LEAD
 from agent.passage_text import show
+from agent.sentences import sentences
 from agent.session import Session
 from agent.state import Claim, Evidence, Verdict
 from models.protocols import Reader, Support
@@ -18,6 +21,8 @@ from models.protocols import Reader, Support
 _SURE = 0.5  # the reader's probability from which a passage supports or refutes a sentence
 _GROUNDED = 0.75  # share of an answer that must be supported for it to be grounded
 _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "partly": 0.5, "not": 0.0}
+_COPIED: Final = Support(1.0, 0.0, 0.0)
+_WORD = re.compile(r"\w+")
 _OTHERS = 12  # passages that are tried in place of cited ones that do not say a sentence
 
 
@@ -96,13 +101,18 @@ class ReadingVerifier:
     def _read(
         self, claims: Sequence[Claim], options: Sequence[Sequence[Sequence[Evidence]]]
     ) -> list[list[Support]]:
-        """One judgement per claim and option; an option is one passage, or several read as one."""
+        """One judgement per claim and option; an option is one passage, or several read as one.
+
+        Words that are copied whole are supported without a reading.
+        """
         pairs = [
             (claim["text"], _shown(items))
             for claim, own in zip(claims, options, strict=True)
             for items in own
         ]
-        told = iter(self._reader.support(pairs) if pairs else [])
+        open_ = [pair for pair in pairs if not copied(*pair)]
+        read = iter(self._reader.support(open_) if open_ else [])
+        told = iter([_COPIED if copied(*pair) else next(read) for pair in pairs])
         return [[next(told) for _ in own] for own in options]
 
     def _cited_anew(
@@ -130,6 +140,25 @@ class ReadingVerifier:
             if anew["verdict"] == "supported":
                 found[id(claim)] = anew
         return [found.get(id(claim), claim) for claim in judged]
+
+
+def copied(text: str, passage: str) -> bool:
+    """Whether ``text`` is a whole sentence or row of the passage, maybe behind words of it as a lead.
+
+    A part of a sentence may say the opposite of the whole; so only a quote that is marked as cut is looked
+    for inside one.
+    """
+    lead, _, quote = text.rpartition(LEAD)
+    wanted = _words(quote)
+    units = [_words(unit) for line in passage.splitlines() for unit in (line, *sentences(line))]
+    cut = "…" in quote
+    return any(
+        (wanted == unit or (cut and wanted in unit)) and _words(lead) in unit for unit in units if wanted
+    )
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))
 
 
 def _judged(

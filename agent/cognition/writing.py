@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from agent import prompts
 from agent.budget import BudgetExhausted
@@ -22,6 +22,10 @@ _SENTENCE_END = re.compile(r"[.!?。！？](?:\s*\[[\d\s,]+\])*(?=\s|$)|(?:\[\d+
 _BRIEF_TOKENS = 96
 _LONGEST_QUOTE = 280  # characters of a sentence in an answer that the model does not write
 _SHORT_ANSWER, _MISSING = "Short answer", "What was not found"
+
+
+LEAD: Final = " – "
+"""Stands between a short answer and the sentence that it is taken from."""
 
 
 class Writer(Protocol):
@@ -186,7 +190,7 @@ def _lead(answer: str, sentence: str) -> str:
     """The short answer before the sentence that it stands in, unless it begins or is all of it."""
     if not answer or not sentence or sentence.casefold().startswith(answer.casefold()):
         return sentence or answer
-    return f"{answer} – {_around(answer, sentence)}"
+    return f"{answer}{LEAD}{_around(answer, sentence)}"
 
 
 def _around(answer: str, sentence: str) -> str:

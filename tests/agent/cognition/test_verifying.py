@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.budget import Budget, BudgetExhausted
-from agent.cognition.verifying import ModelVerifier, ReadingVerifier, grounded, share
+from agent.cognition.verifying import ModelVerifier, ReadingVerifier, copied, grounded, share
 from agent.session import Session
 from agent.state import Claim, Evidence, Verdict
 from models.protocols import Support
@@ -187,3 +187,14 @@ def test_where_the_model_gives_no_verdict_the_readers_stands(reply: Scripted) ->
 def test_without_citations_the_model_is_not_asked() -> None:
     (judged,) = _asked([_claim("A fire halted production for seven weeks.")], [_NEITHER])
     assert (judged["verdict"], judged["reason"]) == ("not", "no passage is cited")
+
+
+def test_a_whole_sentence_that_is_copied_needs_no_reading() -> None:
+    passage = "Manual\nThe maximum is 16 on ESP8266 and 32 on ESP32. Nobody says that ten are enough."
+    assert copied("32 – The maximum is 16 on ESP8266 and 32 on ESP32.", passage)
+    assert copied("The maximum is 16 on ESP8266, and 32 on ESP32", passage)
+    assert copied("32 – … is 16 on ESP8266 and 32 on ESP32.", passage)
+    assert not copied("ten are enough", passage)
+    assert not copied("The maximum is 32 on ESP8266.", passage)
+    assert not copied("33 – The maximum is 16 on ESP8266 and 32 on ESP32.", passage)
+    assert not copied("", passage)

@@ -149,7 +149,7 @@ def _looked(passage_id: int, score: float, probability: float = 0.0) -> Candidat
 def test_what_the_look_found_is_kept_beside_what_the_steps_found(
     make: Make, events: list[ev.Event]
 ) -> None:
-    deps = make([(f"Sundrell: {_SENTENCE} [3]", "Sundrell did [3], and Tolvang [1].")])
+    deps = make([(f"{_SENTENCE} [3]", "Sundrell did [3], and Tolvang [1].")])
     looked = [_looked(30, 0.9, 0.8)]
     update = synthesise(
         state(route="deep", evidence=_HELD, notes=_NOTES[:1], looked=looked, notebook=["QUESTION"]), deps
@@ -166,7 +166,7 @@ def test_what_the_look_found_is_kept_beside_what_the_steps_found(
 
 
 def test_an_unsure_look_is_evidence_and_no_finding(make: Make) -> None:
-    looked = [_looked(30, 0.9, 0.3), _looked(31, 0.49), _looked(32, 0.8), _looked(33, 0.7)]
+    looked = [_looked(30, 0.9, 0.3), _looked(32, 0.8), _looked(33, 0.7), _looked(31, 0.04)]
     update = synthesise(
         state(route="deep", evidence=_HELD, notes=_NOTES[:1], looked=looked), make(["Tolvang [1]."])
     )
