@@ -77,7 +77,8 @@ def test_the_kind_of_the_folder_decides_what_runs_it(folder: Path, reranker: Pat
 def test_vectors_are_unit_length_and_in_the_order_of_the_texts(folder: Path) -> None:
     embedder: Embedder = open_embedder(folder)
     vectors = embedder.embed_passages(PASSAGES)
-    assert (vectors.shape, vectors.dtype) == ((4, 8), np.float32)
+    assert vectors.shape == (4, 8)
+    assert vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
     assert embedder.embed_passages([]).shape == (0, 8)
     for text, vector in zip(PASSAGES, vectors, strict=True):

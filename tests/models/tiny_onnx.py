@@ -45,7 +45,8 @@ def _write(folder: Path, outputs: int, seed: int = 0) -> None:
     random = np.random.default_rng(seed)
     weights = [numpy_helper.from_array(random.normal(size=(len(_WORDS), 8)).astype(np.float32), "words")]
     nodes = [helper.make_node("Gather", ["words", "input_ids"], ["layer"])]
-    told, shape = "layer", ["batch", "tokens", 8]
+    told: str = "layer"
+    shape: list[str | int] = ["batch", "tokens", 8]
     if outputs:
         head = random.normal(size=(8, outputs)).astype(np.float32)
         weights.append(numpy_helper.from_array(head, "head"))
