@@ -18,7 +18,8 @@ from agent.steering import Steering
 from agent.web.gather import Gathered
 from agent.web.waiting import within
 from models.protocols import GenerationCancelled, Message
-from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
+from models.scripted import HashEmbedder, Scripted, ScriptedChat
+from tests.agent.conftest import UnsureReader
 from traces.library import Library
 from traces.store import Store
 
@@ -47,7 +48,7 @@ def watch(library: Library, store: Store, embedder: HashEmbedder) -> Watch:
                 request,
                 chat=chat,
                 embedder=embedder,
-                reader=WordReader(),
+                reader=UnsureReader(),
                 store=store,
                 steering=wheel,
                 **parts,

@@ -18,7 +18,8 @@ from agent.prompts import NOT_FOUND, WITHHELD
 from agent.run import NotResumable, Request, resumable, resume, run
 from agent.steering import Steering
 from models.protocols import GenerationCancelled, Message
-from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
+from models.scripted import HashEmbedder, Scripted, ScriptedChat
+from tests.agent.conftest import UnsureReader
 from traces.labels import Labels
 from traces.library import Library
 from traces.runs import RunEnd, Runs
@@ -58,7 +59,7 @@ class Person:
             parts: dict[str, Any] = {
                 "chat": chat,
                 "embedder": self.embedder,
-                "reader": WordReader(),
+                "reader": UnsureReader(),
                 "store": self.store,
                 "steering": self.steering,
             }

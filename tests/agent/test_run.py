@@ -17,7 +17,8 @@ from agent.prompts import NOT_FOUND
 from agent.run import EmptyLibrary, Request, UnusableQuestion, resumable, resume, run
 from agent.steering import Steering
 from models.protocols import ChatOptions, GenerationCancelled, Message, Reply
-from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat, WordReader
+from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
+from tests.agent.conftest import UnsureReader
 from traces.library import Library
 from traces.records import EmbedderMismatch, UnknownCollection
 from traces.runs import Runs
@@ -54,7 +55,7 @@ def ask(library: Library, store: Store, embedder: HashEmbedder) -> Ask:
     def go(replies: list[Scripted], request: Request | None = None, **changes: Any) -> list[ev.Event]:
         request = replace(request or DEEP, **changes)
         with ScriptedChat(replies) as chat:
-            return list(run(request, chat=chat, embedder=embedder, reader=WordReader(), store=store))
+            return list(run(request, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
 
     return go
 
@@ -105,7 +106,7 @@ def test_everything_is_stored_as_it_happened(ask: Ask, store: Store) -> None:
 def test_prompts_are_append_only(library: Library, store: Store, embedder: HashEmbedder) -> None:
     replies: list[Scripted] = [TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]
     with ScriptedChat(replies) as chat:
-        list(run(DEEP, chat=chat, embedder=embedder, reader=WordReader(), store=store))
+        list(run(DEEP, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
         prompts = [call.messages[-1].content for call in chat.calls]
     notebooks = [prompt.rsplit("\n\n", 1)[0] for prompt in prompts]
     for earlier, later in pairwise(notebooks):
@@ -189,7 +190,7 @@ def test_what_a_revision_found_is_no_longer_missing(
     again = {"steps": ["What halted production at the Brevnes plant?"]}
     replies: list[Scripted] = [TWO_STEPS, FIRST, none, again, _number_of("fire", "A fire"), WRITTEN]
     with ScriptedChat(replies) as chat:
-        list(run(DEEP, chat=chat, embedder=embedder, reader=WordReader(), store=store))
+        list(run(DEEP, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
         assert "missing" not in chat.calls[-1].messages[-1].content.rsplit("\n\n", 1)[1]
     assert Runs(store).decisions(Runs(store).find("last").id)[-1].state["missing"] == []
 
@@ -216,7 +217,7 @@ def test_a_prompt_that_outgrows_the_context_ends_with_what_was_found(
             replace(DEEP, question="Who supplies bearings?"),
             chat=chat,
             embedder=embedder,
-            reader=WordReader(),
+            reader=UnsureReader(),
             store=store,
         )
     )
@@ -233,7 +234,7 @@ def test_a_run_whose_end_cannot_be_stored_still_tells_its_end(
     monkeypatch.setattr(Runs, "record", busy)
     events: list[ev.Event] = []
     with ScriptedChat([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]) as chat:
-        stream = run(DEEP, chat=chat, embedder=embedder, reader=WordReader(), store=store)
+        stream = run(DEEP, chat=chat, embedder=embedder, reader=UnsureReader(), store=store)
         with pytest.raises(StoreBusy):
             events.extend(iter(lambda: next(stream), None))
     assert _end(events).status == "answered"
@@ -258,14 +259,14 @@ def test_what_a_busy_store_did_not_take_is_stored_when_the_run_is_resumed(
     monkeypatch.setattr(Runs, "record", sometimes)
     events: list[ev.Event] = []
     with ScriptedChat([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]) as chat:
-        stream = run(DEEP, chat=chat, embedder=embedder, reader=WordReader(), store=store)
+        stream = run(DEEP, chat=chat, embedder=embedder, reader=UnsureReader(), store=store)
         with pytest.raises(StoreBusy):
             events.extend(iter(lambda: next(stream), None))
     stored = Runs(store).find("last")
     assert (stored.status, stored.finished) == ("running", None)
     busy[:] = [True] if busy_again else []
     with ScriptedChat([]) as chat:
-        list(resume(stored.id, chat=chat, embedder=embedder, reader=WordReader(), store=store))
+        list(resume(stored.id, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
     stored = Runs(store).find("last")
     told = [event.action for event in _only(events, ev.Decided)]
     assert (stored.status, [d.action for d in Runs(store).decisions(stored.id)]) == ("answered", told)
@@ -283,7 +284,7 @@ def test_the_callers_event_is_left_alone(library: Library, store: Store, embedde
                 DEEP,
                 chat=chat,
                 embedder=embedder,
-                reader=WordReader(),
+                reader=UnsureReader(),
                 store=store,
                 steering=Steering(cancel),
             )
@@ -343,7 +344,7 @@ def test_no_run_exceeds_its_tokens_and_every_run_ends_in_order(
 
     chat = ScriptedChat([by_instruction] * 4)
     request = replace(DEEP, budget=Budget(tokens=tokens))
-    events = list(run(request, chat=chat, embedder=embedder, reader=WordReader(), store=store))
+    events = list(run(request, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
     end = events[-1]
     assert isinstance(end, ev.RunFinished)
     assert end.evaluated + end.generated <= tokens
@@ -428,7 +429,7 @@ def test_an_unknown_collection_is_refused(ask: Ask) -> None:
 
 def test_an_empty_library_says_how_to_fill_it(store: Store, embedder: HashEmbedder) -> None:
     with ScriptedChat([]) as chat, pytest.raises(EmptyLibrary) as caught:
-        list(run(Request("Why?"), chat=chat, embedder=embedder, reader=WordReader(), store=store))
+        list(run(Request("Why?"), chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
     assert "ingest" in caught.value.way_out
 
 
@@ -436,7 +437,13 @@ def test_another_embedder_than_the_librarys_is_refused(library: Library, store: 
     other = HashEmbedder(dimensions=32)
     with ScriptedChat([{"steps": ["Who supplies bearings?"]}]) as chat, pytest.raises(EmbedderMismatch):
         list(
-            run(replace(DEEP, question="Who?"), chat=chat, embedder=other, reader=WordReader(), store=store)
+            run(
+                replace(DEEP, question="Who?"),
+                chat=chat,
+                embedder=other,
+                reader=UnsureReader(),
+                store=store,
+            )
         )
     assert Runs(store).find("last").status == "failed"
 
@@ -460,7 +467,7 @@ def test_cancelling(library: Library, store: Store, embedder: HashEmbedder) -> N
             DEEP,
             chat=chat,
             embedder=embedder,
-            reader=WordReader(),
+            reader=UnsureReader(),
             store=store,
             steering=Steering(cancel),
         )
@@ -481,7 +488,7 @@ def test_leaving_early_stops_the_run(library: Library, store: Store, embedder: H
             return super().generate(messages, options)
 
     with Held([]) as chat:
-        stream = run(DEEP, chat=chat, embedder=embedder, reader=WordReader(), store=store)
+        stream = run(DEEP, chat=chat, embedder=embedder, reader=UnsureReader(), store=store)
         next(stream)
         assert asked.wait(60)
         stream.close()
