@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
 from agent.budget import Budget
 from agent.retrieval.terms import terms
 from agent.session import Session
-from models.scripted import HashEmbedder, ScriptedChat
+from models.protocols import Reading, Span
+from models.scripted import HashEmbedder, ScriptedChat, WordReader
 from traces.library import Library
 from traces.records import NewChunk, NewDocument
 from traces.store import Store
@@ -25,6 +27,26 @@ NEWS = {
     "fire": ["A fire at the Brevnes plant of Tolvang Ceramics halted production for seven weeks."],
     "launch": ["Haldrecht launched the Ostra 180, an industrial heat pump, in May 2025."],
 }
+
+
+SAID = ("Tolvang Ceramics", "A fire")
+
+
+class UnsureReader(WordReader):
+    """Marks `SAID` wherever it stands, too improbably to answer: the model is asked, and agreed to."""
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        """As `WordReader`, with those marks."""
+        readings = super().read(question, passages)
+        return [
+            replace(reading, spans=(*reading.spans, *_marks(passage)))
+            for reading, passage in zip(readings, passages, strict=True)
+        ]
+
+
+def _marks(passage: str) -> list[Span]:
+    found = [(passage.find(words), words) for words in SAID]
+    return [Span(at, at + len(words), 0.3) for at, words in found if at >= 0]
 
 
 @pytest.fixture

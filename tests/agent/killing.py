@@ -26,8 +26,8 @@ from agent.journal import Journal
 from agent.run import Request, resume, run
 from agent.state import Logged
 from models.protocols import ChatOptions, Choice, Message, Reply, Usage
-from models.scripted import HashEmbedder, WordReader
-from tests.agent.conftest import fill
+from models.scripted import HashEmbedder
+from tests.agent.conftest import UnsureReader, fill
 from traces.runs import Runs
 from traces.sessions import Sessions
 from traces.store import Store
@@ -138,7 +138,7 @@ def _forked(work: Callable[[], object]) -> int:
 def _begin(home: Path, kill_at: str | None) -> None:
     """A run that is killed at a moment; None lets it end, and writes the moments down."""
     moments = _watch_moments(kill_at)
-    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": WordReader()}
+    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": UnsureReader()}
     store = Store(home / "deepthink.duckdb")
     list(run(Request(QUESTION, route="deep", shadow="llm"), store=store, **parts))  # type: ignore[arg-type]
     (home / "moments.json").write_text(json.dumps(moments))
@@ -146,7 +146,7 @@ def _begin(home: Path, kill_at: str | None) -> None:
 
 def _go_on(home: Path) -> None:
     store = Store(home / "deepthink.duckdb")
-    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": WordReader()}
+    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": UnsureReader()}
     (unfinished,) = Runs(store).recent(1)
     if unfinished.finished is None:
         list(resume(unfinished.id, store=store, **parts))  # type: ignore[arg-type]

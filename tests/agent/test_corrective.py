@@ -17,7 +17,8 @@ from agent.web.gather import Web
 from agent.web.search import Searxng
 from models.local_embedder import LocalEmbedder
 from models.protocols import Message
-from models.scripted import Scripted, ScriptedChat, WordReader
+from models.scripted import Scripted, ScriptedChat
+from tests.agent.conftest import UnsureReader
 from tests.agent.web.loopback import SearxngServer, Site
 from tests.agent.web.pages import article
 from tests.benchmarks.library import embedder as minilm
@@ -95,7 +96,7 @@ def ask(store_with_report: Store, vectors: LocalEmbedder, site: Site, engine: Se
         web = Web(Searxng(more.pop("search", engine.url)), fetcher, store, vectors)
         request = Request(question, route=route, approve="always", **more)
         with ScriptedChat(list(replies)) as chat:
-            stream = run(request, chat=chat, embedder=vectors, reader=WordReader(), store=store, web=web)
+            stream = run(request, chat=chat, embedder=vectors, reader=UnsureReader(), store=store, web=web)
             return list(stream)
 
     return go

@@ -13,18 +13,29 @@ import pytest
 import agent.events as ev
 from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, Stop
 from agent.nodes import correct
+from agent.prompts import NOT_FOUND
 from agent.run import Request, run
 from agent.steering import Steering
 from agent.web.gather import Gathered
 from agent.web.waiting import within
-from models.protocols import GenerationCancelled, Message
+from models.protocols import GenerationCancelled, Message, Reading
 from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
+from tests.agent.conftest import UnsureReader
 from traces.library import Library
 from traces.store import Store
 
 # The library has passages that sound alike, and none that is enough.
 PLAN: dict[str, Any] = {"steps": ["Who painted the ceiling of the Zanzibar chapel?"]}
+NOTHING: dict[str, Any] = {"source": 0, "answer": ""}
 DEEP = Request("Who painted the ceiling of the Sixtus chapel in Zanzibar?", route="deep", approve="always")
+
+
+class _Unmoved(WordReader):
+    """Takes no passage for an answer."""
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        return [Reading(0.0, ()) for _ in passages]
+
 
 Do = Callable[[ev.Event, Steering], None]
 Watch = Callable[..., list[ev.Event]]
@@ -47,10 +58,9 @@ def watch(library: Library, store: Store, embedder: HashEmbedder) -> Watch:
                 request,
                 chat=chat,
                 embedder=embedder,
-                reader=WordReader(),
                 store=store,
                 steering=wheel,
-                **parts,
+                **{"reader": _Unmoved(), **parts},
             ):
                 seen.append(event)
                 do(event, wheel)
@@ -184,12 +194,19 @@ def _warned(events: Sequence[ev.Event]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "request_", [replace(DEEP, route="single"), Request("Hello!"), replace(DEEP, budget=Budget(steps=1))]
+    ("request_", "replies"),
+    [
+        (replace(DEEP, route="single"), [NOT_FOUND]),
+        (Request("Hello!"), []),
+        (replace(DEEP, budget=Budget(steps=1)), [PLAN, NOTHING, NOT_FOUND]),
+    ],
 )
-def test_an_added_step_that_is_not_taken_is_told(watch: Watch, request_: Request) -> None:
+def test_an_added_step_that_is_not_taken_is_told(
+    watch: Watch, request_: Request, replies: list[Scripted]
+) -> None:
     wheel = Steering()
     wheel.add("And when?")
-    events = watch([PLAN] if request_.budget.steps == 1 else [], request_, steering=wheel)
+    events = watch(replies, request_, steering=wheel)
     assert UNTAKEN in _warned(events)
 
 
@@ -202,6 +219,8 @@ def test_a_step_that_is_added_while_the_answer_is_written_is_told_as_untaken(wat
 
     question = "Who supplies Orlavane's ceramic bearings?"
     read = {"source": 1, "answer": "Tolvang Ceramics"}
-    events = watch([{"steps": [question]}, read, write], replace(DEEP, question=question), steering=wheel)
+    script: list[Scripted] = [{"steps": [question]}, read, write]
+    request = replace(DEEP, question=question)
+    events = watch(script, request, steering=wheel, reader=UnsureReader())
     assert _end(events).status == "answered"
     assert UNTAKEN in _warned(events)

@@ -16,7 +16,8 @@ from agent.run import Request, resume, run
 from agent.state import Action
 from agent.steering import Steering
 from models.protocols import GenerationCancelled
-from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
+from models.scripted import HashEmbedder, Scripted, ScriptedChat
+from tests.agent.conftest import UnsureReader
 from tests.agent.test_run import DEEP, FIRST, TWO_STEPS, WRITTEN, _number_of
 from traces.errors import DeepthinkError
 from traces.library import Library
@@ -77,7 +78,14 @@ def ask(library: Library, store: Store, embedder: HashEmbedder) -> Ask:
         with ScriptedChat(replies) as chat:
             request = replace(request, **changes)
             return list(
-                run(request, chat=chat, embedder=embedder, reader=WordReader(), store=store, learned=policy)
+                run(
+                    request,
+                    chat=chat,
+                    embedder=embedder,
+                    reader=UnsureReader(),
+                    store=store,
+                    learned=policy,
+                )
             )
 
     return go
@@ -241,7 +249,7 @@ def test_a_persons_override_is_compared_with_it(
                 DEEP,
                 chat=chat,
                 embedder=embedder,
-                reader=WordReader(),
+                reader=UnsureReader(),
                 store=store,
                 steering=steering,
                 learned=Stopping(),
@@ -290,7 +298,7 @@ def test_a_resumed_run_says_whose_decisions_go_on(
     said: list[str],
     sources: set[str],
 ) -> None:
-    parts: dict[str, Any] = {"embedder": embedder, "reader": WordReader(), "store": store}
+    parts: dict[str, Any] = {"embedder": embedder, "reader": UnsureReader(), "store": store}
 
     def killed(_messages: object) -> Any:
         raise _Killed

@@ -17,8 +17,9 @@ from agent.checkpoints import GoingOn
 from agent.prompts import NOT_FOUND, WITHHELD
 from agent.run import NotResumable, Request, resumable, resume, run
 from agent.steering import Steering
-from models.protocols import GenerationCancelled, Message
+from models.protocols import GenerationCancelled, Message, Reader
 from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
+from tests.agent.conftest import UnsureReader
 from traces.labels import Labels
 from traces.library import Library
 from traces.runs import RunEnd, Runs
@@ -40,6 +41,7 @@ class Person:
     def __init__(self, store: Store, embedder: HashEmbedder) -> None:
         self.store = store
         self.embedder = embedder
+        self.reader: Reader = UnsureReader()
         self.steering = Steering()
 
     def watch(
@@ -58,7 +60,7 @@ class Person:
             parts: dict[str, Any] = {
                 "chat": chat,
                 "embedder": self.embedder,
-                "reader": WordReader(),
+                "reader": self.reader,
                 "store": self.store,
                 "steering": self.steering,
             }
@@ -196,7 +198,7 @@ def test_a_vague_question_is_asked_back_and_then_answered(person: Person) -> Non
             time.sleep(0.05)
             person.steering.reply(reply)
 
-    events = person.watch([ONE, FIRST, TRUE], request, do)
+    events = person.watch([ONE, TRUE], request, do)
     (asked,) = _only(events, ev.Asked)
     assert asked.about == "clarify"
     assert _only(events, ev.Replied)[0].waited >= 0.05
@@ -213,24 +215,42 @@ def test_a_greeting_is_answered_without_a_search(person: Person) -> None:
 
 def test_a_single_fact_is_retrieved_once_without_plan_or_decision(person: Person) -> None:
     request = Request("Who supplies Orlavane's ceramic bearings?", route="single", approve="always")
-    events = person.watch([FIRST, TRUE], request)
+    events = person.watch([TRUE], request)
     assert _end(events).status == "answered"
     assert not _only(events, ev.Decided)
     assert len(_only(events, ev.StepStarted)) == 1
 
 
+def test_a_fact_of_which_the_reader_is_sure_is_answered_without_the_model(person: Person) -> None:
+    question = "Who supplies Orlavane's ceramic bearings?"
+    person.reader = WordReader({question: ("Tolvang Ceramics", 0.9)})
+    for route in ("", "single"):
+        events = person.watch([], Request(question, route=route, approve="always"))
+        (answered,) = _only(events, ev.Answered)
+        assert answered.answer.startswith("Tolvang Ceramics – Orlavane buys all of its ceramic bearings")
+        assert (answered.grounded, _end(events).model_calls) == (True, 0)
+        assert [source["document"] for source in answered.sources] == ["annual-report"]
+        assert not _only(events, ev.FirstLook)
+
+
+def test_a_plan_of_one_step_is_a_single_look_up_unless_it_is_known_to_need_more(person: Person) -> None:
+    request = Request("who is it that sells Orlavane its ceramic bearings", approve="always")
+    events = person.watch([ONE, TRUE], request)
+    assert _end(events).status == "answered"
+    assert not _only(events, ev.Decided)
+
+
 def test_a_follow_up_leans_on_its_own_session_and_on_no_other(person: Person) -> None:
-    employed = ["Orlavane employed 3,940 people at the end of 2024 [1]."]
     first = person.watch(
-        [{"source": 1, "answer": "3,940"}, *employed],
+        ["Orlavane employed 3,940 people at the end of 2024 [1]."],
         replace(DEEP, question="How many people did Orlavane employ in 2024?", route="single"),
     )
     session = _only(first, ev.RunStarted)[0].session
     assert [s.runs for s in Sessions(person.store).recent()] == [1]
     follow_up = Request("and in 2023?", route="single", approve="always", session=session)
-    events = person.watch([{"source": 0, "answer": ""}, NOT_FOUND], follow_up)
+    events = person.watch([NOT_FOUND], follow_up)
     assert _only(events, ev.Routed)[0].question == "How many people did Orlavane employ in 2023?"
-    elsewhere = person.watch([], replace(follow_up, session=""))
+    elsewhere = person.watch([NOT_FOUND], replace(follow_up, session=""))
     assert _only(elsewhere, ev.Routed)[0].question == "and in 2023?"
     assert sorted(s.runs for s in Sessions(person.store).recent()) == [1, 2]
 
@@ -457,7 +477,7 @@ def test_neither_is_what_was_waited_for_a_reply_or_in_a_pause(person: Person, ki
 
     request = Request("what about it?", route="", approve="always", interactive=True)
     with pytest.raises(GenerationCancelled):
-        person.watch([person.when_asked(Steering.pause, ONE), cancel], request, do)
+        person.watch([person.when_asked(Steering.pause, TWO), FIRST, cancel], request, do)
     (cancelled,) = resumable(person.store)
     with person.store.transaction() as db:  # as if the person had taken two hours
         db.execute(
@@ -468,7 +488,8 @@ def test_neither_is_what_was_waited_for_a_reply_or_in_a_pause(person: Person, ki
             [kind],
         )
         db.execute("UPDATE events SET elapsed = elapsed + 7200 WHERE kind <> 'RunStarted'")
-    events = person.watch([FIRST, TRUE], request, run_id=cancelled.run.id)
+    read: dict[str, Any] = {"source": 1, "answer": "A fire"}
+    events = person.watch([read, TRUE], request, run_id=cancelled.run.id)
     assert _end(events).stopped_because != "time budget"
     assert _only(events, ev.Decided)[-1].source == "rules"
 

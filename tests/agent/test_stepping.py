@@ -15,7 +15,8 @@ from agent.session import Session
 from agent.state import new_state
 from agent.steering import Steering
 from agent.stepping import begun, finish, planned_step, updated
-from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
+from models.scripted import HashEmbedder, Scripted, ScriptedChat
+from tests.agent.conftest import UnsureReader
 from traces.library import Library
 from traces.runs import Runs
 from traces.store import Store
@@ -30,14 +31,14 @@ def _replies() -> list[Scripted]:
 
 def _deps(chat: ScriptedChat, budget: Budget, library: Library, embedder: HashEmbedder) -> Deps:
     session = Session(chat, budget, lambda _event: None, Steering())
-    cognition = profile("lean", WordReader())
+    cognition = profile("lean", UnsureReader())
     return Deps(
         session=session,
         cognition=cognition,
         decider=cognition.decider(session),
         library=library,
         recall=Recall(library, embedder),
-        reader=WordReader(),
+        reader=UnsureReader(),
         collections=tuple(library.require_collections(())),
     )
 
@@ -47,7 +48,7 @@ def test_the_graph_and_the_plain_function_come_to_the_same_states(
 ) -> None:
     request = Request(QUESTION, route="deep", approve="always", budget=Budget(revisions=0))
     with ScriptedChat([*_replies(), "Tolvang Ceramics supplies the bearings [1]."]) as chat:
-        list(run(request, chat=chat, embedder=embedder, reader=WordReader(), store=store))
+        list(run(request, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
     stored = Runs(store).decisions(Runs(store).find("last").id)
     assert [d.action for d in stored] == ["CONTINUE", "FINISH"]
     assert [d.path for d in stored] == ["", "C"]
@@ -85,7 +86,7 @@ def test_what_is_stored_of_a_state_is_what_training_would_make_of_it(
 ) -> None:
     with ScriptedChat([*_replies(), "Tolvang Ceramics supplies the bearings [1]."]) as chat:
         request = Request(QUESTION, route="deep", approve="always", budget=Budget(revisions=0))
-        list(run(request, chat=chat, embedder=embedder, reader=WordReader(), store=store))
+        list(run(request, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
     for decision in Runs(store).decisions(Runs(store).find("last").id):
         seen = PolicyState.from_json(decision.state)
         assert state_text(seen) == decision.text

@@ -20,7 +20,7 @@ def _reader(probability: float) -> WordReader:
 def test_the_best_passages_are_kept_best_first(make: Make, events: list[ev.Event]) -> None:
     deps = make(kept=2)
     update = look(state(route="deep"), deps)
-    assert [one["document"] for one in update["looked"]][0] == "annual-report"
+    assert update["looked"][0]["document"] == "annual-report"
     scores = [one["score"] for one in update["looked"]]
     assert (len(scores), scores) == (2, sorted(scores, reverse=True))
     (entry,) = update["notebook"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.state import RELEVANCE
-from models.scripted import HashEmbedder
+from models.scripted import HashEmbedder, WordReader
 from policy.collecting.growing import Grower, Grown
 from policy.collecting.model_free import ModelFree, behaviour, collect
 from policy.collecting.pooling import RememberingEmbedder, pool
@@ -57,7 +57,7 @@ def _grown(file: Path, store: Store) -> list[Grown]:
     questions = read_questions(file)
     embedder = RememberingEmbedder(HashEmbedder())
     list(pool(questions, store, embedder))
-    return Grower(store, questions.name, embedder, None).grow(questions.questions[0])
+    return Grower(store, questions.name, embedder, WordReader()).grow(questions.questions[0])
 
 
 def test_every_path_of_the_budget_is_there_with_what_finishing_is_worth(file: Path, store: Store) -> None:
@@ -91,18 +91,18 @@ def test_the_state_shows_nothing_that_only_gold_could_tell(file: Path, store: St
 
 def test_a_file_is_collected_once_and_goes_on_where_it_was_stopped(file: Path, store: Store) -> None:
     stop = threading.Event()
-    for progress in collect(ModelFree(file), store, HashEmbedder(), None, stop):
+    for progress in collect(ModelFree(file), store, HashEmbedder(), WordReader(), stop):
         if progress.states:
             stop.set()
     assert len(Collected(store).held("small_train")) == 1
-    again = list(collect(ModelFree(file), store, HashEmbedder(), None))
+    again = list(collect(ModelFree(file), store, HashEmbedder(), WordReader()))
     assert (again[0].done, again[-1].done, again[-1].total) == (1, 2, 2)
-    (last,) = collect(ModelFree(file), store, HashEmbedder(), None)
+    (last,) = collect(ModelFree(file), store, HashEmbedder(), WordReader())
     assert (last.done, last.states) == (2, 0)
 
 
 def test_what_was_collected_reads_as_trees(file: Path, store: Store) -> None:
-    list(collect(ModelFree(file), store, HashEmbedder(), None))
+    list(collect(ModelFree(file), store, HashEmbedder(), WordReader()))
     read = load_trees(store)
     assert [tree.dataset for tree in read.trees] == ["small", "small"]
     assert {tree.question for tree in read.trees} == {"small/q1", "small/q2"}
@@ -127,4 +127,4 @@ def test_a_file_without_evidence_cannot_be_collected_this_way(tmp_path: Path, st
     path = tmp_path / "own.jsonl"
     path.write_text('{"question": "Why?"}', "utf-8")
     with pytest.raises(BadQuestions, match="which paragraphs"):
-        list(collect(ModelFree(path), store, HashEmbedder(), None))
+        list(collect(ModelFree(path), store, HashEmbedder(), WordReader()))

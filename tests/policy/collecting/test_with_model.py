@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from agent.budget import Budget
-from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
+from models.scripted import HashEmbedder, Scripted, ScriptedChat
 from policy.collecting.with_model import WithModel, collect, exploration
 from policy.questions import Question
 from policy.reading import load_trees
-from tests.agent.conftest import fill
+from tests.agent.conftest import UnsureReader, fill
 from traces.collected import Collected
 from traces.runs import Runs
 from traces.store import Store
@@ -38,7 +38,7 @@ def _collect(store: Store, replies: list[Scripted], **changes: Any) -> None:
     settings: dict[str, Any] = {"epsilon": 0.0, "budget": Budget(revisions=0)} | changes
     wanted = WithModel("own", [QUESTION], **settings)
     with ScriptedChat(replies) as chat:
-        events = collect(wanted, chat=chat, embedder=HashEmbedder(), reader=WordReader(), store=store)
+        events = collect(wanted, chat=chat, embedder=HashEmbedder(), reader=UnsureReader(), store=store)
         assert list(events)[-1].failed == ()
 
 
@@ -65,7 +65,7 @@ def test_a_question_without_a_known_answer_is_worth_what_the_verifier_supports(s
     unknown = Question("2", QUESTION.text, ())
     wanted = WithModel("own", [unknown], answers=True, epsilon=0.0, budget=Budget(revisions=0))
     with ScriptedChat([PLAN, READ, WRITTEN, NONE, WRITTEN]) as chat:
-        list(collect(wanted, chat=chat, embedder=HashEmbedder(), reader=WordReader(), store=store))
+        list(collect(wanted, chat=chat, embedder=HashEmbedder(), reader=UnsureReader(), store=store))
     (tree,) = load_trees(store).trees
     assert {node.source for node in tree.nodes.values()} == {"verifier"}
 

@@ -24,7 +24,7 @@ from policy.systems.cases import CaseSet
 from policy.systems.evaluating import Evaluation, Progress, UnknownSystem, checked, evaluate
 from policy.systems.rows import Row, Rows
 from policy.trees import Seen
-from tests.agent.conftest import fill
+from tests.agent.conftest import UnsureReader, fill
 from tests.policy.systems.working import CASE, reply
 from traces.store import Store
 
@@ -56,7 +56,12 @@ def going(
 ) -> tuple[list[Progress], list[Row]]:
     """Evaluate with a cache, as the product does; what was told, and the rows."""
     parts = Parts(
-        CachedChat(chat, work / "replies.jsonl"), HashEmbedder(), None, store, (), Budget(revisions=0)
+        CachedChat(chat, work / "replies.jsonl"),
+        HashEmbedder(),
+        UnsureReader(),
+        store,
+        (),
+        Budget(revisions=0),
     )
     wanted = Evaluation(CASES, SYSTEMS, work)
     told = list(evaluate(replace(wanted, **changes), parts, cancel))

@@ -17,7 +17,7 @@ from policy.systems.answered import Answered, Parts, System
 from policy.systems.cache import CachedChat
 from policy.systems.cases import Place
 from policy.systems.looped import Looped
-from tests.agent.conftest import fill
+from tests.agent.conftest import UnsureReader, fill
 from tests.policy.systems.working import CASE, STEPS, WRITTEN, first_words, parts, replying
 from traces.runs import Runs
 from traces.store import Store
@@ -58,7 +58,7 @@ def test_a_run_of_the_loop_is_an_answer(store: Store) -> None:
 def test_only_the_given_collections_are_searched(store: Store) -> None:
     script: list[Scripted] = [{"steps": STEPS[:1]}, {"source": 1, "answer": "Tolvang Ceramics"}, WRITTEN]
     with ScriptedChat(script) as chat:
-        given = Parts(chat, HashEmbedder(), None, store, ("reports",), NO_REVISION)
+        given = Parts(chat, HashEmbedder(), UnsureReader(), store, ("reports",), NO_REVISION)
         answered = LEAN.answer(CASE, given)
     assert answered.traced["recalled"] == 0.5
 

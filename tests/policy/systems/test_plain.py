@@ -15,7 +15,7 @@ from agent.events import AnswerText, Event, NodeStarted
 from agent.prompts import NOT_FOUND
 from agent.request import EmptyLibrary
 from agent.state import Evidence
-from models.protocols import GenerationCancelled, Reply, Usage
+from models.protocols import GenerationCancelled, Reading, Reply, Usage
 from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 from policy.collecting.pooling import RememberingEmbedder, pool
 from policy.questions import Paragraph, Question, QuestionSet
@@ -108,7 +108,7 @@ def test_what_the_passages_do_not_say_is_flagged(filled: Store, system: System) 
 
 @pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
 def test_the_sentence_for_nothing_found_is_an_abstention(filled: Store, system: System) -> None:
-    answered, _ = _answered(system, filled, ["The passages do not mention a price."])
+    answered, _ = _answered(system, filled, [NOT_FOUND])
     assert (answered.text, answered.short, answered.abstained) == (NOT_FOUND, "", True)
     assert (answered.sentences, answered.cited) == (0, ())
     assert answered.held  # it had read them
@@ -133,17 +133,17 @@ def test_shallow_reads_the_three_nearest_passages(filled: Store) -> None:
     assert len(answered.held) <= 3
 
 
-def test_search_and_answer_reads_what_the_reranker_prefers(filled: Store) -> None:
+def test_search_and_answer_shows_what_the_reader_prefers(filled: Store) -> None:
     class Contrary(WordReader):
-        def score(self, query: str, passages: Sequence[str]) -> list[float]:
-            return [float("Ostra 180" in passage) for passage in passages]
+        def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+            return [Reading(float("Ostra 180" in passage), ()) for passage in passages]
 
     with ScriptedChat([NOT_FOUND, NOT_FOUND]) as chat:
         parts = _parts(filled, chat)
-        by_reranker = SearchAndAnswer().answer(SUPPLIER, replace(parts, reader=Contrary()))
-        fused = SearchAndAnswer().answer(SUPPLIER, replace(parts, reader=WordReader()))
-    assert by_reranker.held[0] == Place("launch")
-    assert fused.held[0] == Place("annual-report")
+        contrary = SearchAndAnswer().answer(SUPPLIER, replace(parts, reader=Contrary()))
+        by_words = SearchAndAnswer().answer(SUPPLIER, parts)
+    assert contrary.held[0] == Place("launch")
+    assert by_words.held[0] == Place("annual-report")
     assert "[1] Haldrecht launched" in chat.calls[0].messages[-1].content
 
 
@@ -184,32 +184,35 @@ class _Scoring(WordReader):
     """Holds every passage for equally good."""
 
     def __init__(self, score: float) -> None:
+        super().__init__()
         self._score = score
 
-    def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        return [self._score] * len(passages)
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        return [Reading(self._score, ())] * len(passages)
 
 
-def test_crag_looks_again_where_the_passages_are_not_enough(filled: Store) -> None:
+def test_crag_looks_again_where_no_passage_helps(filled: Store) -> None:
     watched = _Watched()
     made: list[int] = []
-    calls: list[int] = []
+    held: list[int] = []
     for score in (0.99, 0.3, 0.0):
-        # What is held for good is read at once, what is doubtful after a correction, what is bad never.
-        with ScriptedChat([NOT_FOUND] if score else []) as chat:
+        with ScriptedChat([NOT_FOUND]) as chat:
             answered = watched.answer(SUPPLIER, replace(_parts(filled, chat), reader=_Scoring(score)))
-        assert answered.cost.steps == 1
+        assert (answered.cost.steps, answered.cost.calls) == (1, 1)
         made.append(watched.searches)
-        calls.append(answered.cost.calls)
-    assert made[0] < made[1] == made[2]
-    assert calls == [1, 1, 0]
+        held.append(len(answered.passages))
+    assert made[0] == made[1] < made[2]
+    assert held == [4, 4, 2]  # the reader is not alone in saying that nothing is there
 
 
 def test_without_a_passage_nobody_is_asked(filled: Store) -> None:
+    class Nothing(Crag):
+        def found(self, question: str, deps: Deps) -> list[Evidence]:
+            return []
+
     with ScriptedChat([]) as chat:
-        answered = Crag().answer(SUPPLIER, replace(_parts(filled, chat), reader=_Scoring(0.0)))
+        answered = Nothing().answer(SUPPLIER, _parts(filled, chat))
     assert (answered.text, answered.abstained, answered.held) == (NOT_FOUND, True, ())
-    assert answered.traced == {"reached": 1.0, "recalled": 1.0}  # it was there, and graded away
 
 
 def test_the_lowest_passages_give_way_to_a_small_context(filled: Store) -> None:

@@ -32,7 +32,7 @@ NO_REVISION = Budget(revisions=0)
 WORDS: dict[str, Action] = {"C": "CONTINUE", "R": "REVISE"}
 
 
-REREAD = "Read the evidence above once more"
+REREAD = "Now answer the QUESTION from the evidence above"
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from models.protocols import Chat, Message
 from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
 from policy.systems.answered import Parts
 from policy.systems.cases import Case, Place
+from tests.agent.conftest import UnsureReader
 from traces.store import Store
 
 CASE = Case(
@@ -33,7 +34,7 @@ def reply(messages: Sequence[Message]) -> Plain:
         return {"source": 1, "answer": "Tolvang Ceramics"}
     if asked.startswith("Answer from the evidence above"):
         return {"source": 0, "answer": ""}
-    if asked.startswith("What was found"):
+    if asked.startswith("Now answer the QUESTION: "):
         return WRITTEN
     raise AssertionError(f"an unexpected prompt: {asked!r}")
 
@@ -46,7 +47,7 @@ def replying(calls: int) -> ScriptedChat:
 
 def parts(chat: Chat, store: Store, budget: Budget) -> Parts:
     """What a system is given; the store has to be filled."""
-    return Parts(chat, HashEmbedder(), None, store, (), budget)
+    return Parts(chat, HashEmbedder(), UnsureReader(), store, (), budget)
 
 
 def first_words(_chat: Chat, _question: str, text: str) -> str:
