@@ -44,7 +44,7 @@ def show_models() -> None:
         )
     names = {known.name for known in CATALOGUE}
     for key, name in used.items():
-        if name not in names:
+        if name not in {*names, assemble.NO_RERANKER}:
             out.print(Text(f"in use as {key}: {name}"))
     for model in (f"llama.cpp:{known.name}" for known in CATALOGUE if known.role == "chat"):
         known_of = recall(model)
