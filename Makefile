@@ -60,7 +60,7 @@ contracts: $(VENV)/.installed-test
 # Files go by their names, not by their number of tests: one that has few and is slow would come last,
 # and every other process would wait for it.
 pytest: $(VENV)/.installed-test
-	$(BIN)/deepthink models pull qwen2.5-coder-0.5b bge-small-en all-minilm-l6-v2 smollm2-135m
+	$(BIN)/deepthink models pull qwen2.5-coder-0.5b bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2 smollm2-135m
 	$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-slow: $(VENV)/.installed-test
