@@ -5,7 +5,7 @@ PYTHON ?= python3
 # Processes that test at once; 0 for one that shows what it does as it does it.
 WORKERS ?= 2
 # The models whose figures are in the tables.
-MEASURED := qwen2.5-coder-1.5b qwen2.5-coder-0.5b bge-small-en all-minilm-l6-v2
+MEASURED := qwen2.5-coder-1.5b qwen2.5-coder-0.5b bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
@@ -88,7 +88,7 @@ WORK   ?= build/box
 METHODS ?= forest reward
 
 box: $(VENV)/.installed
-	$(BIN)/deepthink models pull ms-marco-minilm-l12 bge-small-en all-minilm-l6-v2
+	$(BIN)/deepthink models pull bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2
 	$(BIN)/python -m policy.reader make $(READING) --multihop $(DATA) --work $(WORK)/reader
 	$(BIN)/deepthink policy protocol $(DATA) --work $(WORK) $(METHODS:%=--method %) --out $(WORK)/RESULTS.md
 	$(BIN)/python -m policy.packing $(WORK)/policies policy/box $(METHODS)

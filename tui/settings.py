@@ -27,7 +27,7 @@ from pydantic_settings import (
 )
 
 from agent.budget import Budget
-from models.catalogue import BGE_SMALL_EN, QWEN_CODER_1_5B
+from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, QWEN_CODER_1_5B
 from traces.errors import DeepthinkError
 from traces.paths import config_file
 from tui.setting_groups import DESCRIBED, AppSettings, BudgetSettings
@@ -58,8 +58,8 @@ class Settings(BaseModel):
     embedder: str = Field(default=BGE_SMALL_EN.name, min_length=1)
     """What turns text into vectors: a catalogue name, a folder of a model, or ollama:NAME."""
 
-    reranker: str = Field(default="none", min_length=1)
-    """What orders the passages for the reader: none (it does so itself), a catalogue name, or a folder."""
+    reranker: str = Field(default=MS_MARCO_MINILM_L12.name, min_length=1)
+    """What orders the passages with the reader: a catalogue name, a folder of a cross-encoder, or none."""
 
     ollama_url: str = ""
     """Where Ollama listens; empty: where OLLAMA_HOST says, else port 11434 of this machine."""

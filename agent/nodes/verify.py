@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent import citations
-from agent.cognition.reflecting import SURE
+from agent.cognition.reflecting import LIKELY
 from agent.cognition.support import latin
 from agent.cognition.verifying import grounded, share
 from agent.cognition.writing import abstains, from_findings, gaps, unanswered, with_gaps
@@ -82,7 +82,7 @@ def _not_found(deps: Deps) -> dict[str, Any]:
 def _answers(answer: str, question: str, deps: Deps) -> bool:
     """Whether the answer holds what a step did not find by itself."""
     (reading,) = deps.reader.read(question, [show("", "", "", answer, "text").text])
-    return reading.probability >= SURE
+    return reading.probability >= LIKELY
 
 
 def _comparable(state: RunState) -> bool:

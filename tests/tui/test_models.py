@@ -49,7 +49,7 @@ def test_the_list_says_what_is_here_and_in_use(no_models: None, deepthink: Run) 
 def test_a_pull_takes_the_default_models(pulls: list[str], deepthink: Run) -> None:
     ran = deepthink("models", "pull")
     assert (ran.code, ran.err) == (0, "")
-    assert pulls == ["qwen2.5-coder-1.5b", "bge-small-en"]
+    assert pulls == ["qwen2.5-coder-1.5b", "bge-small-en", "ms-marco-minilm-l12"]
     assert ran.out.splitlines()[:6] == [
         "qwen2.5-coder-1.5b: another process is at it",
         "qwen2.5-coder-1.5b: 0 % of 1.1 GB from publisher",

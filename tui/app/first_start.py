@@ -57,7 +57,7 @@ class First(Message):
 def look(engine: Engine) -> First:
     """See what is here. Raises `BadSetting`, `StoreError`."""
     from agent import sample_library
-    from models.catalogue import BGE_SMALL_EN, QWEN_CODER_0_5B, QWEN_CODER_1_5B
+    from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, QWEN_CODER_0_5B, QWEN_CODER_1_5B
     from models.fetch import installed
     from models.fetch_errors import ChecksumMismatch
     from models.protocols import ModelMissing
@@ -76,6 +76,10 @@ def look(engine: Engine) -> First:
         engine.embedder()
     except (ModelMissing, ChecksumMismatch):
         searching.append(_known(settings.embedder, "embedder") or BGE_SMALL_EN)
+    try:
+        engine.reader()
+    except (ModelMissing, ChecksumMismatch):
+        searching.append(_known(settings.reranker, "reranker") or MS_MARCO_MINILM_L12)
     smaller = [QWEN_CODER_0_5B, *searching] if missing else []
     held = {collection.name: collection.documents for collection in Library(engine.store).collections()}
     there_are = {name: len(sample_library.documents(name)) for name in sample_library.COLLECTIONS}

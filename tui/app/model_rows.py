@@ -109,7 +109,7 @@ def list_models(engine: Engine) -> ModelsListed:
             continue
         if (role, name.lower()) not in named and (role, name) not in named:
             rows.append(_row(role, name, Path(name).stem if _is_path(name) else name, settings, about=name))
-    without = "The reader that ships orders the passages."
+    without = "The reader that ships orders the passages by itself."
     rows.append(_row("reranker", NO_RERANKER, NO_RERANKER, settings, about=without))
     return ModelsListed(sorted(rows, key=lambda row: ROLES.index(row.role)), str(models_dir()))
 

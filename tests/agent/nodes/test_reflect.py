@@ -37,7 +37,7 @@ def test_a_step_without_candidates_finds_nothing_and_asks_nothing(
 
 
 def test_what_the_reader_is_sure_of_is_noted_without_asking(make: Make, events: list[ev.Event]) -> None:
-    update = reflect(_before(0.8), make())
+    update = reflect(_before(0.95), make())
     (note,) = update["notes"]
     assert (note["answer"], note["sentence"], note["cites"]) == (_REVENUE, _TEXT, [2])
     assert (note["sure"], note["relevance"]) == (True, 0.7)
@@ -56,7 +56,7 @@ def test_only_the_steps_own_passages_are_read(make: Make) -> None:
 
 
 def test_of_a_single_look_up_nobody_is_asked(make: Make) -> None:
-    (sure,) = reflect(_before(0.8, route="single"), make())["notes"]
+    (sure,) = reflect(_before(0.95, route="single"), make())["notes"]
     assert (sure["found"], sure["sure"]) == (True, True)
     (unsure,) = reflect(_before(0.3, route="single"), make())["notes"]
     assert (unsure["found"], unsure["sure"]) == (False, False)
@@ -64,5 +64,5 @@ def test_of_a_single_look_up_nobody_is_asked(make: Make) -> None:
 
 def test_the_seed_asks_of_a_single_look_up_as_well(make: Make) -> None:
     reply = {"source": 2, "answer": _REVENUE, "sentence": "It was $1,284.6 million."}
-    (note,) = reflect(_before(0.8, route="single"), make([reply], profile_name="seed"))["notes"]
+    (note,) = reflect(_before(0.95, route="single"), make([reply], profile_name="seed"))["notes"]
     assert (note["sentence"], note["sure"]) == ("It was $1,284.6 million.", False)

@@ -150,7 +150,7 @@ def test_what_the_look_found_is_kept_beside_what_the_steps_found(
     make: Make, events: list[ev.Event]
 ) -> None:
     deps = make([(f"{_SENTENCE} [3]", "Sundrell did [3], and Tolvang [1].")])
-    looked = [_looked(30, 0.9, 0.8)]
+    looked = [_looked(30, 0.9, 0.95)]
     update = synthesise(
         state(route="deep", evidence=_HELD, notes=_NOTES[:1], looked=looked, notebook=["QUESTION"]), deps
     )
@@ -175,7 +175,7 @@ def test_an_unsure_look_is_evidence_and_no_finding(make: Make) -> None:
 
 
 def test_what_a_step_kept_is_not_kept_twice(make: Make, events: list[ev.Event]) -> None:
-    looked = [_looked(1, 0.9, 0.8)]
+    looked = [_looked(1, 0.9, 0.95)]
     deps = make(["Tolvang [1]."])
     update = synthesise(state(route="deep", evidence=_HELD, notes=_NOTES[:1], looked=looked), deps)
     assert (update["evidence"], update["notes"]) == (_HELD, _NOTES[:1])
@@ -185,7 +185,7 @@ def test_what_a_step_kept_is_not_kept_twice(make: Make, events: list[ev.Event]) 
 def test_where_no_step_found_anything_the_sure_look_is_the_finding(make: Make) -> None:
     missed = [_note(1, "", found=False)]
     deps = make([("Sundrell", "Sundrell did [1].")])
-    update = synthesise(state(route="deep", notes=missed, looked=[_looked(30, 0.9, 0.8)]), deps)
+    update = synthesise(state(route="deep", notes=missed, looked=[_looked(30, 0.9, 0.95)]), deps)
     assert update["draft"] == "Sundrell did [1]."
 
 
