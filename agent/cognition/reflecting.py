@@ -20,7 +20,7 @@ Spans: TypeAlias = Mapping[int, Sequence[AnswerSpan]]
 """The reader's candidate answers by citation number, most probable first."""
 
 SURE: Final = 0.9
-"""Probability of a span from which it is taken without asking the language model: right nine times in ten."""
+"""Probability of a span from which the language model is not asked: right nine times in ten."""
 LIKELY: Final = 0.5
 """Probability from which a passage rather answers than not."""
 _AGREED: Final = 0.1  # … and from which it confirms what the language model says
