@@ -143,7 +143,7 @@ def _alternative(nodes: list[Node], folder: Path, ours: float, peak: float) -> l
 
 _NOTES: Final = [
     f"Questions: the first {QUESTIONS} of the MuSiQue train file, collected without a language model and "
-    "among their own paragraphs, read by the reader that ships. A fifth is held out, as `train-policy` does.",
+    "among their own paragraphs, read by the boxed reader. A fifth is held out, as `train-policy` does.",
     "Each training is `python -m policy.training`, the same as `deepthink train-policy`, as a process of "
     "its own; seconds and memory are those of the whole process. A step's time is the mean of those after "
     "the first.",
