@@ -22,7 +22,7 @@ REPLIES: Mapping[str, str] = {
 """What may become of an answer that is not supported, in words."""
 
 _TITLES = 3
-# Characters shown while the run goes on; the sources show all.
+# Characters while the run goes on; the sources show all.
 _TITLE, _QUERY, _PLACE, _LINE, _SENTENCE = 36, 100, 32, 70, 240
 _ROUTES = {
     "clarify": "unclear",

@@ -10,7 +10,7 @@ from typing import Any
 from agent import notebook
 from agent.cognition.reflecting import SURE
 from agent.deps import Deps
-from agent.events import FirstLook, NotebookGrew
+from agent.events import FirstLook, NotebookGrew, Routed
 from agent.nodes.rerank import read
 from agent.nodes.retrieve import candidate
 from agent.retrieval.recall import aim
@@ -34,6 +34,8 @@ def look(state: RunState, deps: Deps) -> dict[str, Any]:
     best = likeliest(found)
     if best is not None and not state["settled"] and best["spans"][0]["probability"] >= SURE:
         route = "single"
+        reason = "The question finds its answer by itself."
+        deps.session.emit(Routed(route, reason, "rules", state["asked"], state["question"]))
     if best is not None and route == "deep":
         span = best["spans"][0]
         deps.session.emit(

@@ -25,7 +25,7 @@ from agent import checkpoints, events, recording
 from agent.journal import Journal
 from agent.run import Request, resume, run
 from agent.state import Logged
-from models.protocols import ChatOptions, Choice, Message, Reply, Usage
+from models.protocols import ChatOptions, Choice, Message, Reading, Reply, Usage
 from models.scripted import HashEmbedder
 from tests.agent.conftest import UnsureReader, fill
 from traces.runs import Runs
@@ -49,6 +49,16 @@ _REPLIES: tuple[tuple[str, Any], ...] = (
         "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics [1].",
     ),
 )
+
+
+class Reader(UnsureReader):
+    """Takes no passage for an answer to the second step, so that there is a correction and a revision."""
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        """As `UnsureReader` reads, but for that step."""
+        if question.startswith("What halted"):
+            return [Reading(0.0, ()) for _ in passages]
+        return super().read(question, passages)
 
 
 class Oracle:
@@ -138,7 +148,7 @@ def _forked(work: Callable[[], object]) -> int:
 def _begin(home: Path, kill_at: str | None) -> None:
     """A run that is killed at a moment; None lets it end, and writes the moments down."""
     moments = _watch_moments(kill_at)
-    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": UnsureReader()}
+    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": Reader()}
     store = Store(home / "deepthink.duckdb")
     list(run(Request(QUESTION, route="deep", shadow="llm"), store=store, **parts))  # type: ignore[arg-type]
     (home / "moments.json").write_text(json.dumps(moments))
@@ -146,7 +156,7 @@ def _begin(home: Path, kill_at: str | None) -> None:
 
 def _go_on(home: Path) -> None:
     store = Store(home / "deepthink.duckdb")
-    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": UnsureReader()}
+    parts = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": Reader()}
     (unfinished,) = Runs(store).recent(1)
     if unfinished.finished is None:
         list(resume(unfinished.id, store=store, **parts))  # type: ignore[arg-type]

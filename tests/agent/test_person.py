@@ -234,7 +234,7 @@ def test_a_fact_of_which_the_reader_is_sure_is_answered_without_the_model(person
 
 
 def test_a_plan_of_one_step_is_a_single_look_up_unless_it_is_known_to_need_more(person: Person) -> None:
-    request = Request("who is it that sells Orlavane its ceramic bearings", approve="always")
+    request = Request("Who supplies Orlavane's ceramic bearings?", approve="always")
     events = person.watch([ONE, TRUE], request)
     assert _end(events).status == "answered"
     assert not _only(events, ev.Decided)

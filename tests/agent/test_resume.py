@@ -36,9 +36,8 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 def test_every_node_of_a_deep_run_was_killed(killed: list[dict[str, Any]]) -> None:
     moments = {run["moment"] for run in killed}
-    nodes = (
-        "route plan next_step retrieve rerank grade correct distil reflect decide synthesise verify".split()
-    )
+    research = "next_step retrieve rerank grade correct distil reflect decide"
+    nodes = f"route look plan {research} synthesise verify".split()
     for node in nodes:
         for moment in ("begins", "a checkpoint was written", "its events were stored"):
             assert f"{node}: {moment}" in moments

@@ -87,7 +87,7 @@ def _states() -> list[_State]:
     store = Store(paths.store_file())
     for _ in pool(questions, store, embedder):
         pass
-    grower = Grower(store, questions.name, embedder, reranker=None)
+    grower = Grower(store, questions.name, embedder, made.reader())
     draw = random.Random(0)
     found: list[_State] = []
     for question in questions.questions:

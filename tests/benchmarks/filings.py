@@ -18,7 +18,7 @@ TOP = 10
 
 
 def measure() -> Table:
-    """Pages found by the fused order, without a language model and without a reranker."""
+    """Pages found by the fused order, without a language model and without the reader."""
     store = Store(paths.store_file())
     read = read_into(store, "filings", sorted(FILINGS.glob("*.pdf")))
     found, misses = pages_found(store, made.embedder())

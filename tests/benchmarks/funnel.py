@@ -15,12 +15,14 @@ from typing import Final
 import numpy as np
 
 from agent.budget import Budget
+from agent.memo_reader import MemoReader
+from agent.passage_text import show
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
 from agent.state import PlanStep, RunState, new_state
 from agent.stepping import research_step
 from models.protocols import Embedder
 from policy.collecting.pooling import RememberingEmbedder, pool
-from policy.collecting.remembering import RememberingRecall, RememberingReranker
+from policy.collecting.remembering import RememberingRecall
 from policy.collecting.unread import first_plan, graded, resolved, unread
 from policy.evaluation.bootstrap import draws, mean
 from policy.questions import Question, QuestionSet, filled, named, read_questions
@@ -38,7 +40,7 @@ BARS: Final = {"hotpotqa": 0.90, "2wikimultihopqa": 0.90, "musique": 0.80}
 _ALONE = "the whole question alone"
 _UNION = "its sub-questions"
 _FUSED = f"its sub-questions, fused to {TOP} passages in all"
-_RERANKED = f"the {KEPT} of each sub-question's {TOP} that the reranker puts first"
+_FIRST = f"the {KEPT} of each sub-question's {TOP} that the reader puts first"
 _HELD = "kept by the steps of a run"
 
 
@@ -49,24 +51,24 @@ class _Worked:
     Attributes:
         shares: Of the question's gold passages, by what was looked at.
         own: For each sub-question whose gold passage is told, whether its own ten best hold it.
-        reranked: The same for the best of them by the reranker.
+        first: The same for the best of them by the reader.
         held: Passages that its steps kept.
     """
 
     shares: dict[str, float]
     own: list[bool]
-    reranked: list[bool]
+    first: list[bool]
     held: int
 
 
 def measure() -> Table:
     """Means over the questions of each dev file, with bootstrap intervals."""
     embedder = made.embedder()
-    reranker = RememberingReranker(made.reranker())
+    reader = MemoReader(made.reader())
     rows: list[Row] = []
     for name, bar in BARS.items():
         questions = read_questions(DATA / "multihop" / f"{name}_dev.jsonl")
-        funnel = _Funnel(questions, Store(paths.store_file()), embedder, reranker)
+        funnel = _Funnel(questions, Store(paths.store_file()), embedder, reader)
         worked = [
             _told(number, funnel.work(one)) for number, one in enumerate(questions.questions, start=1)
         ]
@@ -84,7 +86,7 @@ class _Funnel:
     """The real steps of a run over one pooled file, with nothing in them that a model would answer."""
 
     def __init__(
-        self, questions: QuestionSet, store: Store, embedder: Embedder, reranker: RememberingReranker
+        self, questions: QuestionSet, store: Store, embedder: Embedder, reader: MemoReader
     ) -> None:
         remembering = RememberingEmbedder(embedder)
         for done, total in pool(questions, store, remembering):
@@ -94,24 +96,24 @@ class _Funnel:
         self._questions = questions
         self._scope = [Scope(collections=(questions.name,))]
         self._recall = RememberingRecall(library, remembering)
-        self._reranker = reranker
-        self._deps = unread(library, questions.name, remembering, self._recall, reranker, Budget())
+        self._reader = reader
+        self._deps = unread(library, questions.name, self._recall, reader, Budget())
 
     def work(self, question: Question) -> _Worked:
         """The question's plan worked off; then what its searches brought by themselves."""
         self._recall.forget()
-        self._reranker.forget()
+        self._reader.forget()
         with self._store.connect():
             asked, held = self._walked(question)
             found = [self._found(one) for one in asked]
-            best = [self._reranked(one, passages) for one, passages in zip(asked, found, strict=True)]
+            best = [self._first(one, passages) for one, passages in zip(asked, found, strict=True)]
             alone = self._found(question.text)
         fused = best_first(reciprocal_rank_fusion([list(passages) for passages in found]))[:TOP]
         brought = {
             _ALONE: set(alone),
             _UNION: {number for passages in found for number in passages},
             _FUSED: set(fused),
-            _RERANKED: {number for passages in best for number in passages},
+            _FIRST: {number for passages in best for number in passages},
             _HELD: held,
         }
         shares = {
@@ -137,13 +139,16 @@ class _Funnel:
         return [step["question"] for step in state["plan"]], {int(e["document"]) for e in state["evidence"]}
 
     def _found(self, query: str) -> dict[int, str]:
-        """The ten best paragraphs of one search, best first, as the reranker reads them."""
+        """The ten best paragraphs of one search, best first, as the reader is shown them."""
         hits = self._recall.search(query, "hybrid", self._scope, TOP)
-        return {int(hit.passage.document): f"{hit.passage.title}. {hit.passage.text}" for hit in hits}
+        return {
+            int(p.document): show(p.title, p.section, p.date, p.text, p.kind).text
+            for p in (hit.passage for hit in hits)
+        }
 
-    def _reranked(self, query: str, found: dict[int, str]) -> list[int]:
-        scores = dict(zip(found, self._reranker.score(query, list(found.values())), strict=True))
-        return sorted(scores, key=lambda number: -scores[number])[:KEPT]
+    def _first(self, query: str, found: dict[int, str]) -> list[int]:
+        readings = dict(zip(found, self._reader.read(query, list(found.values())), strict=True))
+        return sorted(readings, key=lambda number: -readings[number].probability)[:KEPT]
 
     def _supports(self, question: Question, asked: Sequence[str]) -> list[int | None]:
         """The gold passage of each sub-question: told by MuSiQue, and by the words of 2Wiki's look-ups."""
@@ -177,11 +182,11 @@ def _rows(label: str, worked: Sequence[_Worked], bar: float) -> list[Row]:
         rows.append(_row(f"{told}: in its top {TOP}", own))
         rows.append(
             _row(
-                f"{told}: in the {KEPT} the reranker puts first",
-                [f for one in worked for f in one.reranked],
+                f"{told}: in the {KEPT} the reader puts first",
+                [f for one in worked for f in one.first],
             )
         )
-    rows.append(_row(f"{label}: {_RERANKED}", [one.shares[_RERANKED] for one in worked]))
+    rows.append(_row(f"{label}: {_FIRST}", [one.shares[_FIRST] for one in worked]))
     held = np.mean([one.held for one in worked])
     rows.append(
         _row(f"{label}: {_HELD}, {held:.1f} passages a question", [one.shares[_HELD] for one in worked])
@@ -215,8 +220,8 @@ _NOTES: Final = [
     "else the question itself, and then the question with the title of the best passage that its "
     "steps have kept and that it does not name (`policy.collecting.unread`). Nothing of that is told "
     "by gold.",
-    "“Kept by the steps of a run”: each sub-question goes through the run's own step (both phrasings, "
-    "reranker, grade, what is far behind the best left out, corrections where the grade "
-    f"asks for them), which keeps at most {KEPT} passages. “The {KEPT} … the reranker puts first” has "
+    "“Kept by the steps of a run”: each sub-question goes through the run's own step (the "
+    "reader, the grade, what is far behind the best left out, corrections where the grade "
+    f"asks for them), which keeps at most {KEPT} passages. “The {KEPT} … the reader puts first” has "
     "neither grade nor corrections.",
 ]

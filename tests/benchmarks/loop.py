@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import agent.events as ev
 from agent import sample_library
 from agent.run import Request, run
-from tests.benchmarks.library import NVIDIA, chat, embedder, read_into, reranker
+from tests.benchmarks.library import NVIDIA, chat, embedder, read_into, reader
 from tests.benchmarks.table import Row, Table
 from traces import paths
 from traces.store import Store
@@ -79,7 +79,7 @@ def _cost(profile: str, request: Request, store: Store) -> _Cost:
     answer = ""
     asked = replace(request, profile=profile, route="deep", approve="always")
     try:
-        for event in run(asked, chat=model, embedder=embedder(), reranker=reranker(), store=store):
+        for event in run(asked, chat=model, embedder=embedder(), reader=reader(), store=store):
             if isinstance(event, ev.StepStarted):
                 steps = event.step
             elif isinstance(event, ev.Answered):

@@ -8,7 +8,7 @@ import agent.events as ev
 from agent import sample_library
 from agent.run import Request, run
 from policy.scoring import holds
-from tests.benchmarks.library import chat, embedder, read_into, reranker
+from tests.benchmarks.library import chat, embedder, read_into, reader
 from tests.benchmarks.table import Row, Table
 from traces import paths
 from traces.store import Store
@@ -20,7 +20,7 @@ def measure() -> Table:
     for name, description in sample_library.COLLECTIONS.items():
         read_into(store, name, sample_library.documents(name), description)
     model = chat()
-    vectors, ranks = embedder(), reranker()
+    vectors, reads = embedder(), reader()
     rows: list[Row] = []
     right = flagged = sentences = 0
     for question in sample_library.questions():
@@ -30,7 +30,7 @@ def measure() -> Table:
             Request(question.question, approve="always"),
             chat=model,
             embedder=vectors,
-            reranker=ranks,
+            reader=reads,
             store=store,
         ):
             if isinstance(event, ev.Answered):
@@ -54,7 +54,7 @@ def measure() -> Table:
         "samples",
         "The sample library's questions",
         rows,
-        ["Profile lean, Qwen2.5-Coder 1.5B; embedder and reranker are the default ones."],
+        ["Profile lean, Qwen2.5-Coder 1.5B; embedder and reader are the default ones."],
     )
 
 

@@ -38,9 +38,8 @@ def measure() -> Table:
     load = beside_others()
     store = Store(paths.store_file())
     with tempfile.TemporaryDirectory() as folder:
-        for _ in collect(
-            ModelFree(few("musique_train", QUESTIONS, Path(folder))), store, made.embedder(), reranker=None
-        ):
+        wanted = ModelFree(few("musique_train", QUESTIONS, Path(folder)))
+        for _ in collect(wanted, store, made.embedder(), made.reader()):
             pass
     nodes = [node for tree in load_trees(store).trees for node in tree.nodes.values()]
     rows = [Row("collected", f"{QUESTIONS} questions, {len(nodes)} states")]
@@ -144,7 +143,7 @@ def _alternative(nodes: list[Node], folder: Path, ours: float, peak: float) -> l
 
 _NOTES: Final = [
     f"Questions: the first {QUESTIONS} of the MuSiQue train file, collected without a language model and "
-    "without a reranker among their own paragraphs. A fifth of them is held out, as `train-policy` does.",
+    "among their own paragraphs, read by the boxed reader. A fifth is held out, as `train-policy` does.",
     "Each training is `python -m policy.training`, the same as `deepthink train-policy`, as a process of "
     "its own; seconds and memory are those of the whole process. A step's time is the mean of those after "
     "the first.",

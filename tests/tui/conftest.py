@@ -13,6 +13,7 @@ import pytest
 from agent.prompts import NOT_FOUND
 from models.protocols import ChatOptions, Choice, Message, Reply, Usage
 from models.scripted import HashEmbedder
+from tests.agent.conftest import UnsureReader
 from tui import cli
 
 FACTS = {
@@ -52,7 +53,7 @@ class Answering:
             )
         elif "source" in wanted:
             text = self._find(prompt)
-        elif "Read the evidence above once more" in prompt:
+        elif "from the evidence above" in prompt and not self.finds:
             text = NOT_FOUND
         else:
             text = self.answer
@@ -114,7 +115,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for user in ("tui.assemble", "tui.asking", "tui.searching", "tui.demonstration"):
         monkeypatch.setattr(f"{user}.open_embedder", lambda _settings: embedder)
     for user in ("assemble", "asking", "comparing", "evaluating", "protocol", "collecting"):
-        monkeypatch.setattr(f"tui.{user}.open_reranker", lambda _settings: None)
+        monkeypatch.setattr(f"tui.{user}.open_reader", lambda _settings: UnsureReader())
     monkeypatch.setattr("policy.registry._SHIPPED", Path("no-box"))  # the rules decide
 
 

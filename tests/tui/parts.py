@@ -81,6 +81,9 @@ def whole_run(first: Evidence | None = None) -> list[ev.Event]:
     return [
         started(),
         ev.Routed("deep", "It needs one fact to find another.", "rules", LONG, LONG),
+        ev.FirstLook(
+            "Tolvang Ceramics", "Orlavane buys them from Tolvang Ceramics.", 1, "Annual report", 12, 0.4
+        ),
         ev.NodeStarted("plan", 0),
         ev.Planned([STEP, STEP], 0, "model"),
         ev.StepStarted(1, STEP),

@@ -16,6 +16,7 @@ from models.scripted import HashEmbedder
 from policy.systems.answers import Answer
 from policy.systems.ragas_judge import METRICS, Metric, NotGiven
 from policy.systems.rows import Rows
+from tests.agent.conftest import UnsureReader
 from tests.policy.systems.made import HOTPOT, WIKI, rows
 from tests.tui.conftest import QUESTION, Answering, Run
 from tests.tui.test_protocol import _record
@@ -28,7 +29,7 @@ def chat(monkeypatch: pytest.MonkeyPatch) -> Answering:
     model = Answering()
     monkeypatch.setattr("tui.evaluating.open_chat", lambda _settings: model)
     monkeypatch.setattr("tui.evaluating.open_embedder", lambda _settings: HashEmbedder())
-    monkeypatch.setattr("tui.evaluating.open_reranker", lambda _settings: None)
+    monkeypatch.setattr("tui.evaluating.open_reader", lambda _settings: UnsureReader())
     return model
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from models.scripted import HashEmbedder
+from models.scripted import HashEmbedder, WordReader
 from policy import forest
 from policy.training import material
 from tests.tui.conftest import Run
@@ -49,7 +49,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             lines = [json.dumps(_record(dataset, number)) for number in numbers]
             (folder / f"{dataset}_{split}.jsonl").write_text("\n".join(lines), "utf-8")
     monkeypatch.setattr("tui.protocol.open_embedder", lambda _settings: HashEmbedder())
-    monkeypatch.setattr("tui.protocol.open_reranker", lambda _settings: None)
+    monkeypatch.setattr("tui.protocol.open_reader", lambda _settings: WordReader())
     monkeypatch.setattr(material, "FEWEST_QUESTIONS", 4)
     monkeypatch.setattr(material, "FEWEST_DECISIONS", 10)
     monkeypatch.setattr(forest, "TREES", 5)

@@ -49,6 +49,20 @@ def test_what_was_kept_is_a_line_each_beneath_its_title(capsys: pytest.CaptureFi
     assert _plain([ev.EvidenceKept(1, [], [])], capsys) == ["kept: nothing"]
 
 
+@pytest.mark.parametrize(
+    ("sentence", "told"),
+    [
+        ("Orlavane buys them from Tolvang.", "Tolvang – Orlavane buys them from Tolvang."),
+        ("Tolvang supplies them.", "Tolvang supplies them."),
+    ],
+)
+def test_a_first_look_is_marked_as_one_with_its_place(
+    sentence: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    looked = ev.FirstLook("Tolvang", sentence, 1, "Annual report", 12, 0.4)
+    assert _plain([looked], capsys) == [f"look: first look, still thinking: {told} | Annual report, p. 12"]
+
+
 def test_of_several_answers_the_last_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
     first = ev.Answered("A first draft.", [claim("A first draft.", "not")], [])
     asked = ev.Replied("approve", "What shall become of it?", "rewrite", "person")

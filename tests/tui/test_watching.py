@@ -64,7 +64,7 @@ def run(request, *, steering, **_parts):
 tui.asking.agent_run.run = run
 tui.asking.open_chat = lambda _settings: ScriptedChat([])
 tui.asking.open_embedder = lambda _settings: HashEmbedder()
-tui.asking.open_reranker = lambda _settings: None
+tui.asking.open_reader = lambda _settings: None
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # Ctrl-C at this terminal is meant for this program
 sys.exit(tui.cli.run(sys.argv[1:]))
 """

@@ -53,6 +53,8 @@ def test_a_sure_answer_makes_an_open_question_a_single_look_up(
 ) -> None:
     update = look(state(route=route, settled=settled), make(reader=_reader(probability)))
     assert update["route"] == becomes
+    told = [event.route for event in events if isinstance(event, ev.Routed)]
+    assert told == (["single"] if becomes == "single" and route != "single" else [])
     # A single look-up has its answer at once.
     assert any(isinstance(event, ev.FirstLook) for event in events) == (becomes == "deep")
 

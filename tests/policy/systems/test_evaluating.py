@@ -174,7 +174,7 @@ def test_a_judge_that_goes_its_own_way_is_followed(store: Store, tmp_path: Path)
     parts = Parts(
         CachedChat(ScriptedChat(replies), tmp_path / "replies.jsonl"),
         HashEmbedder(),
-        None,
+        UnsureReader(),
         store,
         (),
         Budget(revisions=1),

@@ -78,6 +78,24 @@ def answer_of(exchange: Exchange) -> str:
     return "\n".join(shown(block) for block in exchange.query_one(Answer).query(Static))
 
 
+async def test_a_first_look_stands_there_until_the_answer_does(make_app: MakeApp, filled: Path) -> None:
+    gate = Gate(2)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        exchange = screen.query_one(Exchange)
+        look = exchange.query_one(".look", Static)
+        await until(pilot, gate.reached.is_set)
+        await until(pilot, lambda: look.display)
+        assert shown(look).startswith(
+            "first look, still thinking: Tolvang Ceramics – Orlavane buys all of its"
+        )
+        assert answer_of(exchange) == ""
+        gate.open()
+        await until(pilot, lambda: screen.live is None or (screen.fold and screen.fold.asked))
+        assert not look.display
+
+
 async def test_a_question_is_answered_and_each_citation_opens_its_passage(
     make_app: MakeApp, filled: Path
 ) -> None:

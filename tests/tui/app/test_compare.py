@@ -110,7 +110,7 @@ def test_answers_and_cost(sections: dict[str, Section]) -> None:
 
 def test_settings_that_differ_have_a_row_each() -> None:
     run = read(stored.store_run())
-    other = Compared(replace(run.run, profile="seed", reader="", collections=("facts",)), run.outcome)
+    other = Compared(replace(run.run, profile="seed", reranker="", collections=("facts",)), run.outcome)
     rows = {s.title: s for s in compare(run, other)}["Settings"].rows
     assert [(row.first, row.second) for row in rows] == [
         ("profile: lean", "profile: seed"),

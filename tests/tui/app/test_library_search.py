@@ -9,7 +9,6 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, DataTable, Input, Select, Static
 
-from models.scripted import WordReader
 from tests.tui.app.conftest import MakeApp
 from tests.tui.app.library_shelf import fill, put
 from tests.tui.app.test_library import SIZE, Slow, begin_here, opened
@@ -153,14 +152,13 @@ async def test_who_types_on_while_it_is_searched_keeps_the_keys(
         assert panel.query_one("#query", Input).value == "fire at the plant"
 
 
-async def test_a_reranker_has_its_column(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.assemble.open_reranker", lambda _settings: WordReader())
+async def test_the_reader_has_its_column(make_app: MakeApp) -> None:
     app = make_app()
     fill(app.engine.store)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         panel = await search(pilot, "ceramic bearings")
-        assert columns(panel)[-2:] == ["reranker", "grade"]
+        assert columns(panel)[-2:] == ["reader", "grade"]
         assert row(panel, 0)[-2].split() == ["1", "1.000"]
 
 
