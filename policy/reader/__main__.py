@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from models.catalogue import MS_MARCO_MINILM_L12
 from models.offline import forbid_hubs
 from policy.reader.evaluation import measured, scores, table
 from policy.reader.making import make
+from policy.reader.packing import write_results
 from traces.paths import models_dir
 
 
@@ -50,8 +50,7 @@ def main() -> None:
     figures = measured(scores(BoxedReader(given.reader), given.data, given.multihop))
     text = table(figures)
     if given.results:
-        (given.results / "reader.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-        (given.results / "reader.md").write_text(f"# The boxed reader on held-out texts\n\n{text}", "utf-8")
+        write_results(given.results, figures)
     sys.stdout.write(text)
 
 

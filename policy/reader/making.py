@@ -15,7 +15,7 @@ from policy.reader.data import examples
 from policy.reader.evaluation import calibration_of, measured, scores, table
 from policy.reader.export import export
 from policy.reader.network import recovered
-from policy.reader.packing import UNCALIBRATED, pack, write_card
+from policy.reader.packing import UNCALIBRATED, pack, write_card, write_results
 from policy.reader.rows import encoded, load, save
 from traces.errors import DeepthinkError
 
@@ -99,6 +99,6 @@ def finish(data: Path, multihop: Path, base: Path, work: Path, out: Path, minute
     scored = scores(BoxedReader(out), data, multihop)
     pack(model, tokenizer, out, calibration_of(scored), told)
     figures = measured(scored)
-    (work / "figures.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    write_results(work, figures)
     write_card(out, figures)
     return table(figures)

@@ -46,6 +46,13 @@ def write_card(out: Path, figures: Figures) -> None:
     (out / CARD).write_text(_CARD.format(made=rows, figures=table(figures)), encoding="utf-8")
 
 
+def write_results(folder: Path, figures: Figures) -> None:
+    """Write ``reader.json`` and ``reader.md``."""
+    (folder / "reader.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    text = f"# The boxed reader on texts kept out of its training\n\n{table(figures)}"
+    (folder / "reader.md").write_text(text, encoding="utf-8")
+
+
 def _sha256(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
