@@ -15,8 +15,7 @@ from agent.run import Request, run
 from agent.web.fetch import Fetcher
 from agent.web.gather import Web
 from agent.web.search import Searxng
-from models.local_embedder import LocalEmbedder
-from models.protocols import Message
+from models.protocols import Embedder, Message
 from models.scripted import Scripted, ScriptedChat
 from tests.agent.conftest import UnsureReader
 from tests.agent.web.loopback import SearxngServer, Site
@@ -54,13 +53,13 @@ DRONES = article(
 
 
 @pytest.fixture(scope="module")
-def vectors() -> LocalEmbedder:
-    """MiniLM: the calibrated grades are those of its similarities."""
+def vectors() -> Embedder:
+    """The default embedder."""
     return minilm()
 
 
 @pytest.fixture
-def store_with_report(store: Store, tmp_path: Path, vectors: LocalEmbedder) -> Store:
+def store_with_report(store: Store, tmp_path: Path, vectors: Embedder) -> Store:
     """One document in a library."""
     (tmp_path / "facilities.md").write_text(REPORT)
     list(ingest([tmp_path / "facilities.md"], collection="reports", store=store, embedder=vectors))
@@ -85,7 +84,7 @@ Ask = Callable[..., list[ev.Event]]
 
 
 @pytest.fixture
-def ask(store_with_report: Store, vectors: LocalEmbedder, site: Site, engine: SearxngServer) -> Ask:
+def ask(store_with_report: Store, vectors: Embedder, site: Site, engine: SearxngServer) -> Ask:
     """Ask with the web allowed."""
     store = store_with_report
     fetcher = Fetcher(allowed_hosts=frozenset({site.host}))

@@ -18,8 +18,7 @@ from agent.retrieval.recall import Recall, aim
 from agent.retrieval.sections import match_sections
 from agent.run import Request, run
 from models.llama_cpp_chat import LlamaCppChat
-from models.local_embedder import LocalEmbedder
-from models.protocols import Chat, Message
+from models.protocols import Chat, Embedder, Message
 from models.scripted import ScriptedChat, WordReader
 from tests.benchmarks import library as made
 from tests.benchmarks.filings import pages_found
@@ -41,7 +40,7 @@ _CHALLENGE = (
 
 
 @pytest.fixture(scope="module")
-def minilm() -> LocalEmbedder:
+def minilm() -> Embedder:
     return made.embedder()
 
 
@@ -87,7 +86,7 @@ def test_nearly_all_text_of_every_filing_is_in_chunks(filings: tuple[Store, dict
     ],
 )
 def test_a_figure_comes_in_a_table_with_its_label_and_its_years(
-    filings: tuple[Store, dict[str, FileDone]], minilm: LocalEmbedder, query: str, value: str, label: str
+    filings: tuple[Store, dict[str, FileDone]], minilm: Embedder, query: str, value: str, label: str
 ) -> None:
     store, _ = filings
     hits = Recall(Library(store), minilm).search(query, "hybrid", [Scope()], 10)
@@ -98,7 +97,7 @@ def test_a_figure_comes_in_a_table_with_its_label_and_its_years(
 
 
 def test_the_question_brings_both_segments_in_one_table(
-    filings: tuple[Store, dict[str, FileDone]], minilm: LocalEmbedder
+    filings: tuple[Store, dict[str, FileDone]], minilm: Embedder
 ) -> None:
     store, _ = filings
     library = Library(store)
@@ -108,7 +107,7 @@ def test_the_question_brings_both_segments_in_one_table(
 
 
 def test_the_risk_factors_are_found_though_worded_otherwise(
-    filings: tuple[Store, dict[str, FileDone]], minilm: LocalEmbedder
+    filings: tuple[Store, dict[str, FileDone]], minilm: Embedder
 ) -> None:
     store, _ = filings
     library = Library(store)
@@ -125,14 +124,14 @@ def test_the_risk_factors_are_found_though_worded_otherwise(
 
 
 def test_financebench_pages_are_among_the_top_ten(
-    filings: tuple[Store, dict[str, FileDone]], minilm: LocalEmbedder
+    filings: tuple[Store, dict[str, FileDone]], minilm: Embedder
 ) -> None:
     store, _ = filings
     found, misses = pages_found(store, minilm)
     assert len(found) >= 11, misses
 
 
-def _answer(request: Request, model: Chat, vectors: LocalEmbedder, store: Store) -> list[ev.Event]:
+def _answer(request: Request, model: Chat, vectors: Embedder, store: Store) -> list[ev.Event]:
     return list(run(request, chat=model, embedder=vectors, reader=WordReader(), store=store))
 
 
@@ -145,9 +144,7 @@ def _resolves(answered: ev.Answered) -> bool:
     return all(set(claim["cites"]) <= held for claim in answered.sentences)
 
 
-def test_both_collections_are_searched_and_bear_on_each_other(
-    bearing: Store, minilm: LocalEmbedder
-) -> None:
+def test_both_collections_are_searched_and_bear_on_each_other(bearing: Store, minilm: Embedder) -> None:
     risk = "Competition in our current and target markets could cause us to lose market share and revenue"
 
     def number_of(words: str, messages: Sequence[Message]) -> int:
@@ -183,7 +180,7 @@ def model() -> Iterator[LlamaCppChat]:
 
 @pytest.mark.slow
 def test_the_real_model_explains_how_the_one_bears_on_the_other(
-    model: LlamaCppChat, bearing: Store, minilm: LocalEmbedder
+    model: LlamaCppChat, bearing: Store, minilm: Embedder
 ) -> None:
     events = _answer(Request(_CHALLENGE, approve="always"), model, minilm, bearing)
     searched = [event for event in events if isinstance(event, ev.Searched)]

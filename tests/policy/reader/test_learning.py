@@ -11,7 +11,7 @@ import pytest
 
 from models.boxed_reader import MODEL, SHIPPED, TOKENIZER, BoxedReader
 from models.boxed_reader.windows import Windows
-from policy.reader.data import Example, Pool, context_of, groups_of, held_out_articles, written
+from policy.reader.data import VERDICTS, Example, Pool, context_of, groups_of, held_out_articles, written
 from policy.reader.export import export
 from policy.reader.held_out import Claim, Question
 from policy.reader.network import Weights, network, recovered
@@ -181,9 +181,9 @@ def test_probabilities_are_fitted_to_what_was_right(windows: Windows) -> None:
     claims = [
         (Claim("c", PASSAGE, verdict, "", 0), score(0, np.eye(3)[n] + 0.5 * draw.normal(size=3)))
         for _ in range(40)
-        for n, verdict in enumerate(("supported", "refuted", "neither"))
+        for n, verdict in enumerate(VERDICTS)
     ]
-    found = calibrated(questions, claims)  # type: ignore[arg-type]
+    found = calibrated(questions, claims)
     assert reading(PASSAGE, score(3.0, [0, 0, 0]), found).probability > 0.8
     assert reading(PASSAGE, score(-3.0, [0, 0, 0]), found).probability < 0.2
     assert judgement(np.array([3, 0, 0], dtype=np.float32), found).supported > 0.8
