@@ -24,3 +24,8 @@ def language(text: str) -> str:
     code = str(found[0]["lang"]).casefold()
     # A short Chinese line is often taken for Japanese, which is hardly ever written without kana.
     return "zh" if code in {"ja", "wuu", "yue"} and not _KANA.search(text) else code
+
+
+def readable(text: str) -> bool:
+    """Whether the reader that ships was taught the language of ``text``, or that language is not clear."""
+    return language(text) in {"en", ""}

@@ -86,9 +86,3 @@ def missing_names(
         and not names.stands(name, mentioned)
         and not (names.stands(name, question) and names.stands(name, around))
     ]
-
-
-def latin(text: str) -> bool:
-    """True if most letters of ``text`` are Latin."""
-    letters = [c for c in text if c.isalpha()]
-    return 2 * sum(c < "\u0250" for c in letters) >= len(letters)

@@ -10,8 +10,9 @@ from pydantic import BaseModel
 
 from agent import prompts
 from agent.budget import BudgetExhausted
-from agent.cognition.support import missing_names, missing_numbers, told_numbers
+from agent.cognition.support import content, missing_names, missing_numbers, share_held, told_numbers
 from agent.cognition.writing import LEAD
+from agent.language import readable
 from agent.passage_text import show
 from agent.sentences import sentences
 from agent.session import Session
@@ -23,6 +24,7 @@ _GROUNDED = 0.75  # share of an answer that must be supported for it to be groun
 _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "partly": 0.5, "not": 0.0}
 _COPIED: Final = Support(1.0, 0.0, 0.0)
 _WORD = re.compile(r"\w+")
+_WORDS = 0.6  # share of a sentence's words that its passages hold, where only words can be compared
 _OTHERS = 12  # passages that are tried in place of cited ones that do not say a sentence
 
 
@@ -192,19 +194,31 @@ def _verdict(
 ) -> tuple[Verdict, str]:
     if not cited:
         return "not", "no passage is cited"
+    where, verb = _listed(cited), "does" if len(cited) == 1 else "do"
+    missing = missing_numbers(text, cited)
+    if not readable(text):
+        return _unread(text, cited, f"{where} {verb} not", missing)
     for item, told in zip(cited, judgements, strict=False):  # the last judgement may be of all together
         if told.refuted >= _SURE:
             return "not", f"[{item['number']}] says otherwise"
-    where, verb = _listed(cited), "does" if len(cited) == 1 else "do"
-    missing = missing_numbers(text, cited)
     if not any(told.supported >= _SURE for told in judgements):
         return "not", f"{where} {verb} not {f'mention {missing[0]}' if missing else 'say this'}"
     if missing:
         some = len(missing) < len(told_numbers(text))
         return ("partly" if some else "not"), f"{where} {verb} not mention {missing[0]}"
-    if absent := missing_names(text, cited, question, evidence):
-        return "partly", f"{where} {verb} not mention {' '.join(absent)}"
-    return "supported", ""
+    absent = missing_names(text, cited, question, evidence)
+    return ("partly", f"{where} {verb} not mention {' '.join(absent)}") if absent else ("supported", "")
+
+
+def _unread(
+    text: str, cited: Sequence[Evidence], they_do_not: str, missing: Sequence[str]
+) -> tuple[Verdict, str]:
+    """The verdict on a sentence in a language that the reader was not taught: by words and numbers."""
+    if missing:
+        return "not", f"{they_do_not} mention {missing[0]}"
+    if share_held(text, map(content, cited)) >= _WORDS:
+        return "supported", ""
+    return "partly", f"{they_do_not} say it in these words, and only its numbers were checked"
 
 
 def _shown(items: Sequence[Evidence]) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from agent import citations
 from agent.cognition.reflecting import LIKELY
-from agent.cognition.support import latin
 from agent.cognition.verifying import grounded, share
 from agent.cognition.writing import abstains, from_findings, gaps, unanswered, with_gaps
 from agent.deps import Deps
 from agent.events import Answered
+from agent.language import readable
 from agent.passage_text import show
 from agent.prompts import NOT_FOUND
 from agent.state import Claim, RunState, nothing_found
+
+_DOUBTFUL: Final = 0.2  # probability of a passage below which the reader rules an answer out
 
 
 def verify(state: RunState, deps: Deps) -> dict[str, Any]:
@@ -43,8 +46,8 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     )
     supported, relied = round(share(claims), 3), grounded(claims, evidence)
     reread = nothing_found(state["notes"])
-    if reread and not (relied and _comparable(state) and supported == 1.0):
-        return _not_found(deps)  # no step found anything, and the evidence as a whole does not say it
+    if reread and not _stands(state, claims):
+        return _not_found(deps)
     left = iter(claims)
     # What says nothing keeps its place in the answer, without marks.
     shown = [
@@ -85,6 +88,15 @@ def _answers(answer: str, question: str, deps: Deps) -> bool:
     return reading.probability >= LIKELY
 
 
-def _comparable(state: RunState) -> bool:
-    # Asked in one script and answered in another, a small model recites what stands there.
-    return latin(state["question"]) == latin(state["draft"])
+def _stands(state: RunState, claims: Sequence[Claim]) -> bool:
+    """Whether an answer stands though the reader was not sure of any.
+
+    It does where the reader takes a passage rather for an answer than not; what is not supported is marked
+    then. Else only if the reader does not rule it out and all of it is supported: so neither the reader nor
+    the language model says alone that nothing is there. In a language that the reader was not taught, what
+    could be checked decides.
+    """
+    best = max((item["score"] for item in state["evidence"]), default=0.0)
+    if not readable(state["question"]):
+        return all(claim["verdict"] != "not" for claim in claims)
+    return best >= LIKELY or (best >= _DOUBTFUL and all(c["verdict"] == "supported" for c in claims))

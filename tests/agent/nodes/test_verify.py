@@ -121,17 +121,39 @@ _SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
     [
         ("Who supplies Orlavane's bearings?", _SAID, "answered"),
         ("Who supplies Orlavane's bearings?", f"{_SAID} Zanzibar owns the mill [1].", "not_found"),
-        ("奥拉万的轴承由谁供应？", _SAID, "not_found"),
+        ("奥拉万的轴承由谁供应？", _SAID, "answered"),
     ],
 )
 def test_where_no_step_found_anything_only_what_passages_say_stands(
     make: Make, question: str, draft: str, status: str
 ) -> None:
-    held = [evidence(1, "Orlavane buys all of its ceramic bearings from Tolvang Ceramics.")]
+    held = [
+        {**evidence(1, "Orlavane buys all of its ceramic bearings from Tolvang Ceramics."), "score": 0.3}
+    ]
     missed = [{**_FOUND, "found": False}]
     update = verify(state(question=question, draft=draft, status="", notes=missed, evidence=held), make())
     assert update["status"] == status
     assert "not found" not in update["answer"].casefold() or status == "not_found"
+
+
+@pytest.mark.parametrize(("score", "status"), [(0.6, "answered"), (0.3, "not_found")])
+def test_what_is_not_supported_is_marked_where_the_reader_takes_a_passage_for_an_answer(
+    make: Make, score: float, status: str
+) -> None:
+    held = [{**evidence(1, "Orlavane buys its bearings from Tolvang."), "score": score}]
+    missed = [{**_FOUND, "found": False}]
+    draft = "Zanzibar owns the mill [1]."
+    update = verify(state(question="Who?", draft=draft, status="", notes=missed, evidence=held), make())
+    assert update["status"] == status
+    assert all(claim["verdict"] == "not" for claim in update["claims"])
+
+
+def test_what_the_reader_rules_out_is_not_found_though_its_passage_says_it(make: Make) -> None:
+    held = [{**evidence(1, "Orlavane buys its bearings from Tolvang."), "score": 0.1}]
+    missed = [{**_FOUND, "found": False}]
+    draft = "Orlavane buys its bearings from Tolvang [1]."
+    update = verify(state(question="Who?", draft=draft, status="", notes=missed, evidence=held), make())
+    assert update["status"] == "not_found"
 
 
 def test_a_passage_that_denies_something_is_an_answer(make: Make, events: list[ev.Event]) -> None:
