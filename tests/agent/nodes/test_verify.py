@@ -113,6 +113,7 @@ def test_not_found(make: Make, events: list[ev.Event], draft: str, status: str) 
     assert events == [ev.Answered("Not found in your documents.", [], [])]
 
 
+_ASKED = "Who supplies Orlavane's bearings?"
 _SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
 
 
@@ -143,7 +144,7 @@ def test_what_is_not_supported_is_marked_where_the_reader_takes_a_passage_for_an
     held = [{**evidence(1, "Orlavane buys its bearings from Tolvang."), "score": score}]
     missed = [{**_FOUND, "found": False}]
     draft = "Zanzibar owns the mill [1]."
-    update = verify(state(question="Who?", draft=draft, status="", notes=missed, evidence=held), make())
+    update = verify(state(question=_ASKED, draft=draft, status="", notes=missed, evidence=held), make())
     assert update["status"] == status
     assert all(claim["verdict"] == "not" for claim in update["claims"])
 
@@ -152,7 +153,7 @@ def test_what_the_reader_rules_out_is_not_found_though_its_passage_says_it(make:
     held = [{**evidence(1, "Orlavane buys its bearings from Tolvang."), "score": 0.1}]
     missed = [{**_FOUND, "found": False}]
     draft = "Orlavane buys its bearings from Tolvang [1]."
-    update = verify(state(question="Who?", draft=draft, status="", notes=missed, evidence=held), make())
+    update = verify(state(question=_ASKED, draft=draft, status="", notes=missed, evidence=held), make())
     assert update["status"] == "not_found"
 
 
