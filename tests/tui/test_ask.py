@@ -35,7 +35,7 @@ def test_a_piped_answer_is_plain_lines_with_the_answer_once(
     assert ESCAPE not in ran.out
     labels = [line.split(":")[0] for line in ran.out.splitlines() if not line.startswith((" ", "["))]
     assert labels == [
-        *("question", "route", "plan"),
+        *("question", "route", "look", "plan"),
         *("step 1", "search", "grade", "kept", "finding", "decide"),
         *("step 2", "search", "grade", "kept", "finding", "decide"),
         *("answer", "sources", "done"),

@@ -35,10 +35,10 @@ def test_a_replay_reads_as_it_should_in_eighty_columns() -> None:
     lines = [line.rstrip() for line in text.splitlines()]
     assert max(map(cell_len, lines)) <= 80
     assert [line[:9].strip() for line in lines if line[:1].strip()] == [
-        *("question", "route", "plan", "step 1", "search", "grade", "kept", "finding", "decide"),
+        *("question", "route", "look", "plan", "step 1", "search", "grade", "kept", "finding", "decide"),
         *("answer", "check", "sources", "[1]", "[2]", "done"),
     ]
-    assert "          llama.cpp:qwen · profile lean · decisions by rules · no reranker on" in lines
+    assert "          llama.cpp:qwen · profile lean · decisions by rules · no reranker, the" in lines
     assert "route     research in steps: It needs one fact to find another." in lines
     assert "          also: who makes the bearings" in lines
     assert "grade     1 correct, 2 incorrect (threshold): enough" in lines
