@@ -19,6 +19,9 @@ Length = Literal["brief", "normal", "report"]
 _MARKS = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
 _LABEL = re.compile(r"\bfindings? \d+: ", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?。！？](?:\s*\[[\d\s,]+\])*(?=\s|$)|(?:\[\d+\])+\.(?=\s|$)")
+_QUESTION = re.compile(
+    r"(?:(?<=\n)|(?<=[.!?。！？\]]\s)|^)[^.!?。！？\n]*[?？](?:\s*\[[\d\s,]+\])*[.?？]?\s*"
+)
 _BRIEF_TOKENS = 96
 _LONGEST_QUOTE = 280  # characters of a sentence in an answer that the model does not write
 _SHORT_ANSWER, _MISSING = "Short answer", "What was not found"
@@ -151,12 +154,13 @@ def abstains(text: str) -> bool:
 
 
 def _whole_sentences(reply: Reply) -> str:
-    """What was written, without the notebook's labels and a sentence that the limit cut off."""
+    """What was written, without the notebook's labels, questions, and a sentence that the limit cut off."""
     text = _LABEL.sub("", reply.text).strip()
-    if reply.finish_reason != "length":
-        return text
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    return text[: ends[-1]] if ends else text
+    if reply.finish_reason == "length":
+        ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+        text = text[: ends[-1]] if ends else text
+    # A small model repeats the question before it answers it.
+    return _QUESTION.sub("", text).strip()
 
 
 def _left_out(written: str, notes: Sequence[Note]) -> list[Note]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from agent.cognition.writing import abstains, from_findings, gaps, unanswered, with_gaps
+from agent.budget import Budget
+from agent.cognition.writing import ModelWriter, abstains, from_findings, gaps, unanswered, with_gaps
 from agent.prompts import NOT_FOUND
+from agent.session import Session
 from agent.state import Note
+from models.scripted import ScriptedChat
 
 
 @pytest.mark.parametrize(
@@ -89,3 +92,12 @@ def test_an_answer_with_its_gaps() -> None:
         with_gaps("A [1].", ["Not found: b"], "report")
         == "A [1].\n\n## What was not found\n\n- Not found: b"
     )
+
+
+def test_a_question_that_is_handed_back_is_left_out() -> None:
+    said = "Until when must I submit? By 10:00 am [1]. Who approves it [2]? The manager does [2]."
+    notes = [_note("10:00 am", "By 10:00 am.", 1), _note("the manager", "The manager does.", 2)]
+    with ScriptedChat([said]) as chat:
+        session = Session(chat, Budget(), lambda _event: None)
+        written = ModelWriter(220).write(session, [], "Until when?", notes, lambda _text: None)
+    assert written == "By 10:00 am [1]. The manager does [2]."
