@@ -97,13 +97,13 @@ def apart(candidates: Iterator[Candidate] | Sequence[Candidate]) -> tuple[Candid
 
 
 def _in_one_piece(words: str) -> bool:
-    """Whether words lie in one line and close every bracket that they open, as one cell does."""
+    """Whether there are words, in one line, that close every bracket they open, as one cell does."""
     depth = 0
     for sign in words:
         depth += (sign in "([（") - (sign in ")]）")
         if depth < 0 or sign == "\n":
             return False
-    return not depth
+    return not depth and any(map(str.isalnum, words))
 
 
 def _whole_words(passage: str, start: int, end: int) -> tuple[int, int]:

@@ -6,5 +6,5 @@ tokens), `network` (published weights and new heads), `training`, `export` (int8
 
 Left out, on purpose: distillation from a larger reader, dropout (one pass over the data at most), mined
 negatives by vectors (the keyword search finds those that look right word by word), quantisation-aware
-training (int8 costs less than a point).
+training (int8 moves one start of an answer in twenty).
 """
