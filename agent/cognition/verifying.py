@@ -145,17 +145,20 @@ class ReadingVerifier:
 
 
 def copied(text: str, passage: str) -> bool:
-    """Whether ``text`` is a whole sentence or row of the passage, maybe behind words of it as a lead.
+    """Whether ``text`` is a whole sentence or row of the passage, maybe behind words of it, or its date.
 
     A part of a sentence may say the opposite of the whole; so only a quote that is marked as cut is looked
     for inside one.
     """
     lead, _, quote = text.rpartition(LEAD)
     wanted = _words(quote)
-    units = [_words(unit) for line in passage.splitlines() for unit in (line, *sentences(line))]
-    cut = "…" in quote
+    heading, *lines = passage.splitlines() or [""]
+    units = [_words(unit) for line in lines for unit in (line, *sentences(line))]
+    cut, led = "…" in quote, set(_words(lead).split()) - set(_words(heading).split())
     return any(
-        (wanted == unit or (cut and wanted in unit)) and _words(lead) in unit for unit in units if wanted
+        (wanted == unit or (cut and wanted in unit)) and led.issubset(unit.split())
+        for unit in units
+        if wanted
     )
 
 

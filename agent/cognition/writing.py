@@ -183,7 +183,8 @@ def _said(note: Note) -> Iterator[str]:
     yield f"{_lead(note['answer'], note['sentence']).rstrip('.')} {citation_marks(note['cites'])}."
     if earlier := note.get("earlier"):
         dated = f" ({earlier['date']})" if earlier["date"] else ""
-        yield f"Before{dated}: {earlier['answer']} {citation_marks([earlier['number']])}."
+        quote = _around(earlier["answer"], earlier["sentence"]).rstrip(".")
+        yield f"{earlier['answer']}{dated}{LEAD}{quote} {citation_marks([earlier['number']])}."
 
 
 def _lead(answer: str, sentence: str) -> str:

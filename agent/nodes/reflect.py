@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
-from agent import notebook
-from agent.cognition.reflecting import NOTHING, SURE, Finding, Spans, best_span, of_span
+from agent import notebook, quantities
+from agent.cognition.reflecting import LIKELY, NOTHING, SURE, Finding, Spans, best_span, of_span
 from agent.deps import Deps
 from agent.events import Contradicted, NotebookGrew, Noted
+from agent.language import language
 from agent.retrieval.terms import terms
 from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState
 from agent.versions import same_series, versions
-
-_VERSION: Final = 0.2  # probability of a span from which it is set against another version's
 
 
 def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
@@ -28,7 +27,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     finding = NOTHING
     if evidence:
         finding = _finding(state, deps, question, evidence, spans)
-    finding, earlier = _latest(finding, evidence, spans)
+    finding, earlier = _latest(question, finding, evidence, spans)
     note = Note(
         step=state["step"],
         question=question,
@@ -64,10 +63,16 @@ def _finding(state: RunState, deps: Deps, question: str, evidence: list[Evidence
     return deps.cognition.reflector.reflect(deps.session, state["notebook"], question, evidence, spans)
 
 
-def _latest(finding: Finding, evidence: Sequence[Evidence], spans: Spans) -> tuple[Finding, Earlier | None]:
-    """The finding of the latest version of its document, and what the version before it says instead."""
+def _latest(
+    question: str, finding: Finding, evidence: Sequence[Evidence], spans: Spans
+) -> tuple[Finding, Earlier | None]:
+    """The finding of the latest version of its document, and what the version before it says instead.
+
+    A question that names a date asks about that date, and not for the latest.
+    """
     own = next((item for item in evidence if item["number"] in finding.cites), None)
-    if own is None:
+    dated = any(isinstance(told, quantities.Date) for told in quantities.read(question, language(question)))
+    if own is None or dated:
         return finding, None
     said = {item["number"]: span for item in evidence if (span := _probable(item, spans)) is not None}
     rivals = [item for item in evidence if item["number"] in said and same_series(item, own)]
@@ -88,7 +93,7 @@ def _latest(finding: Finding, evidence: Sequence[Evidence], spans: Spans) -> tup
 def _probable(item: Evidence, spans: Spans) -> AnswerSpan | None:
     """The best span of a passage, if it is likely enough to be set against another version's."""
     best = next(iter(spans.get(item["number"], ())), None)
-    return best if best is not None and best["probability"] >= _VERSION else None
+    return best if best is not None and best["probability"] >= LIKELY else None
 
 
 def _tell(step: int, note: Note, earlier: Earlier, evidence: Sequence[Evidence], deps: Deps) -> str:
