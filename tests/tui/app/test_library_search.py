@@ -47,17 +47,17 @@ async def test_the_search_shows_every_stage(make_app: MakeApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         panel = await search(pilot, "fire at the Brevnes plant")
-        assert columns(panel) == ["#", "passage", "vector", "MMR", "keyword", "fused", "grade"]
+        assert columns(panel) == ["#", "passage", "vector", "MMR", "keyword", "fused", "reader", "grade"]
         first = row(panel, 0)
-        assert [cell.strip() for cell in first[:2]] == ["1", "Fire · Fire at B…"]
-        assert all(cell.split()[0].isdigit() for cell in first[2:6])
-        assert first[6].split()[1] in {"correct", "ambiguous"}
+        assert [cell.strip() for cell in first[:2]] == ["1", "Fire · Fire at…"]
+        assert all(cell.split()[0].isdigit() for cell in first[2:7])
+        assert first[7].strip() in {"correct", "ambiguous"}
         preview = str(panel.query_one("#preview Static", Static).content)
         assert "news · fire.md · 2025-05-12" in preview
         assert panel.query_one(DataTable).has_focus
         await pilot.press("ctrl+t")
         await until(pilot, lambda: "by vector search" in state(panel))
-        assert columns(panel) == ["#", "passage", "vector", "grade"]
+        assert columns(panel) == ["#", "passage", "vector", "reader", "grade"]
         await pilot.press("ctrl+t")
         await until(pilot, lambda: "by keyword search" in state(panel))
         assert row(panel, 0)[1].startswith("Fire ·")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _STRATEGIES = ("hybrid", "vector", "keyword")
 _STAGES = {"vector": "vector", "mmr": "MMR", "keyword": "keyword", "fused": "fused", "rerank": "reader"}
 _DIGITS = {"keyword": 2, "fused": 4}
-_NUMBER, _STAGE, _GRADE = 4, 10, 16  # columns
+_NUMBER, _STAGE, _GRADE = 4, 10, 12  # columns
 _NAME = (16, 60)  # the fewest and the most
 
 
@@ -210,7 +210,7 @@ opens the passage under the cursor.
         for number, one in enumerate(self._staged, start=1):
             cells = [Text(_stage(one, name).rjust(_STAGE)) for name, _ in stages]
             name = Text(_name(one, name_width), no_wrap=True)
-            grade = Text(f"  {one.probability:.2f} {one.grade}")
+            grade = Text(f"  {one.grade}")
             table.add_row(
                 Text(str(number).rjust(_NUMBER - 2)), name, *cells, grade, key=str(one.passage.id)
             )
