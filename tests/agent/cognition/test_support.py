@@ -32,7 +32,7 @@ def reader() -> Reader:
 
 @pytest.fixture(scope="module")
 def shares(reader: Reader, data: Path) -> tuple[float, float]:
-    """Of the refuted and unsaid claims those not called supported, and of the supported ones those so called."""
+    """Shares of the false claims not called supported, and of the supported ones called so."""
     path = data / "reading" / "support_test.jsonl"
     if not path.is_file():
         pytest.skip(f"{path} is not there")
