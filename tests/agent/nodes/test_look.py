@@ -41,8 +41,8 @@ def test_a_deep_question_gets_a_first_look(make: Make, events: list[ev.Event]) -
 @pytest.mark.parametrize(
     ("route", "settled", "probability", "becomes"),
     [
-        ("deep", False, 0.5, "single"),  # the reader is sure
-        ("deep", False, 0.49, "deep"),
+        ("deep", False, 0.9, "single"),  # the reader is sure
+        ("deep", False, 0.89, "deep"),
         ("deep", True, 0.9, "deep"),  # it needs several look-ups, whatever the reader finds
         ("", False, 0.2, "deep"),
         ("single", True, 0.1, "single"),
