@@ -199,6 +199,8 @@ def justify(action: str) -> str:
     return f"You chose {action}. Say why in one short sentence."
 
 
+FOUND = "What was found:"
+"""Stands above the findings; a small model repeats it."""
 _LONGEST_FINDING = 400  # characters shown of a finding; the evidence has all of it
 _LENGTHS = {
     "brief": "Write one or two short sentences",
@@ -223,7 +225,7 @@ def synthesise(question: str, notes: Sequence[Note], missing: Sequence[str], len
     found = "\n".join(line for note in notes if note["found"] for line in _found(note))
     gaps = f" This was not found, so leave it out: {'; '.join(missing)}" if missing else ""
     return (
-        f"What was found:\n{found}\n\nNow answer the QUESTION: {question}\n"
+        f"{FOUND}\n{found}\n\nNow answer the QUESTION: {question}\n"
         f"Use only what was found and the evidence. {_LENGTHS[length]} {_FORM}{gaps}"
     )
 

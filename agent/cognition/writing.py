@@ -17,7 +17,7 @@ from models.protocols import Reply
 Length = Literal["brief", "normal", "report"]
 
 _MARKS = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
-_LABEL = re.compile(r"\bfindings? \d+: ", re.IGNORECASE)
+_LABEL = re.compile(rf"\bfindings? \d+: |{re.escape(prompts.FOUND)}\s*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?。！？](?:\s*\[[\d\s,]+\])*(?=\s|$)|(?:\[\d+\])+\.(?=\s|$)")
 _QUESTION = re.compile(
     r"(?:(?<=\n)|(?<=[.!?。！？\]]\s)|^)[^.!?。！？\n]*[?？](?:\s*\[[\d\s,]+\])*[.?？]?\s*"
