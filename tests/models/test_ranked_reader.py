@@ -1,10 +1,12 @@
-"""A reader whose passages a reranker ranks."""
+"""A reader and a reranker that judge together."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from models.protocols import Span
+import pytest
+
 from models.ranked_reader import RankedReader
 from models.scripted import WordReader
 
@@ -23,12 +25,27 @@ class _Shortest:
 _RANKED = RankedReader(WordReader({_QUESTION: ("Tolvang", 0.9)}), _Shortest())
 
 
-def test_the_reranker_ranks_and_the_reader_marks() -> None:
-    first, second = _RANKED.read(_QUESTION, ["Tolvang supplies them.", "Why?"])
-    assert (first.probability, second.probability) == (1 / 23, 1 / 5)
-    assert (first.spans, second.spans) == ((Span(0, 7, 0.9),), ())
+def test_both_judge_a_passage_and_the_reader_marks_it() -> None:
+    marked, without = _RANKED.read(_QUESTION, ["Tolvang supplies them.", "Why?"])
+    odds = math.sqrt(9 / 22)  # of the reader's 0.9 and the reranker's 1/23
+    assert marked.probability == pytest.approx(odds / (1 + odds))
+    (span,) = marked.spans
+    assert (span.start, span.end) == (0, 7)
+    assert span.probability == pytest.approx(marked.probability), "it changes as its passage does"
+    assert without.spans == ()
     assert _RANKED.read(_QUESTION, []) == []
-    assert _RANKED.name == "shortest"
+    assert _RANKED.name == "words with shortest"
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0])
+def test_a_reranker_that_is_certain_is_not_alone(score: float) -> None:
+    class Certain(_Shortest):
+        def score(self, query: str, passages: Sequence[str]) -> list[float]:
+            return [score] * len(passages)
+
+    reader = WordReader({_QUESTION: ("Tolvang", 0.9)})
+    (reading,) = RankedReader(reader, Certain()).read(_QUESTION, ["Tolvang supplies them."])
+    assert 0 < reading.probability < 1
 
 
 def test_claims_are_the_readers_to_judge() -> None:

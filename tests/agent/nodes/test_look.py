@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import agent.events as ev
+from agent.cognition.reflecting import SURE
 from agent.nodes.look import look
 from models.scripted import WordReader
 from tests.agent.nodes.conftest import Make, state
@@ -41,9 +42,9 @@ def test_a_deep_question_gets_a_first_look(make: Make, events: list[ev.Event]) -
 @pytest.mark.parametrize(
     ("route", "settled", "probability", "becomes"),
     [
-        ("deep", False, 0.9, "single"),  # the reader is sure
-        ("deep", False, 0.89, "deep"),
-        ("deep", True, 0.9, "deep"),  # it needs several look-ups, whatever the reader finds
+        ("deep", False, SURE, "single"),
+        ("deep", False, SURE - 0.01, "deep"),
+        ("deep", True, SURE, "deep"),  # it needs several look-ups, whatever the reader finds
         ("", False, 0.2, "deep"),
         ("single", True, 0.1, "single"),
     ],
