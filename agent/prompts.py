@@ -253,8 +253,9 @@ def reread(question: str, candidates: Sequence[tuple[int, str]]) -> str:
     hint = f"Words that may answer it, or may not: {marked}\n" if marked else ""
     return (
         f"{hint}Now answer the QUESTION from the evidence above: {question}\n"
-        f"{_LENGTHS['brief']} {_FORM} If the evidence does not say it in full, give the answer that it "
-        "makes the most likely."
+        "Answer in one or two short sentences, in the language of the question, and put the number of the "
+        "passage it comes from at the end of each, like [1]. If the evidence does not say it in full, give "
+        "the answer that it makes the most likely."
     )
 
 

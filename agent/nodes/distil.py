@@ -35,8 +35,12 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
             "barren": state["barren"] + 1,
             "notebook": [*state["notebook"], entry],
         }
-    distilled = deps.cognition.distiller.distil(deps.session, state["notebook"], state["query"], candidates)
-    kept = distilled[: deps.kept]
+    if state["route"] == "single" and deps.cognition.instant:
+        # One prompt answers it: whole passages serve that better than what is cut out of them.
+        kept = [Distilled(one, one["text"], one["score"]) for one in candidates[: deps.kept]]
+    else:
+        book, query = state["notebook"], state["query"]
+        kept = deps.cognition.distiller.distil(deps.session, book, query, candidates)[: deps.kept]
     while kept and not deps.session.fits(state["notebook"], _read(kept), _ANSWER_ROOM):
         kept.pop()
     return _keep(state, deps, question, kept)
