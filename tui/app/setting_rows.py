@@ -21,7 +21,6 @@ _OF_MODEL: Final = frozenset({"model", "embedder", "reranker", "ollama_url", "co
 LOADED: Final = _OF_MODEL - {"reranker"}
 """Settings that mean another model in memory."""
 _MEANS: Final[Mapping[tuple[str, str], str]] = {
-    ("reranker", ""): "one on disk, if any",
     ("ollama_url", ""): "as OLLAMA_HOST has it",
     ("threads", "0"): "chosen from the machine",
     ("decider", ""): "as the profile has it",
