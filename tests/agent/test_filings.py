@@ -6,9 +6,8 @@ Last, the question this kind of system was first shown with: a 10-K's risks, and
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,8 +17,7 @@ from agent.retrieval.recall import Recall, aim
 from agent.retrieval.sections import match_sections
 from agent.run import Request, run
 from models.llama_cpp_chat import LlamaCppChat
-from models.protocols import Chat, Embedder, Message
-from models.scripted import ScriptedChat, WordReader
+from models.protocols import Chat, Embedder
 from tests.benchmarks import library as made
 from tests.benchmarks.filings import pages_found
 from traces.library import Library
@@ -127,12 +125,12 @@ def test_financebench_pages_are_among_the_top_ten(
     filings: tuple[Store, dict[str, FileDone]], minilm: Embedder
 ) -> None:
     store, _ = filings
-    found, misses = pages_found(store, minilm)
+    found, misses = pages_found(store, minilm, made.reader())
     assert len(found) >= 11, misses
 
 
 def _answer(request: Request, model: Chat, vectors: Embedder, store: Store) -> list[ev.Event]:
-    return list(run(request, chat=model, embedder=vectors, reader=WordReader(), store=store))
+    return list(run(request, chat=model, embedder=vectors, reader=made.reader(), store=store))
 
 
 def _answered(events: list[ev.Event]) -> ev.Answered:
@@ -142,32 +140,6 @@ def _answered(events: list[ev.Event]) -> ev.Answered:
 def _resolves(answered: ev.Answered) -> bool:
     held = {source["number"] for source in answered.sources}
     return all(set(claim["cites"]) <= held for claim in answered.sentences)
-
-
-def test_both_collections_are_searched_and_bear_on_each_other(bearing: Store, minilm: Embedder) -> None:
-    risk = "Competition in our current and target markets could cause us to lose market share and revenue"
-
-    def number_of(words: str, messages: Sequence[Message]) -> int:
-        lines = messages[-1].content.splitlines()
-        marked = [line for line in lines if line.startswith("[") and words in line]
-        return int(marked[-1][1 : marked[-1].index("]")])
-
-    def reads(words: str) -> Callable[[Sequence[Message]], dict[str, Any]]:
-        return lambda messages: {"source": number_of(words, messages), "answer": words}
-
-    def written(messages: Sequence[Message]) -> str:
-        return (
-            f"{risk} [{number_of(risk, messages)}]. "
-            "Microsoft, Meta and Oracle joined AMD on stage and said that they would use the MI300X."
-        )
-
-    with ScriptedChat([reads(risk), written]) as scripted:
-        events = _answer(Request(_CHALLENGE, route="deep"), scripted, minilm, bearing)
-    answered = _answered(events)
-    assert {source["collection"] for source in answered.sources} == {"filings", "news"}
-    assert any("ITEM 1A" in s["section"].upper() for s in answered.sources if s["collection"] == "filings")
-    assert _resolves(answered)
-    assert answered.grounded
 
 
 @pytest.fixture(scope="module")

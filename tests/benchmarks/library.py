@@ -6,10 +6,11 @@ from pathlib import Path
 
 from agent.ingest import FileDone, FileFailed, ingest
 from models.boxed_reader import BoxedReader
-from models.catalogue import BGE_SMALL_EN, entry
+from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, entry
 from models.llama_cpp_chat import LlamaCppChat
-from models.model_folder import open_embedder
+from models.model_folder import open_embedder, open_reranker
 from models.protocols import Embedder, Reader
+from models.ranked_reader import RankedReader
 from tests.conftest import DATA
 from traces import paths
 from traces.store import Store
@@ -29,8 +30,8 @@ def chat(name: str = "qwen2.5-coder-1.5b") -> LlamaCppChat:
 
 
 def reader() -> Reader:
-    """The reader that ships."""
-    return BoxedReader()
+    """The default one: what ships, beside the published reranker."""
+    return RankedReader(BoxedReader(), open_reranker(MS_MARCO_MINILM_L12.location(paths.models_dir())))
 
 
 def read_into(store: Store, collection: str, files: list[Path], description: str = "") -> list[FileDone]:
