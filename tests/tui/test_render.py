@@ -96,7 +96,7 @@ def test_plain_is_one_line_per_event(capsys: pytest.CaptureFixture[str]) -> None
     for event in whole_run():
         screen.take(event)
         shown.append(capsys.readouterr().out.count("\n"))
-    assert shown == [1, 1, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 11]
+    assert shown == [1, 1, 1, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 11]
 
 
 def _bottom(events: Sequence[ev.Event], wheel: Wheel | None = None, width: int = 80) -> list[str]:
