@@ -19,7 +19,7 @@ from tests.agent.evidence import evidence
 pytestmark = pytest.mark.model
 
 _REFUSED, _SUPPORTED = 0.85, 0.80  # what must not be called supported, and what must
-_KEPT = 0.60, 0.45  # what the shipped reader reaches, less two points: no later one may fall behind it
+_KEPT = 0.60, 0.45  # a floor under what the shipped reader reaches: no later one may fall below it
 
 
 @pytest.fixture(scope="module")
