@@ -57,6 +57,7 @@ class Execution:
         began_with: str = "",
     ) -> None:
         library = Library(store)
+        reader = MemoReader(reader)  # the verifier shares it: a rewritten answer repeats sentences
         cognition = profile(request.profile, reader)
         had_one = began_with.startswith(LEARNED)  # then it is told if there is none any more
         named = request.decider or decides(request.profile, learned=had_one or learned is not None)
@@ -78,7 +79,7 @@ class Execution:
             decider=acting,
             library=library,
             recall=Recall(library, embedder),
-            reader=MemoReader(reader),
+            reader=reader,
             collections=searchable(library, request.collections, web=web is not None),
             web=web,
             route=request.route,

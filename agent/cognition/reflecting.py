@@ -86,9 +86,8 @@ class ReadingReflector:
     """The reader where it is sure, the language model where it is not (``lean``).
 
     The model sees the reader's candidates beside the evidence and gives the shortest answer only; the
-    sentence is the passage's own. Neither is alone in saying that nothing is there: an empty answer of the
-    model gives way to a probable span, and an answer counts only if its passage holds it and the reader
-    does not rule that passage out.
+    sentence is the passage's own. An answer counts only if its passage holds it, and the reader marked
+    those words or takes the passage rather for an answer than not.
     """
 
     def reflect(
