@@ -7,8 +7,10 @@ is left out, because there the length of a claim tells whether it is wrong.
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -349,6 +351,59 @@ def _written_claims(lines: Sequence[dict[str, Any]], draw: random.Random) -> Ite
                 yield [Example(one["claim"], other, verdict="neither")]
 
 
+def _answer_claims(lines: Sequence[dict[str, Any]], draw: random.Random) -> Iterator[Group]:
+    """The sentence that answers a question as a supported claim; with another question's answer, refuted."""
+    for record in lines:
+        source = Source(record["title"], record.get("section") or "", record.get("date") or "")
+        text = evidence(record["context"])
+        answered = [one for one in record["qas"] if one["answers"] and one["sentence"]]
+        for one in answered:
+            passage = shown(_dropped(source, draw), text)
+            yield [Example(one["sentence"], passage, verdict="supported")]
+            answer = one["answers"][0]
+            others = [
+                other["answers"][0]
+                for other in answered
+                if other is not one
+                and _has_digit(other["answers"][0]) == _has_digit(answer)
+                and other["answers"][0].casefold() not in one["sentence"].casefold()
+            ]
+            if others and one["sentence"].count(answer) == 1:
+                wrong = one["sentence"].replace(answer, draw.choice(others))
+                yield [Example(wrong, passage, verdict="refuted")]
+
+
+def _has_digit(text: str) -> bool:
+    return any(character.isdigit() for character in text)
+
+
+_NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*|(?<![\w.,])\d[\d.,]*(?![\w])")
+
+
+def _swapped(group: Group, draw: random.Random) -> Group | None:
+    """A supported claim with two of its names, or two of its numbers, in each other's place: refuted.
+
+    A pair with "and" or "or" between them is left alone, because it may say the same either way.
+    """
+    claim = group[0]
+    found = [one for one in _NAME.finditer(claim.text) if one[0].strip(".,")]
+    pairs = [
+        (first, second)
+        for first, second in itertools.combinations(found, 2)
+        if _has_digit(first[0]) == _has_digit(second[0])
+        and first[0].casefold() != second[0].casefold()
+        and not {"and", "or", "und", "oder"} & set(claim.text[first.end() : second.start()].casefold().split())
+    ]
+    if claim.verdict != "supported" or not pairs:
+        return None
+    first, second = draw.choice(pairs)
+    text = claim.text
+    text = (
+        text[: first.start()] + second[0] + text[first.end() : second.start()] + first[0] + text[second.end() :]
+    )
+    return [replace(claim, text=text, verdict="refuted")]
+
+
 def examples(folder: Path, multihop: Path, seed: int = 0) -> list[Group]:
     """Everything to learn from, in random order.
 
@@ -378,6 +433,7 @@ def examples(folder: Path, multihop: Path, seed: int = 0) -> list[Group]:
     own_kind = Pool([context_of(record) for record in lines])
     add(lambda: groups_of(own_kind, draw, wrong=0.7), times=4)
     add(lambda: _written_claims(lines, draw), times=3)
+    add(lambda: _answer_claims(lines, draw), times=2)
     squad2 = Pool(paragraphs("squad-2.0-dev", "squad-2.0-train-part"))
     add(lambda: groups_of(squad2, draw, wrong=0.2), 7000)
     squad1 = Pool(paragraphs("squad-1.1-train-part", "squad-1.1-dev", "squadshifts-new-wiki"), near=0.3)
@@ -393,5 +449,7 @@ def examples(folder: Path, multihop: Path, seed: int = 0) -> list[Group]:
     add(lambda: _step_groups(multihop / "musique_train.jsonl", draw, pairs=False), times=2)
     add(lambda: _step_groups(multihop / "2wikimultihopqa_train.jsonl", draw, pairs=True))
     add(lambda: _claim_sets(folder, draw))
+    claims = [group for group in taken if group[0].verdict]
+    add(lambda: (other for one in claims if (other := _swapped(one, draw))), 4000)
     draw.shuffle(taken)
     return taken

@@ -26,7 +26,7 @@ SEEN: Final = "seen.json"
 _RATE = 1.2e-4
 _HEADS_RATE = 5e-4
 _WARM_UP = 0.06
-_GROUPS = 14  # of one batch: some twenty rows
+_GROUPS = 7  # of one pass: some ten rows; two passes make a batch
 _SAVE_STEPS = 150
 _CLOCK = "clock.json"
 
@@ -126,6 +126,7 @@ def train(work: Path, minutes: float, seed: int = 0) -> None:
             output_dir=str(work),
             num_train_epochs=100,  # the clock ends it
             per_device_train_batch_size=_GROUPS,
+            gradient_accumulation_steps=2,
             bf16=trains_in_bfloat16(),
             use_cpu=not on_gpu,
             ddp_backend="gloo" if not on_gpu and torch.distributed.is_torchelastic_launched() else None,
