@@ -28,18 +28,19 @@ def evidence_entry(step: int, question: str, shown: Sequence[tuple[Evidence, boo
         shown: The step's evidence in order, each with True if its excerpt is already in the notebook.
     """
     lines = [f"STEP {step}: {question}"]
-    for item, known in shown:
-        place = dict.fromkeys((item["title"], last_heading(item["section"]), item["date"]))
-        where = ", ".join(part for part in place if part)
-        if known:
-            lines.append(f"[{item['number']}] (as above)")
-        elif item["kind"] == "table":
-            # What a table is about stands above it, and its rows on lines of their own.
-            lines.append(f"[{item['number']}] {where}:\n{item['excerpt']}")
-        else:
-            # Text first: a small reader takes what stands first, and dates of documents for answers.
-            lines.append(f"[{item['number']}] {item['excerpt']} ({where})")
+    lines += [f"[{item['number']}] (as above)" if known else passage(item) for item, known in shown]
     return "\n".join(lines)
+
+
+def passage(item: Evidence) -> str:
+    """A passage as the model reads it: its number, its excerpt, and where that is from."""
+    place = dict.fromkeys((item["title"], last_heading(item["section"]), item["date"]))
+    where = ", ".join(part for part in place if part)
+    if item["kind"] == "table":
+        # What a table is about stands above it, and its rows on lines of their own.
+        return f"[{item['number']}] {where}:\n{item['excerpt']}"
+    # Text first: a small model takes what stands first, and dates of documents for answers.
+    return f"[{item['number']}] {item['excerpt']} ({where})"
 
 
 def nothing_entry(step: int, question: str) -> str:

@@ -203,8 +203,8 @@ FOUND = "What was found:"
 """Stands above the findings; a small model repeats it."""
 _LONGEST_FINDING = 400  # characters shown of a finding; the evidence has all of it
 _LENGTHS = {
-    "brief": "Write one or two short sentences",
-    "normal": "Write one to four short sentences",
+    "brief": "Answer in one or two short sentences",
+    "normal": "Answer in one to four short sentences",
 }
 _FORM = (
     "in the language of the question. Begin with what was asked for; do not repeat the question. Give "
@@ -239,23 +239,28 @@ def _found(note: Note) -> list[str]:
     return lines
 
 
-def reread(question: str, candidates: Sequence[tuple[int, str]]) -> str:
-    """Asks for the answer from the evidence itself, where no step is sure of one (``lean``).
+def answer(
+    question: str, passages: Sequence[str], likely: Sequence[tuple[int, str]], length: str = "normal"
+) -> str:
+    """Asks for the answer from whole passages, in one prompt (``lean``).
 
     A small model that may refuse does so where the answer is before it, so it may not: what it says is
     checked against the passages and by the reader.
 
     Args:
         question: The run's.
-        candidates: Passage number and words that a reader marked in it; there may be none.
+        passages: As `notebook.passage` shows them.
+        likely: Passage number and sentence of what the reader takes for an answer; there may be none.
+        length: ``brief`` or ``normal``.
     """
-    marked = "; ".join(f"[{number}] “{words}”" for number, words in candidates)
-    hint = f"Words that may answer it, or may not: {marked}\n" if marked else ""
+    marked = "\n".join(f"- {sentence} [{number}]" for number, sentence in likely)
+    hint = f"These sentences may answer it:\n{marked}\n\n" if marked else ""
+    shown = "\n\n".join(passages)
     return (
-        f"{hint}Now answer the QUESTION from the evidence above: {question}\n"
-        "Answer in one or two short sentences, in the language of the question, and put the number of the "
-        "passage it comes from at the end of each, like [1]. If the evidence does not say it in full, give "
-        "the answer that it makes the most likely."
+        f"PASSAGES:\n{shown}\n\n{hint}QUESTION: {question}\n"
+        f"{_LENGTHS[length]}, in the language of the question, and put the number of the passage that says "
+        "it at the end of each, like [1]. If the passages do not say it in full, give the answer that they "
+        "make the most likely."
     )
 
 

@@ -18,6 +18,11 @@ _LONGEST_NAME = 12  # words; a longer finding would drown the question it is add
 _LONGEST = 300  # characters; a longer "query" is an essay, and searches for nothing
 
 
+def references(question: str) -> set[int]:
+    """Numbers of the steps whose answers ``question`` needs."""
+    return {int(number) for number in _REFERENCE.findall(question)}
+
+
 def resolve(question: str, notes: Sequence[Note]) -> str:
     """``question`` with each ``#n`` replaced by the short answer of step n.
 

@@ -6,17 +6,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal, Protocol
 
-from agent import prompts
+from agent import notebook, prompts
 from agent.budget import BudgetExhausted
 from agent.events import Warned
 from agent.prompts import NOT_FOUND
 from agent.session import Session
-from agent.state import Note, citation_marks, still_missing
+from agent.state import Evidence, Note, citation_marks, still_missing
 from models.protocols import Reply
 
 Length = Literal["brief", "normal", "report"]
 
-_MARKS = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
 _LABEL = re.compile(rf"\bfindings? \d+: |{re.escape(prompts.FOUND)}\s*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?。！？](?:\s*\[[\d\s,]+\])*(?=\s|$)|(?:\[\d+\])+\.(?=\s|$)")
 _QUESTION = re.compile(
@@ -37,7 +36,7 @@ class Writer(Protocol):
     def write(
         self,
         session: Session,
-        notebook: Sequence[str],
+        entries: Sequence[str],
         question: str,
         notes: Sequence[Note],
         on_text: Callable[[str], None],
@@ -47,7 +46,7 @@ class Writer(Protocol):
 
         Args:
             session: The run's way to its model.
-            notebook: What the model reads first.
+            entries: The notebook, which the model reads first.
             question: The run's.
             notes: What the steps found.
             on_text: Takes the text as it comes.
@@ -58,16 +57,18 @@ class Writer(Protocol):
         """
         ...
 
-    def reread(
+    def answer(
         self,
         session: Session,
-        notebook: Sequence[str],
         question: str,
-        candidates: Sequence[tuple[int, str]],
+        evidence: Sequence[Evidence],
+        likely: Sequence[tuple[int, str]],
+        on_text: Callable[[str], None],
+        length: Length = "normal",
     ) -> str:
-        """A short answer from the evidence alone, where no step is sure of one; raises as `write`.
+        """The answer from the evidence alone, read in one prompt; raises as `write`.
 
-        ``candidates`` are passage numbers with the words that the reader marked in them.
+        ``likely`` are passage numbers with the sentences that the reader takes for an answer.
         """
         ...
 
@@ -88,7 +89,7 @@ class ModelWriter:
     def write(
         self,
         session: Session,
-        notebook: Sequence[str],
+        entries: Sequence[str],
         question: str,
         notes: Sequence[Note],
         on_text: Callable[[str], None],
@@ -96,39 +97,36 @@ class ModelWriter:
     ) -> str:
         """The model's answer; the findings if it says nothing."""
         if length == "report":
-            return self._report(session, notebook, question, notes, on_text)
+            return self._report(session, entries, question, notes, on_text)
         instruction = prompts.synthesise(question, notes, unanswered(notes), length)
         most = _BRIEF_TOKENS if length == "brief" else self._max_tokens
-        reply = session.write("synthesise", notebook, instruction, most, on_text)
-        written = _whole_sentences(reply)
-        if not written:
-            return from_findings(notes)
-        left_out = [] if length == "brief" else _left_out(written, notes)
-        return " ".join([written, *([from_findings(left_out)] if left_out else [])])
+        reply = session.write("synthesise", entries, instruction, most, on_text)
+        return _whole_sentences(reply) or from_findings(notes)
 
-    def reread(
+    def answer(
         self,
         session: Session,
-        notebook: Sequence[str],
         question: str,
-        candidates: Sequence[tuple[int, str]],
+        evidence: Sequence[Evidence],
+        likely: Sequence[tuple[int, str]],
+        on_text: Callable[[str], None],
+        length: Length = "normal",
     ) -> str:
-        """The model's answer, or its word that there is none."""
-        reply = session.write("synthesise", notebook, prompts.reread(question, candidates), _BRIEF_TOKENS)
-        return _whole_sentences(reply)
+        """The model's answer; "" if it says nothing."""
+        instruction = prompts.answer(question, list(map(notebook.passage, evidence)), likely, length)
+        most = _BRIEF_TOKENS if length == "brief" else self._max_tokens
+        return _whole_sentences(session.write("synthesise", [], instruction, most, on_text))
 
     def _report(
         self,
         session: Session,
-        notebook: Sequence[str],
+        entries: Sequence[str],
         question: str,
         notes: Sequence[Note],
         on_text: Callable[[str], None],
     ) -> str:
         on_text(f"## {_SHORT_ANSWER}\n\n")
-        written = [
-            _section(_SHORT_ANSWER, self.write(session, notebook, question, notes, on_text, "brief"))
-        ]
+        written = [_section(_SHORT_ANSWER, self.write(session, entries, question, notes, on_text, "brief"))]
         used_up = ""
         for note in notes:
             if not note["found"]:
@@ -139,7 +137,7 @@ class ModelWriter:
                 on_text(f"\n\n## {heading}\n\n")
                 instruction = prompts.section(note["question"], note["cites"])
                 try:
-                    reply = session.write("section", notebook, instruction, self._max_tokens, on_text)
+                    reply = session.write("section", entries, instruction, self._max_tokens, on_text)
                     text = _marked(reply.text.strip(), note["cites"])
                 except BudgetExhausted as told:
                     used_up = str(told)
@@ -161,12 +159,6 @@ def _whole_sentences(reply: Reply) -> str:
         text = text[: ends[-1]] if ends else text
     # A small model repeats the question before it answers it.
     return _QUESTION.sub("", text).strip()
-
-
-def _left_out(written: str, notes: Sequence[Note]) -> list[Note]:
-    """The findings that an answer does not cite: a small model drops one for its conclusion."""
-    cited = {int(number) for marks in _MARKS.findall(written) for number in marks.split(",")}
-    return [note for note in notes if note["found"] and cited and cited.isdisjoint(note["cites"])]
 
 
 def from_findings(notes: Sequence[Note], length: Length = "normal") -> str:

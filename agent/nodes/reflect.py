@@ -7,6 +7,7 @@ from typing import Any
 
 from agent import notebook, quantities
 from agent.cognition.reflecting import LIKELY, NOTHING, SURE, Finding, Spans, best_span, of_span
+from agent.cognition.rewriting import references
 from agent.deps import Deps
 from agent.events import Contradicted, NotebookGrew, Noted
 from agent.language import language
@@ -18,9 +19,9 @@ from agent.versions import same_series, versions
 def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads plan, revisions, position, step, route, candidates, evidence, notebook. Writes notes, notebook.
 
-    A step without candidates is noted as not found without asking. A single look-up of which the reader is
-    not sure is not asked about either: the answer is written from its evidence in one call. Where two
-    versions of a document disagree, the later one is followed and the earlier one told.
+    A step without candidates is noted as not found without asking. The language model is asked only for
+    what a later step needs and the reader is not sure of: the answer is written from the evidence in one
+    call. Where two versions of a document disagree, the later one is followed and the earlier one told.
     """
     question = state["plan"][state["position"]]["question"]
     evidence, spans = proposed(state)
@@ -57,10 +58,17 @@ def proposed(state: RunState) -> tuple[list[Evidence], Spans]:
 
 
 def _finding(state: RunState, deps: Deps, question: str, evidence: list[Evidence], spans: Spans) -> Finding:
-    if state["route"] == "single" and deps.cognition.instant:
+    if deps.cognition.instant and not _referred_to(state):
         best = best_span(spans)
-        return of_span(*best) if best and best[1]["probability"] >= SURE else NOTHING
+        enough = SURE if state["route"] == "single" else LIKELY
+        return of_span(*best) if best and best[1]["probability"] >= enough else NOTHING
     return deps.cognition.reflector.reflect(deps.session, state["notebook"], question, evidence, spans)
+
+
+def _referred_to(state: RunState) -> bool:
+    """Whether a step that is still to come needs this one's answer."""
+    rest = state["plan"][state["position"] + 1 :]
+    return any(state["step"] in references(step["question"]) for step in rest)
 
 
 def _latest(

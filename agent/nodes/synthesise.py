@@ -1,4 +1,4 @@
-"""Node ``synthesise``: writes the answer from the findings; `verify` checks it."""
+"""Node ``synthesise``: writes the answer from what was found; `verify` checks it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from agent import notebook
 from agent.budget import BudgetExhausted
-from agent.cognition.distilling import SpanDistiller
+from agent.cognition.distilling import Distilled
 from agent.cognition.grading import graded
 from agent.cognition.reflecting import SURE, ExtractiveReflector, Finding, of_span
 from agent.cognition.writing import from_findings
@@ -17,64 +17,101 @@ from agent.nodes.look import likeliest
 from agent.nodes.reflect import proposed
 from agent.state import Evidence, Note, RunState, nothing_found
 
-_LOOKED = 2  # passages of the first look that are kept
-_MARKED = 3  # of the reader's candidates that are shown to the model
+_LOOKED = 3  # passages of the first look that are kept
+_MOST_PASSAGES = 6  # in one prompt
+_MENTIONED = 0.1  # probability from which a span's sentence is shown to the model
+_MOST_LIKELY = 3  # sentences shown to the model before the question
+_ROOM = 500  # context tokens kept free for the question and the answer
 
 
 def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads question, route, looked, notes, evidence, notebook, approval. Writes evidence, notebook, draft,
-    status, and stopped_because where the budget ran out here.
+    """Reads question, route, looked, notes, evidence, notebook, approval. Writes evidence, notebook, notes,
+    draft, status, and stopped_because where the budget ran out here.
 
-    What the question found by itself is added to what the plan's steps found. Without a finding the
-    evidence is read once more as a whole: a question whose parts no step could read may still be answered
-    by it, and `verify` lets such an answer stand only if its passages say all of it. When the budget is
-    used up, the findings themselves are the draft; if not even one step came to an end, the best passage.
-    A person who has the answer rewritten gets the findings in their passages' own words, without the model;
-    so is a single look-up answered of which the reader is sure.
+    The passages that the question found by itself are read whole, beside what the plan's steps kept, in one
+    prompt. A single look-up of which the reader is sure is answered without the model; so is a person who
+    has the answer rewritten, from the findings in their passages' own words. When the budget is used up,
+    the findings are the draft; if not even one step came to an end, the best passage.
     """
     kept = _with_look(state, deps)
     state = RunState({**state, **kept})  # type: ignore[typeddict-item] # fields of the state
-    notes = state["notes"]
-    evidence = state["evidence"]
-    unread = nothing_found(notes)
-    if (unread or not notes) and not evidence:
+    notes, evidence = state["notes"], state["evidence"]
+    if not evidence and nothing_found(notes):
         return {**kept, "draft": "", "status": "not_found"}
-    if unread:
-        return {**kept, **_reread(state, deps)}
     if not notes:
-        notes = [_best(state, deps)]
-    instant = deps.cognition.instant and state["route"] == "single" and all(n.get("sure") for n in notes)
-    if state["approval"] == "rewrite" or instant:
+        kept["notes"] = notes = [_best(state, deps)]
+    sure = deps.cognition.instant and state["route"] == "single" and all(n.get("sure") for n in notes)
+    if state["approval"] == "rewrite" or sure:
         return {**kept, "draft": from_findings(notes, deps.length), "status": ""}
     try:
-        draft = deps.cognition.writer.write(
-            deps.session,
-            state["notebook"],
-            state["question"],
-            notes,
-            lambda text: deps.session.emit(AnswerText(text)),
-            deps.length,
-        )
+        draft = _written(state, notes, deps)
     except BudgetExhausted as used_up:
-        deps.session.emit(Warned(f"The {used_up} is used up; the answer lists the findings as they stand."))
-        return {
-            **kept,
-            "draft": from_findings(notes, deps.length),
-            "status": "",
-            "stopped_because": str(used_up),
-        }
-    return {**kept, "draft": draft, "status": ""}
+        deps.session.emit(Warned(f"The {used_up} is used up; the answer lists the findings."))
+        draft = from_findings(notes, deps.length)
+        kept["stopped_because"] = str(used_up)
+    return {**kept, "draft": draft, "status": "" if draft else "not_found"}
+
+
+def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
+    def show(text: str) -> None:
+        deps.session.emit(AnswerText(text))
+
+    def hide(_text: str) -> None:
+        """Where nothing was found, the answer may not stand: it is shown once it is checked."""
+
+    unread = nothing_found(notes)
+    writer, question = deps.cognition.writer, state["question"]
+    if unread or (deps.cognition.instant and deps.length != "report"):
+        passages = _readable(state, deps)
+        length = "brief" if deps.length == "report" else deps.length
+        draft = writer.answer(
+            deps.session, question, passages, _likely(state), hide if unread else show, length
+        )
+        return draft or from_findings(notes)
+    return writer.write(deps.session, state["notebook"], question, notes, show, deps.length)
+
+
+def _readable(state: RunState, deps: Deps) -> list[Evidence]:
+    """The best of the evidence, as much as the model has room for, in the order of its numbers."""
+    best = sorted(state["evidence"], key=lambda item: -item["score"])[:_MOST_PASSAGES]
+    while len(best) > 1 and not deps.session.fits([], "\n\n".join(map(notebook.passage, best)), _ROOM):
+        best.pop()
+    return sorted(best, key=lambda item: item["number"])
+
+
+def _likely(state: RunState) -> list[tuple[int, str]]:
+    """Passage number and sentence of what the steps found, then of what the reader proposes."""
+    numbers = {item["passage_id"]: item["number"] for item in state["evidence"]}
+    spans = [
+        (numbers[one["passage_id"]], one["spans"][0])
+        for one in state["looked"]
+        if one.get("spans") and one["passage_id"] in numbers
+    ]
+    spans += [(number, own[0]) for number, own in proposed(state)[1].items() if own]
+    spans.sort(key=lambda pair: -pair[1]["probability"])
+    found = [
+        (number, note["sentence"]) for note in state["notes"] if note["found"] for number in note["cites"]
+    ]
+    found += [(number, span["unit"]) for number, span in spans if span["probability"] >= _MENTIONED]
+    return list(dict.fromkeys(found))[:_MOST_LIKELY]
 
 
 def _with_look(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Evidence, notebook and notes with what the question found by itself, where a plan did not keep it."""
+    """Evidence, notebook and notes with what the question found by itself, whole."""
     if state["route"] == "single":
         return {}
     evidence, held = list(state["evidence"]), {item["passage_id"]: item for item in state["evidence"]}
-    likely = [one for one in state["looked"] if graded(one["score"]).grade != "incorrect"][:_LOOKED]
+    likely = [one for one in state["looked"] if graded(one["score"]).grade != "incorrect"] or state[
+        "looked"
+    ]
+    likely = likely[:_LOOKED]
     fresh: list[Evidence] = []
-    for distilled in SpanDistiller().extract([one for one in likely if one["passage_id"] not in held]):
-        item = as_evidence(distilled, len(evidence) + 1, state["step"])
+    for one in likely:
+        if one["passage_id"] in held:
+            number = held[one["passage_id"]]["number"]
+            evidence[number - 1] = Evidence({**held[one["passage_id"]], "excerpt": one["text"]})
+            continue
+        item = as_evidence(Distilled(one, one["text"], one["score"]), len(evidence) + 1, state["step"])
         evidence.append(item)
         held[item["passage_id"]] = item
         fresh.append(item)
@@ -103,25 +140,6 @@ def _note(state: RunState, finding: Finding) -> Note:
         found=True,
         revision=state["revisions"],
     )
-
-
-def _reread(state: RunState, deps: Deps) -> dict[str, Any]:
-    # Not shown as it comes: most of the time it will not stand.
-    try:
-        draft = deps.cognition.writer.reread(
-            deps.session, state["notebook"], state["question"], _marked(state)
-        )
-    except BudgetExhausted:
-        return {"draft": "", "status": "not_found"}
-    return {"draft": draft, "status": "" if draft else "not_found"}
-
-
-def _marked(state: RunState) -> list[tuple[int, str]]:
-    """The reader's best candidates in the last step's evidence: number and words."""
-    _, spans = proposed(state)
-    found = [(number, span) for number, own in spans.items() for span in own[:1] if span["text"].strip()]
-    found.sort(key=lambda pair: -pair[1]["probability"])
-    return [(number, span["text"]) for number, span in found[:_MARKED]]
 
 
 def _best(state: RunState, deps: Deps) -> Note:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from agent import citations
 from agent.cognition.reflecting import LIKELY
 from agent.cognition.verifying import grounded, share
-from agent.cognition.writing import abstains, from_findings, gaps, unanswered, with_gaps
+from agent.cognition.writing import abstains, from_findings, gaps, with_gaps
 from agent.deps import Deps
 from agent.events import Answered
 from agent.language import readable
 from agent.passage_text import show
 from agent.prompts import NOT_FOUND
-from agent.state import Claim, RunState, nothing_found
+from agent.state import Claim, Note, RunState, nothing_found, still_missing
 
 _DOUBTFUL: Final = 0.2  # probability of a passage below which the reader rules an answer out
 
@@ -44,19 +43,25 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
         [claim for claim, nothing in zip(checked, empty, strict=True) if not nothing],
         evidence,
     )
-    supported, relied = round(share(claims), 3), grounded(claims, evidence)
-    reread = nothing_found(state["notes"])
-    if reread and not _stands(state, claims):
+    unread = nothing_found(state["notes"])
+    standing = _standing(state, claims, deps) if unread else claims
+    if not standing:
         return _not_found(deps)
-    left = iter(claims)
-    # What says nothing keeps its place in the answer, without marks.
-    shown = [
-        Claim({**old, "cites": [], "verdict": "supported"}) if no else next(left)
-        for old, no in zip(checked, empty, strict=True)
-    ]
+    if len(standing) < len(claims):
+        shown, claims, draft = standing, standing, ""
+    else:
+        left = iter(claims)
+        # What says nothing keeps its place in the answer, without marks.
+        shown = [
+            Claim({**old, "cites": [], "verdict": "supported"}) if no else next(left)
+            for old, no in zip(checked, empty, strict=True)
+        ]
+    supported, relied = round(share(claims), 3), grounded(claims, evidence)
     answer = citations.render(shown, draft)
-    open_ = [] if reread else [q for q in unanswered(state["notes"]) if not _answers(answer, q, deps)]
-    answer = with_gaps(answer, gaps(open_), deps.length)
+    if not unread:
+        absent = [note["question"] for note in still_missing(state["notes"]) if _absent(note)]
+        left_open = [question for question in absent if not _answers(answer, question, deps)]
+        answer = with_gaps(answer, gaps(left_open), deps.length)
     cited = {number for claim in claims for number in claim["cites"]}
     deps.session.emit(
         Answered(
@@ -82,21 +87,29 @@ def _not_found(deps: Deps) -> dict[str, Any]:
     return {"claims": [], "share": 0.0, "grounded": False, "answer": NOT_FOUND, "status": "not_found"}
 
 
+def _absent(note: Note) -> bool:
+    """Whether the reader rules out every passage that the step's searches brought."""
+    return note.get("relevance", 0.0) < _DOUBTFUL
+
+
 def _answers(answer: str, question: str, deps: Deps) -> bool:
     """Whether the answer holds what a step did not find by itself."""
     (reading,) = deps.reader.read(question, [show("", "", "", answer, "text").text])
     return reading.probability >= LIKELY
 
 
-def _stands(state: RunState, claims: Sequence[Claim]) -> bool:
-    """Whether an answer stands though the reader was not sure of any.
+def _standing(state: RunState, claims: list[Claim], deps: Deps) -> list[Claim]:
+    """What stands of an answer though no step found one.
 
-    It does where the reader takes a passage rather for an answer than not; what is not supported is marked
-    then. Else only if the reader does not rule it out and all of it is supported: so neither the reader nor
-    the language model says alone that nothing is there. In a language that the reader was not taught, what
+    All of it where the reader takes a passage rather for an answer than not; what is not supported is
+    marked then. Else only what is supported, if that answers the question: so neither the reader nor the
+    language model says alone that something is there. In a language that the reader was not taught, what
     could be checked decides.
     """
-    best = max((item["score"] for item in state["evidence"]), default=0.0)
     if not readable(state["question"]):
-        return all(claim["verdict"] != "not" for claim in claims)
-    return best >= LIKELY or (best >= _DOUBTFUL and all(c["verdict"] == "supported" for c in claims))
+        return claims if all(claim["verdict"] != "not" for claim in claims) else []
+    if max((item["score"] for item in state["evidence"]), default=0.0) >= LIKELY:
+        return claims
+    supported = [claim for claim in claims if claim["verdict"] == "supported"]
+    text = " ".join(claim["text"] for claim in supported)
+    return supported if supported and _answers(text, state["question"], deps) else []

@@ -392,14 +392,19 @@ def _swapped(group: Group, draw: random.Random) -> Group | None:
         for first, second in itertools.combinations(found, 2)
         if _has_digit(first[0]) == _has_digit(second[0])
         and first[0].casefold() != second[0].casefold()
-        and not {"and", "or", "und", "oder"} & set(claim.text[first.end() : second.start()].casefold().split())
+        and not {"and", "or", "und", "oder"}
+        & set(claim.text[first.end() : second.start()].casefold().split())
     ]
     if claim.verdict != "supported" or not pairs:
         return None
     first, second = draw.choice(pairs)
     text = claim.text
     text = (
-        text[: first.start()] + second[0] + text[first.end() : second.start()] + first[0] + text[second.end() :]
+        text[: first.start()]
+        + second[0]
+        + text[first.end() : second.start()]
+        + first[0]
+        + text[second.end() :]
     )
     return [replace(claim, text=text, verdict="refuted")]
 
