@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # "1,284.6", "1.284,6", "1 200", "1'200"; else digits with at most one decimal sign; else "1.2.3".
 _GROUPED = r"\d{1,3}(?P<sign>[.,'’ ])\d{3}(?:(?P=sign)\d{3})*(?:[.,]\d+)?(?![\d]|[.,]\d)"
 _NUMBER = re.compile(rf"(?<!\d)(?<!\d[.,])(?:{_GROUPED}|\d+(?:[.,]\d+)*)")
+_BARE_YEAR = re.compile(r"(?:19|20)\d\d")
 _ISO_DATE = re.compile(r"(?<![\d-])(?P<year>\d{4})-(?P<month>\d\d)(?:-(?P<day>\d\d))?(?![\d-])")
 _NUMERIC_DATE = re.compile(r"(?<![\d./])(\d{1,2})([./])\s?(\d{1,2})\2\s?(\d{4})(?![\d/])")
 _CJK_DATE = re.compile(
@@ -115,6 +116,14 @@ def read(text: str, language: str = "") -> tuple[Measure, ...]:
         spelled = spelled[:start] + "\x00" * (end - start) + spelled[end:]
     found += _spelled(spelled, words)
     return tuple(found)
+
+
+def dated(text: str, language: str = "") -> bool:
+    """Whether ``text`` names a day, a month or a year."""
+    return any(
+        isinstance(told, Date) or (not told.unit and _BARE_YEAR.fullmatch(told.shown))
+        for told in read(text, language)
+    )
 
 
 def same(one: Measure, other: Measure) -> bool:
@@ -262,7 +271,7 @@ def _dates(text: str, words: Vocabulary) -> Iterator[tuple[int, int, Measure]]:
         if (year or month) and month <= 12 and day <= 31:
             yield *match.span(), Date(match.group(), year, month, day)
     for match in _WORD.finditer(text):
-        month = words.months.get(match.group(), 0)
+        month = words.months.get(match.group(), 0) or words.months.get(match.group().capitalize(), 0)
         before = _DAY_BEFORE.search(text, max(0, match.start() - 12), match.start()) if month else None
         after = (_YEAR_AFTER if before else _DAY_AND_YEAR_AFTER).match(text, match.end())
         if not month or after is None:
@@ -270,8 +279,10 @@ def _dates(text: str, words: Vocabulary) -> Iterator[tuple[int, int, Measure]]:
         day = int(before[1] if before else after.groupdict()["day"] or 0)
         year = int(after["year"] or 0)
         start, end = before.start() if before else match.start(), after.end()
-        # A name alone may be a verb or a person's: one in full and with its capital is the month's.
-        if day <= 31 and (day or year or match.group() in words.months_alone):
+        # A name alone may be a verb or a person's: one in full and with its capital is the month's, and
+        # so is one before a year or after a day.
+        told = year or before or (day and match.group() in words.months)
+        if day <= 31 and (told or match.group() in words.months_alone):
             yield start, end, Date(text[start:end].strip(" .,"), year, month, day)
     for match in _NUMERIC_DATE.finditer(text):
         first, sign, second, year = int(match[1]), match[2], int(match[3]), int(match[4])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent import notebook
-from agent.cognition.reflecting import SURE
+from agent.cognition.reflecting import LIKELY
 from agent.deps import Deps
 from agent.events import FirstLook, NotebookGrew, Routed
 from agent.nodes.rerank import read
@@ -20,7 +20,7 @@ from agent.state import Candidate, RunState
 def look(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads question, route, settled. Writes route, looked, notebook.
 
-    Where it was left open what kind of question it is, and the reader is sure of an answer, it is a single
+    Where it was left open what kind of question it is, and the reader finds a likely answer, it is a single
     look-up.
     """
     entry = notebook.opening(state["question"], deps.described)
@@ -32,7 +32,7 @@ def look(state: RunState, deps: Deps) -> dict[str, Any]:
     hits = deps.recall.search(state["question"], "hybrid", scopes, deps.recalled)
     found = read(deps.reader, state["question"], [candidate(hit) for hit in hits]) if hits else []
     best = likeliest(found)
-    if best is not None and not state["settled"] and best["spans"][0]["probability"] >= SURE:
+    if best is not None and not state["settled"] and best["spans"][0]["probability"] >= LIKELY:
         route = "single"
         reason = "The question finds its answer by itself."
         deps.session.emit(Routed(route, reason, "rules", state["asked"], state["question"]))

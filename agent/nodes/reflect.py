@@ -79,8 +79,7 @@ def _latest(
     A question that names a date asks about that date, and not for the latest.
     """
     own = next((item for item in evidence if item["number"] in finding.cites), None)
-    dated = any(isinstance(told, quantities.Date) for told in quantities.read(question, language(question)))
-    if own is None or dated:
+    if own is None or quantities.dated(question, language(question)):
         return finding, None
     said = {item["number"]: span for item in evidence if (span := _probable(item, spans)) is not None}
     rivals = [item for item in evidence if item["number"] in said and same_series(item, own)]
