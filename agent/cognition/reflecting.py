@@ -23,6 +23,8 @@ SURE: Final = 0.9
 """Probability of a span from which the language model is not asked: right nine times in ten."""
 LIKELY: Final = 0.5
 """Probability from which a passage rather answers than not."""
+POSSIBLE: Final = 0.2
+"""Probability of a passage, or a span, below which the reader rules an answer out."""
 _AGREED: Final = 0.1  # … and from which it confirms what the language model says
 _ENOUGH: Final = 0.5  # share of an answer's content that its passage must hold
 _CANDIDATES: Final = 3  # spans shown to the language model

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent import notebook, quantities
-from agent.cognition.reflecting import LIKELY, NOTHING, SURE, Finding, Spans, best_span, of_span
+from agent.cognition.reflecting import LIKELY, NOTHING, POSSIBLE, SURE, Finding, Spans, best_span, of_span
 from agent.cognition.rewriting import references
 from agent.deps import Deps
 from agent.events import Contradicted, NotebookGrew, Noted
@@ -60,7 +60,7 @@ def proposed(state: RunState) -> tuple[list[Evidence], Spans]:
 def _finding(state: RunState, deps: Deps, question: str, evidence: list[Evidence], spans: Spans) -> Finding:
     if deps.cognition.instant and not _referred_to(state):
         best = best_span(spans)
-        enough = SURE if state["route"] == "single" else LIKELY
+        enough = SURE if state["route"] == "single" else POSSIBLE
         return of_span(*best) if best and best[1]["probability"] >= enough else NOTHING
     return deps.cognition.reflector.reflect(deps.session, state["notebook"], question, evidence, spans)
 

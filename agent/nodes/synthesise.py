@@ -8,7 +8,7 @@ from agent import notebook
 from agent.budget import BudgetExhausted
 from agent.cognition.distilling import Distilled
 from agent.cognition.grading import graded
-from agent.cognition.reflecting import SURE, ExtractiveReflector, Finding, of_span
+from agent.cognition.reflecting import LIKELY, SURE, ExtractiveReflector, Finding, of_span
 from agent.cognition.writing import from_findings
 from agent.deps import Deps
 from agent.events import AnswerText, EvidenceKept, NotebookGrew, Warned
@@ -57,17 +57,18 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         deps.session.emit(AnswerText(text))
 
     def hide(_text: str) -> None:
-        """Where nothing was found, the answer may not stand: it is shown once it is checked."""
+        """Where no passage is likely, the answer may not stand: it is shown once it is checked."""
 
-    unread = nothing_found(notes)
     writer, question = deps.cognition.writer, state["question"]
+    unread = nothing_found(notes)
     if unread or (deps.cognition.instant and deps.length != "report"):
         passages = _readable(state, deps)
+        likely = max(item["score"] for item in passages) >= LIKELY
         length = "brief" if deps.length == "report" else deps.length
-        draft = writer.answer(
-            deps.session, question, passages, _likely(state), hide if unread else show, length
-        )
-        return draft or from_findings(notes)
+        on_text = show if likely else hide
+        return writer.answer(
+            deps.session, question, passages, _likely(state), on_text, length
+        ) or from_findings(notes)
     return writer.write(deps.session, state["notebook"], question, notes, show, deps.length)
 
 

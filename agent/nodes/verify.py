@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from agent import citations
-from agent.cognition.reflecting import LIKELY
+from agent.cognition.reflecting import LIKELY, POSSIBLE
 from agent.cognition.verifying import grounded, share
 from agent.cognition.writing import abstains, from_findings, gaps, with_gaps
 from agent.deps import Deps
@@ -14,8 +14,6 @@ from agent.language import readable
 from agent.passage_text import show
 from agent.prompts import NOT_FOUND
 from agent.state import Claim, Note, RunState, nothing_found, still_missing
-
-_DOUBTFUL: Final = 0.2  # probability of a passage below which the reader rules an answer out
 
 
 def verify(state: RunState, deps: Deps) -> dict[str, Any]:
@@ -44,7 +42,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
         evidence,
     )
     unread = nothing_found(state["notes"])
-    standing = _standing(state, claims, deps) if unread else claims
+    standing = _standing(state, claims, deps) if unread or deps.cognition.instant else claims
     if not standing:
         return _not_found(deps)
     if len(standing) < len(claims):
@@ -89,7 +87,7 @@ def _not_found(deps: Deps) -> dict[str, Any]:
 
 def _absent(note: Note) -> bool:
     """Whether the reader rules out every passage that the step's searches brought."""
-    return note.get("relevance", 0.0) < _DOUBTFUL
+    return note.get("relevance", 0.0) < POSSIBLE
 
 
 def _answers(answer: str, question: str, deps: Deps) -> bool:
@@ -99,7 +97,7 @@ def _answers(answer: str, question: str, deps: Deps) -> bool:
 
 
 def _standing(state: RunState, claims: list[Claim], deps: Deps) -> list[Claim]:
-    """What stands of an answer though no step found one.
+    """What stands of an answer.
 
     All of it where the reader takes a passage rather for an answer than not; what is not supported is
     marked then. Else only what is supported, if that answers the question: so neither the reader nor the
