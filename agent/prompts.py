@@ -240,7 +240,7 @@ def _found(note: Note) -> list[str]:
 
 
 def answer(
-    question: str, passages: Sequence[str], likely: Sequence[tuple[int, str]], length: str = "normal"
+    question: str, passages: Sequence[str], found: Sequence[tuple[int, str]], length: str = "normal"
 ) -> str:
     """Asks for the answer from whole passages, in one prompt (``lean``).
 
@@ -250,11 +250,11 @@ def answer(
     Args:
         question: The run's.
         passages: As `notebook.passage` shows them.
-        likely: Passage number and sentence of what the reader takes for an answer; there may be none.
+        found: Passage number and sentence of what the plan's steps found; there may be none.
         length: ``brief`` or ``normal``.
     """
-    marked = "\n".join(f"- {sentence} [{number}]" for number, sentence in likely)
-    hint = f"These sentences may answer it:\n{marked}\n\n" if marked else ""
+    listed = "\n".join(f"- {sentence[:_LONGEST_FINDING]} [{number}]" for number, sentence in found)
+    hint = f"These sentences may help:\n{listed}\n\n" if listed else ""
     shown = "\n\n".join(passages)
     return (
         f"PASSAGES:\n{shown}\n\n{hint}QUESTION: {question}\n"

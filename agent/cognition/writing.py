@@ -62,13 +62,13 @@ class Writer(Protocol):
         session: Session,
         question: str,
         evidence: Sequence[Evidence],
-        likely: Sequence[tuple[int, str]],
+        found: Sequence[tuple[int, str]],
         on_text: Callable[[str], None],
         length: Length = "normal",
     ) -> str:
         """The answer from the evidence alone, read in one prompt; raises as `write`.
 
-        ``likely`` are passage numbers with the sentences that the reader takes for an answer.
+        ``found`` are passage numbers with the sentences that the plan's steps found there.
         """
         ...
 
@@ -108,12 +108,12 @@ class ModelWriter:
         session: Session,
         question: str,
         evidence: Sequence[Evidence],
-        likely: Sequence[tuple[int, str]],
+        found: Sequence[tuple[int, str]],
         on_text: Callable[[str], None],
         length: Length = "normal",
     ) -> str:
         """The model's answer; "" if it says nothing."""
-        instruction = prompts.answer(question, list(map(notebook.passage, evidence)), likely, length)
+        instruction = prompts.answer(question, list(map(notebook.passage, evidence)), found, length)
         most = _BRIEF_TOKENS if length == "brief" else self._max_tokens
         return _whole_sentences(session.write("synthesise", [], instruction, most, on_text))
 

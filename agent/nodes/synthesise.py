@@ -14,13 +14,10 @@ from agent.deps import Deps
 from agent.events import AnswerText, EvidenceKept, NotebookGrew, Warned
 from agent.nodes.distil import as_evidence
 from agent.nodes.look import likeliest
-from agent.nodes.reflect import proposed
 from agent.state import Evidence, Note, RunState, nothing_found
 
 _LOOKED = 3  # passages of the first look that are kept
 _MOST_PASSAGES = 6  # in one prompt
-_MENTIONED = 0.1  # probability from which a span's sentence is shown to the model
-_MOST_LIKELY = 3  # sentences shown to the model before the question
 _ROOM = 500  # context tokens kept free for the question and the answer
 
 
@@ -67,7 +64,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         length = "brief" if deps.length == "report" else deps.length
         on_text = show if likely else hide
         return writer.answer(
-            deps.session, question, passages, _likely(state), on_text, length
+            deps.session, question, passages, _found(state), on_text, length
         ) or from_findings(notes)
     return writer.write(deps.session, state["notebook"], question, notes, show, deps.length)
 
@@ -80,21 +77,12 @@ def _readable(state: RunState, deps: Deps) -> list[Evidence]:
     return sorted(best, key=lambda item: item["number"])
 
 
-def _likely(state: RunState) -> list[tuple[int, str]]:
-    """Passage number and sentence of what the steps found, then of what the reader proposes."""
-    numbers = {item["passage_id"]: item["number"] for item in state["evidence"]}
-    spans = [
-        (numbers[one["passage_id"]], one["spans"][0])
-        for one in state["looked"]
-        if one.get("spans") and one["passage_id"] in numbers
-    ]
-    spans += [(number, own[0]) for number, own in proposed(state)[1].items() if own]
-    spans.sort(key=lambda pair: -pair[1]["probability"])
-    found = [
-        (number, note["sentence"]) for note in state["notes"] if note["found"] for number in note["cites"]
-    ]
-    found += [(number, span["unit"]) for number, span in spans if span["probability"] >= _MENTIONED]
-    return list(dict.fromkeys(found))[:_MOST_LIKELY]
+def _found(state: RunState) -> list[tuple[int, str]]:
+    """Passage number and sentence of what the plan's steps found."""
+    if state["route"] == "single":
+        return []
+    notes = [note for note in state["notes"] if note["found"]]
+    return list(dict.fromkeys((number, note["sentence"]) for note in notes for number in note["cites"]))
 
 
 def _with_look(state: RunState, deps: Deps) -> dict[str, Any]:
