@@ -10,7 +10,7 @@ from agent.cognition.reflecting import LIKELY, NOTHING, POSSIBLE, SURE, Finding,
 from agent.cognition.rewriting import references
 from agent.deps import Deps
 from agent.events import Contradicted, NotebookGrew, Noted
-from agent.language import language
+from agent.language import language, readable
 from agent.retrieval.terms import terms
 from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState
 from agent.versions import same_series, versions
@@ -59,7 +59,7 @@ def proposed(state: RunState) -> tuple[list[Evidence], Spans]:
 
 def _finding(state: RunState, deps: Deps, question: str, evidence: list[Evidence], spans: Spans) -> Finding:
     if deps.cognition.instant and not _referred_to(state):
-        best = best_span(spans)
+        best = best_span(spans) if readable(question) else None
         enough = SURE if state["route"] == "single" else POSSIBLE
         return of_span(*best) if best and best[1]["probability"] >= enough else NOTHING
     return deps.cognition.reflector.reflect(deps.session, state["notebook"], question, evidence, spans)
