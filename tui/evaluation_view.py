@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Final, Literal
 
@@ -14,14 +13,10 @@ from rich.text import Text
 
 from policy.evaluation.bootstrap import Interval
 from policy.evaluation.report import circumstances
-from policy.systems import ragas_scores
 from policy.systems.anatomy import STAGES
 from policy.systems.bars import bars
 from policy.systems.kept import Prefix, Trajectories, Trajectory
-from policy.systems.ragas_scores import Scores
-from policy.systems.ragas_summary import HEAD, JudgedSet, caution, heading, summarise_judged
-from policy.systems.ragas_summary import cells as judged_cells
-from policy.systems.report import as_json, markdown, page
+from policy.systems.report import as_json, markdown
 from policy.systems.rows import Rows
 from policy.systems.summary import Scope, Standing, Summary, summarise
 from traces import paths
@@ -31,7 +26,6 @@ from tui import failures
 from tui.failures import WrongUsage
 from tui.terminal import cells, clean, columns, console, counted, duration
 
-_BESIDE: Final = (".json", ".html")
 _MARKS: Final = {None: "? ", True: "✓ ", False: "✗ "}
 _ACTIONS: Final = {"C": "CONTINUE", "R": "REVISE"}
 _NOTES: Final = (
@@ -63,30 +57,30 @@ def tables_file(named: Path | None) -> Path | None:
     """Where the Markdown goes; None for nowhere.
 
     Raises:
-        WrongUsage: it is a folder, or one of the files that are written beside it.
+        WrongUsage: it is a folder, or the JSON file that is written beside it.
     """
     if named is None:
         return None
     out = expanded_path(named)
     if out.is_dir():
         raise WrongUsage(f"--out {named} is a folder.", "Name a file in it, as in tables.md.")
-    if out.suffix.lower() in _BESIDE:
+    if out.suffix.lower() == ".json":
         markdown_file = shlex.quote(str(named.with_suffix(".md")))
         raise WrongUsage(
             f"--out names the Markdown file, and {named} is no such name.",
-            f"--out {markdown_file} also writes {' and '.join(_BESIDE)} beside it.",
+            f"--out {markdown_file} also writes .json beside it.",
         )
     return out
 
 
 def show_tables(place: Path, command: str, out: Path | None) -> None:
-    """Print a work folder's tables; with ``out`` write Markdown there, JSON and an HTML page beside it.
+    """Print a work folder's tables; with ``out`` write Markdown there, JSON beside it.
 
     ``out`` is of `tables_file`.
 
     Raises:
         NothingEvaluated: there is no row.
-        BadRows, BadScores: a file of the folder is damaged.
+        BadRows: a file of the folder is damaged.
     """
     rows = Rows(place / "rows.jsonl").all()
     if not rows:
@@ -97,34 +91,17 @@ def show_tables(place: Path, command: str, out: Path | None) -> None:
         shown.print(Text(f"\n{clean(scope.name)}, {clean(scope.model)}", style="bold"))
         shown.print(_standings(scope))
         shown.print(_losses(scope))
-    judged = summarise_judged(Scores(place / ragas_scores.FILE).all())
-    show_judged(judged)
     _show_bars(summary)
     if out is not None:
         came = circumstances(command, _NOTES)
         written = {
-            out: markdown(summary, came, judged),
-            out.with_suffix(".json"): as_json(summary, came, judged),
-            out.with_suffix(".html"): page(summary, came, judged),
+            out: markdown(summary, came),
+            out.with_suffix(".json"): as_json(summary, came),
         }
         out.parent.mkdir(parents=True, exist_ok=True)
         for file, text in written.items():
             file.write_text(text, encoding="utf-8")
         shown.print(Text(f"Written: {', '.join(str(file) for file in written)}"), soft_wrap=True)
-
-
-def show_judged(judged: Sequence[JudgedSet]) -> None:
-    """Print what judges made of answers, and how far that goes; nothing where there is none."""
-    shown = console()
-    for one in judged:
-        shown.print(Text(f"\n{clean(heading(one.judge))}", style="bold"))
-        shown.print(Text(f"{clean(one.name)}, {clean(one.model)}"))
-        table = columns(*HEAD, right=HEAD[1:], whole=("system",))
-        for system in one.systems:
-            table.add_row(*cells(*(cell or "–" for cell in judged_cells(system))))
-        shown.print(table)
-    if judged:
-        shown.print(Text(caution(judged), style="dim"))
 
 
 def _standings(scope: Scope) -> Table:

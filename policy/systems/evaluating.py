@@ -16,9 +16,9 @@ from typing import ClassVar, Final, Literal
 from models.protocols import GenerationCancelled
 from policy.evaluation.judges import Judge, Judgements
 from policy.evaluation.walking import Decide, last_state
+from policy.lines import append
 from policy.rule import Rule
 from policy.scorers import Scorer
-from policy.systems import answers
 from policy.systems.anatomy import lost
 from policy.systems.answered import Parts, System
 from policy.systems.cases import Case, CaseSet
@@ -207,12 +207,25 @@ class _Going:
                 self._rows.add(replace(row, case=case.digest, policy=policy))
 
     def _keep(self, system: str, case: Case, text: str, passages: Sequence[int]) -> None:
-        """The answer in words, before its row: there is none without it."""
+        """The answer in words, and what it was written from, to be read by a person.
+
+        Rows hold neither, so that they can be given on.
+        """
         found = Library(self._parts.store).passages(passages)
         shown = tuple(f"{one.title}. {one.text}" for one in found)
-        questions, question, _, model = self._key(system, case)
-        told = answers.Answer(questions, question, system, model, case.question, case.answers, text, shown)
-        answers.keep(self._wanted.work / answers.FILE, told)
+        append(
+            self._wanted.work / "answers.jsonl",
+            {
+                "questions": self._wanted.cases.name,
+                "question": case.id,
+                "system": system,
+                "model": self._parts.chat.name,
+                "asked": case.question,
+                "gold": case.answers,
+                "text": text,
+                "passages": shown,
+            },
+        )
 
     def _worked(self, case: Case, *, judged: bool) -> Trajectory:
         """The question's trajectory, worked on until every rule that is wanted finishes on it.

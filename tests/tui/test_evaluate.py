@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from models.protocols import Chat
 from models.scripted import HashEmbedder
-from policy.systems.answers import Answer
-from policy.systems.ragas_judge import METRICS, Metric, NotGiven
 from policy.systems.rows import Rows
 from tests.agent.conftest import UnsureReader
 from tests.policy.systems.made import HOTPOT, WIKI, rows
@@ -63,7 +57,6 @@ def test_from_questions_to_tables_and_again_without_the_model(
     assert "deepthink evaluate mine.jsonl --systems" in table
     assert str(tmp_path) not in table
     assert json.loads(out.with_suffix(".json").read_text("utf-8"))["scopes"]
-    assert out.with_suffix(".html").read_text("utf-8").startswith("<!DOCTYPE html>")
 
     def silent(_options: object) -> None:
         raise AssertionError("it was asked again")
@@ -86,7 +79,6 @@ def test_a_tilde_is_the_home_folder(
         "work",
         "table.md",
         "table.json",
-        "table.html",
     }
     assert not (tmp_path / "~").exists()
 
@@ -142,8 +134,8 @@ def test_a_published_set_is_asked_over_its_own_paragraphs(
         (["sample", "--few", "seed"], "name a system and a number"),
         (["sample", "--few", "deep=3"], "There is no system “deep”."),
         (["sample", "--limit", "0"], "--limit"),
-        (["sample", "--out", "t.json"], "--out t.md also writes .json and .html beside it"),
-        (["sample", "--out", "t.HTML"], "--out t.md also writes"),
+        (["sample", "--out", "t.json"], "--out t.md also writes .json beside it"),
+        (["sample", "--out", "t.JSON"], "--out t.md also writes"),
         (["sample", "--out", "."], "is a folder"),
         (["report", "--out", ".."], "is a folder"),
         (["report"], "There is no finished question yet."),
@@ -158,82 +150,6 @@ def test_wrong_input_is_a_sentence(arguments: list[str], told: str, deepthink: R
 def test_a_file_that_is_none_is_told(deepthink: Run, tmp_path: Path) -> None:
     (tmp_path / "odd.jsonl").write_text("not json\n", "utf-8")
     assert "Line 1 of odd.jsonl is not JSON" in deepthink("evaluate", str(tmp_path / "odd.jsonl")).err
-
-
-def _scores(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A judge that takes no package: every score is a half, but faithfulness is never given."""
-    asked: list[str] = []
-
-    def metrics(chat: Chat, _embedder: object, _cancel: object) -> dict[str, Metric]:
-        def metric(name: str) -> Metric:
-            def score(_answer: Answer) -> float:
-                asked.append(name)
-                if name == "faithfulness":
-                    raise NotGiven("the judgement had no end")
-                return 0.5
-
-            return score
-
-        return {name: metric(name) for name in METRICS}
-
-    monkeypatch.setattr("tui.judging.require_ragas", lambda: None)
-    monkeypatch.setattr("tui.judging.ragas_version", lambda: "0.4")
-    monkeypatch.setattr("tui.judging.ragas_metrics", metrics)
-    monkeypatch.setattr("tui.judging.open_chat", lambda _settings: Answering())
-    monkeypatch.setattr("tui.judging.open_embedder", lambda _settings: HashEmbedder())
-    return asked
-
-
-def test_finished_answers_are_judged_once_and_the_tables_say_by_whom(
-    own: Path, chat: Answering, deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = _scores(monkeypatch)
-    assert deepthink("evaluate", str(own), "--systems", "closed-book,shallow").code == 0
-    ran = deepthink("evaluate", "ragas", "--systems", "shallow", "--limit", "1")
-    assert (ran.code, ran.err) == (0, "")
-    assert "RAGAS, judged by scripted: a weak judge" in ran.out
-    assert "closed-book" not in ran.out
-    assert " ".join(ran.out.split()).count("failed to give 1 of") == 1
-    before = len(asked)
-    assert deepthink("evaluate", "ragas", "--systems", "shallow", "--limit", "1").code == 0
-    assert len(asked) == before
-    out = tmp_path / "table.md"
-    assert "a weak judge" in deepthink("evaluate", "report", "--out", str(out)).out
-    assert "## RAGAS, judged by scripted: a weak judge" in out.read_text("utf-8")
-
-
-def test_judging_that_is_stopped_says_how_to_go_on(
-    own: Path, chat: Answering, deepthink: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = _scores(monkeypatch)
-    assert deepthink("evaluate", str(own), "--systems", "shallow").code == 0
-
-    @contextmanager
-    def pressed() -> Iterator[threading.Event]:
-        cancel = threading.Event()
-        cancel.set()
-        yield cancel
-
-    monkeypatch.setattr("tui.judging.ctrl_c", pressed)
-    ran = deepthink("evaluate", "ragas")
-    assert ran.code == 130
-    assert "the same command goes on" in ran.err
-    assert not asked
-
-
-def test_what_cannot_be_judged_is_a_sentence(
-    own: Path, chat: Answering, deepthink: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran = deepthink("evaluate", "ragas")
-    assert ran.code == 2
-    assert "There is no finished answer to be judged." in ran.err
-    assert "There is no system “deep”." in deepthink("evaluate", "ragas", "--systems", "deep").err
-    assert deepthink("evaluate", str(own), "--systems", "closed-book").code == 0
-    monkeypatch.setattr("policy.systems.ragas_judge.find_spec", lambda _name: None)
-    ran = deepthink("evaluate", "ragas")
-    assert ran.code == 2
-    assert "pip install 'deepthink-tui[ragas]'" in ran.err
-    assert "Traceback" not in ran.err
 
 
 def test_without_a_command_it_says_what_there_is(deepthink: Run) -> None:

@@ -18,7 +18,6 @@ from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
 from policy.rule import Rule
 from policy.scorers import Scores
 from policy.systems.answered import Parts
-from policy.systems.answers import kept
 from policy.systems.cache import CachedChat
 from policy.systems.cases import CaseSet
 from policy.systems.evaluating import Evaluation, Progress, UnknownSystem, checked, evaluate
@@ -89,18 +88,24 @@ def test_every_question_is_put_to_every_system(store: Store, tmp_path: Path) -> 
     assert by_system["lean 1 step"].measures["em"] == 1.0
 
 
+def _lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
 def test_every_row_has_its_answer_in_words(store: Store, tmp_path: Path) -> None:
     _, rows = going(store, tmp_path, model())
-    told = {answer.key: answer for answer in kept(tmp_path / "answers.jsonl")}
-    assert told.keys() == {row.key for row in rows}
-    by_system = {answer.system: answer for answer in told.values() if answer.question == "1"}
-    assert {answer.asked for answer in by_system.values()} == {CASE.question}
-    assert by_system["shallow"].gold == CASE.answers
-    assert by_system["shallow"].text == "Tolvang Ceramics supplies them [1]."
-    assert len(by_system["shallow"].passages) == 3
-    assert by_system["closed-book"].passages == ()
-    assert by_system["lean 1 step"].text.startswith("Tolvang Ceramics supplies the bearings")
-    held = by_system["lean 1 step"].passages
+    answers = _lines(tmp_path / "answers.jsonl")
+    assert {(answer["question"], answer["system"]) for answer in answers} == {
+        (row.question, row.system) for row in rows
+    }
+    by_system = {answer["system"]: answer for answer in answers if answer["question"] == "1"}
+    assert {answer["asked"] for answer in by_system.values()} == {CASE.question}
+    assert by_system["shallow"]["gold"] == [*CASE.answers]
+    assert by_system["shallow"]["text"] == "Tolvang Ceramics supplies them [1]."
+    assert len(by_system["shallow"]["passages"]) == 3
+    assert by_system["closed-book"]["passages"] == []
+    assert by_system["lean 1 step"]["text"].startswith("Tolvang Ceramics supplies the bearings")
+    held = by_system["lean 1 step"]["passages"]
     assert held
     assert all("Orlavane" in text or "Tolvang" in text for text in held)
 
@@ -115,7 +120,7 @@ def test_a_trajectory_without_its_passages_gives_rows_alone(store: Store, tmp_pa
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     _, rows = going(store, tmp_path, model(0), systems=("oracle",))
     assert [row.system for row in rows].count("oracle") == 2
-    assert "oracle" not in {answer.system for answer in kept(tmp_path / "answers.jsonl")}
+    assert "oracle" not in {answer["system"] for answer in _lines(tmp_path / "answers.jsonl")}
 
 
 def test_what_is_finished_is_not_asked_again(store: Store, tmp_path: Path) -> None:
