@@ -80,7 +80,7 @@ def show_tables(place: Path, command: str, out: Path | None) -> None:
 
     Raises:
         NothingEvaluated: there is no row.
-        BadRows: a file of the folder is damaged.
+        BadLines: a file of the folder is damaged.
     """
     rows = Rows(place / "rows.jsonl").all()
     if not rows:

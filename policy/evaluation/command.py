@@ -82,7 +82,7 @@ def judge(
     Raises:
         NoSuchSource: a store is not there.
         CannotEvaluate: the stores hold nothing to evaluate on.
-        BadJudgements: ``file`` holds something else.
+        BadLines: ``file`` holds something else.
         ModelError: the model fails; what was judged before is kept.
     """
     return Judgements(file).ask(chosen(_trees(stores), questions), chat, told)
@@ -112,7 +112,7 @@ def table(wanted: Wanted, command: str, told: Callable[[str], None]) -> Results:
         CannotEvaluate: the stores hold nothing to evaluate on.
         BadPolicy: a policy cannot be opened.
         UnknownPolicy: there is none of a name.
-        BadJudgements: the judgements cannot be read.
+        BadLines: the judgements cannot be read.
     """
     told("Reading the questions")
     training, validation = split(_trees(wanted.training))

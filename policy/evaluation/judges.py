@@ -8,13 +8,11 @@ once, and none is asked for twice.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -23,20 +21,12 @@ from agent.prompts import judge as instruction
 from agent.state import ACTIONS, Action
 from models.protocols import Chat, Message
 from policy.evaluation.walking import Decide, Outcomes, follow_each
-from policy.lines import append, whole_lines
+from policy.lines import KeyedLines
 from policy.returns import COST
 from policy.trees import Node, Tree
-from traces.errors import DeepthinkError
 
 _LETTERS = ("A", "B", "C")  # of ACTIONS, in the order of the instruction
 _LEAST = 1e-12  # a probability of 0 has a logarithm too
-
-
-class BadJudgements(DeepthinkError):
-    """Raised when a file of judgements holds something else."""
-
-    title = "Not a file of judgements"
-    kind: ClassVar[Literal["input"]] = "input"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,38 +49,30 @@ class Judgement:
     probabilities: tuple[float, float, float]
     milliseconds: float
 
+    def __post_init__(self) -> None:
+        if abs(sum(self.probabilities) - 1) > 1e-3:
+            raise ValueError("its probabilities do not sum to one")
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What there is one judgement of."""
+        return self.model, self.question, self.path, self.state
+
 
 def digest(node: Node) -> str:
     """Of the text of a state: a judgement counts for this text only."""
     return hashlib.sha256(node.seen.text.encode()).hexdigest()[:16]
 
 
-class Judgements:
-    """The judgements in a file, of any models, which grows with each state that is judged.
-
-    Args:
-        file: Need not exist.
-
-    Raises:
-        BadJudgements: a line is none. A last line without its end, as a killed run leaves one, is cut off.
-    """
+class Judgements(KeyedLines[Judgement]):
+    """The judgements in ``file``, of any models, which grows with each state that is judged."""
 
     def __init__(self, file: Path) -> None:
-        self._file = file
-        self._known: dict[tuple[str, str, str, str], Judgement] = {}
-        for number, line in whole_lines(file):
-            self._keep(_read(line, number, file))
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def all(self) -> list[Judgement]:
-        """Every judgement, the newest of each state and model, in the order in which they came."""
-        return list(self._known.values())
+        super().__init__(file, Judgement, lambda judged: judged.key)
 
     def of(self, model: str) -> list[Judgement]:
         """Those of one model."""
-        return [judged for judged in self._known.values() if judged.model == model]
+        return [judged for judged in self.all() if judged.model == model]
 
     def ask(
         self, trees: Sequence[Tree], chat: Chat, told: Callable[[Judgement], None] = lambda _judged: None
@@ -117,34 +99,13 @@ class Judgements:
         for tree in trees:
             node: Node | None = tree.root
             while node is not None and node.valid != ("FINISH",):
-                judged = self._known.get((chat.name, tree.question, node.path, digest(node)))
+                judged = self.get((chat.name, tree.question, node.path, digest(node)))
                 if judged is None and len(node.valid) > 1:
                     judged = _judge(tree, node, chat)
-                    append(self._file, asdict(judged))
-                    self._keep(judged)
+                    self.add(judged)
                     told(judged)
                 node = _further(tree, node, judged)
         return len(self) - before
-
-    def _keep(self, judged: Judgement) -> None:
-        self._known[judged.model, judged.question, judged.path, judged.state] = judged
-
-
-def _read(line: bytes, number: int, file: Path) -> Judgement:
-    try:
-        told = json.loads(line)
-        first, second, third = told.pop("probabilities")
-        judged = Judgement(**told, probabilities=(float(first), float(second), float(third)))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise BadJudgements(
-            f"Line {number} of {file.name} is no judgement: {error}.", "Remove the line, or the file."
-        ) from error
-    if abs(sum(judged.probabilities) - 1) > 1e-3:
-        raise BadJudgements(
-            f"The probabilities in line {number} of {file.name} do not sum to one.",
-            "Remove the line; it will be asked for again.",
-        )
-    return judged
 
 
 def _further(tree: Tree, node: Node, judged: Judgement | None) -> Node | None:

@@ -117,7 +117,7 @@ def evaluate(wanted: Evaluation, parts: Parts, cancel: threading.Event | None = 
         cancel: Set to stop between two answers.
 
     Raises:
-        BadRows, BadTrajectories, BadJudgements: a file of the work folder is damaged.
+        BadLines: a file of the work folder is damaged.
         EmptyLibrary, UnknownCollection: the library is not what the questions are about.
     """
     going = _Going(wanted, parts)
@@ -235,7 +235,7 @@ class _Going:
         """
         key = (self._wanted.cases.name, case.id, self._parts.chat.name)
         leaving = [by_policy(*self._wanted.learned)] if self._wanted.learned else []
-        found = self._trajectories.get(key) if key in self._trajectories else None
+        found = self._trajectories.get(key)
         if found is None or found.case != case.digest:
             found = self._work(case, leaving)
         while True:

@@ -6,24 +6,26 @@ quote passages: the file is for a work folder, the rows made of it (`policy.syst
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any
 
-from agent.state import ACTIONS, Action
-from policy.lines import append, whole_lines
+from annotated_types import MinLen
+from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
+
+from agent.state import Action
+from policy.lines import KeyedLines
 from policy.systems.cases import Place
 from policy.trees import Node, Seen, Tree
-from traces.errors import DeepthinkError
 
 
-class BadTrajectories(DeepthinkError):
-    """Raised when a file of trajectories holds something else."""
-
-    title = "Not a file of trajectories"
-    kind: ClassVar[Literal["input"]] = "input"
+def _by_path(prefixes: Any) -> dict[str, Prefix]:
+    """A line has them as a list; the first state must be among them."""
+    found = {prefix.path: prefix for prefix in TypeAdapter(list[Prefix]).validate_python(prefixes)}
+    if "" not in found:
+        raise ValueError("the first state is missing")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Prefix:
     path: str
     state: str
     features: Mapping[str, float]
-    valid: tuple[Action, ...]
+    valid: Annotated[tuple[Action, ...], MinLen(1)]
     rules: Action
     measures: Mapping[str, float]
     answer: str
@@ -80,7 +82,11 @@ class Trajectory:
     question: str
     model: str
     text: str
-    prefixes: Mapping[str, Prefix]
+    prefixes: Annotated[
+        Mapping[str, Prefix],
+        BeforeValidator(_by_path),
+        PlainSerializer(lambda prefixes: list(prefixes.values()), return_type=list[Prefix]),
+    ]
     case: str = ""
 
     @property
@@ -110,87 +116,11 @@ def tree(trajectory: Trajectory) -> Tree:
     )
 
 
-class Trajectories:
-    """The trajectories in a file, which grows with each that is added.
-
-    Args:
-        file: Need not exist.
-
-    Raises:
-        BadTrajectories: a line is none. A last line without its end, as a killed run leaves one, is cut
-            off.
-    """
+class Trajectories(KeyedLines[Trajectory]):
+    """The trajectories in ``file``."""
 
     def __init__(self, file: Path) -> None:
-        self._file = file
-        self._known: dict[tuple[str, str, str], Trajectory] = {}
-        for number, line in whole_lines(file):
-            trajectory = _read(line, number, file)
-            self._known[trajectory.key] = trajectory
-
-    def __contains__(self, key: tuple[str, str, str]) -> bool:
-        return key in self._known
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def get(self, key: tuple[str, str, str]) -> Trajectory:
-        """The newest of this key.
-
-        Raises:
-            KeyError: there is none.
-        """
-        return self._known[key]
-
-    def all(self) -> list[Trajectory]:
-        """Every trajectory, the newest of each key, in the order in which they came."""
-        return list(self._known.values())
-
-    def add(self, trajectory: Trajectory) -> None:
-        """Keep ``trajectory``, on disk at once."""
-        told = {**asdict(trajectory), "prefixes": [asdict(one) for one in trajectory.prefixes.values()]}
-        append(self._file, told)
-        self._known[trajectory.key] = trajectory
-
-
-def _read(line: bytes, number: int, file: Path) -> Trajectory:
-    try:
-        told = json.loads(line)
-        prefixes = {prefix.path: prefix for prefix in map(_prefix, told.pop("prefixes"))}
-        return Trajectory(**told, prefixes={"": prefixes.pop(""), **prefixes})
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise BadTrajectories(
-            f"Line {number} of {file.name} is no trajectory: {error}.",
-            "Remove the line; its question will be worked through again.",
-        ) from error
-
-
-def _prefix(told: dict[str, Any]) -> Prefix:
-    passages = told.pop("passages", None)
-    valid = tuple(_action(name) for name in told.pop("valid"))
-    if not valid:
-        raise ValueError("nothing is valid in a state")
-    return Prefix(
-        **{name: told.pop(name) for name in ("path", "state", "answer", "short")},
-        features=_numbers(told.pop("features")),
-        measures=_numbers(told.pop("measures")),
-        valid=valid,
-        rules=_action(told.pop("rules")),
-        places=tuple(Place(place["document"], place["page"]) for place in told.pop("places")),
-        passages=None if passages is None else tuple(map(int, passages)),
-        **told,
-    )
-
-
-def _action(name: str) -> Action:
-    for action in ACTIONS:
-        if action == name:
-            return action
-    raise ValueError(f"{name} is no action")
-
-
-def _numbers(told: Mapping[str, Any]) -> dict[str, float]:
-    return {str(name): float(value) for name, value in told.items()}
+        super().__init__(file, Trajectory, lambda trajectory: trajectory.key)
 
 
 def _detail(measures: Mapping[str, float]) -> dict[str, float]:

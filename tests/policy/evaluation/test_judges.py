@@ -12,7 +12,8 @@ from agent.prompts import judge as instruction
 from agent.state import Action
 from models.protocols import ModelError
 from models.scripted import ScriptedChat
-from policy.evaluation.judges import BadJudgements, Judge, Judgement, Judgements, digest
+from policy.evaluation.judges import Judge, Judgement, Judgements, digest
+from policy.lines import BadLines
 from policy.trees import Tree
 from tests.policy.trees import node
 
@@ -103,7 +104,7 @@ def test_a_state_with_another_text_is_asked_anew(tmp_path: Path) -> None:
 def test_a_file_of_something_else_is_refused(tmp_path: Path, line: str) -> None:
     file = tmp_path / "judged.jsonl"
     file.write_text(line + "\n")
-    with pytest.raises(BadJudgements, match=r"Line 1 of judged\.jsonl"):
+    with pytest.raises(BadLines, match=r"Line 1 of judged\.jsonl"):
         Judgements(file)
 
 
@@ -111,7 +112,7 @@ def test_probabilities_that_do_not_sum_to_one_are_refused(tmp_path: Path) -> Non
     file = tmp_path / "judged.jsonl"
     row = {"question": "q", "path": "", "state": "s", "model": "m", "milliseconds": 1.0}
     file.write_text(json.dumps({**row, "probabilities": [0.5, 0.1, 0.1]}) + "\n")
-    with pytest.raises(BadJudgements, match="sum to one"):
+    with pytest.raises(BadLines, match="sum to one"):
         Judgements(file)
 
 
