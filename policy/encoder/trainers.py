@@ -23,6 +23,10 @@ class PreferenceTrainer(RewardTrainer):  # type: ignore[misc]
     The head learns faster than the adapter.
     """
 
+    model: Any
+    args: Any
+    optimizer: Any
+
     def create_optimizer(self, model: Any = None) -> Any:
         """AdamW over the adapter at ``args.learning_rate`` and over the head at `HEAD_RATE`."""
         if self.optimizer is None:

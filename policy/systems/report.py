@@ -2,21 +2,62 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import platform
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final
 
-from policy.evaluation.bars import Bar
 from policy.evaluation.bootstrap import Interval
-from policy.evaluation.report import Circumstances, json_text
 from policy.systems import metrics
 from policy.systems.anatomy import NEAR, STAGES
-from policy.systems.bars import bars, points
-from policy.systems.summary import GUESS, LEARNED, ORACLE, SEARCH, Against, Scope, Standing, Summary
+from policy.systems.summary import GUESS, ORACLE, SEARCH, Against, Scope, Standing, Summary
 
 _TITLE: Final = "Whole systems on the same questions"
 _CERTAIN: Final = 0.001
+_PACKAGES: Final = (
+    *("numpy", "torch", "transformers", "trl", "peft", "sentence-transformers"),
+    *("onnxruntime", "llama-cpp-python"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """How results came about.
+
+    Attributes:
+        command: That made them.
+        date: ISO day.
+        machine: Cores, architecture, system, Python.
+        versions: By package.
+        notes: What else a reader has to know: data, seeds, what was chosen where.
+    """
+
+    command: str
+    date: str
+    machine: str
+    versions: Mapping[str, str]
+    notes: Sequence[str] = ()
+
+
+def circumstances(command: str, notes: Sequence[str] = ()) -> Circumstances:
+    """Here and now."""
+    versions: dict[str, str] = {}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue  # an optional one; what was not installed was not used
+    machine = (
+        f"{os.cpu_count()} cores ({platform.machine()}, {platform.system()}), "
+        f"Python {sys.version.split()[0]}"
+    )
+    return Circumstances(command, f"{datetime.now(UTC):%Y-%m-%d}", machine, versions, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +79,30 @@ class Table:
 
 def markdown(summary: Summary, came: Circumstances) -> str:
     """The tables, the same lines for the same summary and circumstances."""
-    lines = [f"# {_TITLE}", "", *(["## Bars", ""] if summary.models else [])]
-    for model in summary.models:
-        lines += _marked(_bars(summary, model))
+    lines = [f"# {_TITLE}", ""]
     for scope in summary.scopes:
         lines += [f"## {_named(scope)}", ""]
         for table in (*_tables(scope), *_pairs(scope)):
-            lines += _marked(table)
+            lines += markdown_table(table)
     lines += ["## How to read this", "", *(f"- {line}" for line in _reading(summary, came)), ""]
     lines += ["## How it came about", "", *(f"- {name}: {told}" for name, told in _facts(came)), ""]
     return "\n".join(lines)
 
 
 def as_json(summary: Summary, came: Circumstances) -> str:
-    """Everything there is, and the bars; NaN is null."""
-    checked = {model: [asdict(bar) for bar in bars(summary, model)] for model in summary.models}
-    whole = {"circumstances": asdict(came), "bars": checked, **asdict(summary)}
-    return json_text(whole)
+    """Everything there is, with six digits; what is no finite number is null."""
+    whole = _plain({"circumstances": asdict(came), **asdict(summary)})
+    return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return round(value, 6) if math.isfinite(value) else None
+    return value
 
 
 def _named(scope: Scope) -> str:
@@ -90,8 +138,6 @@ def _reading(summary: Summary, came: Circumstances) -> list[str]:
         "and has nothing of it in its short form. It is counted at the first stage that lost it: at "
         "another stop of the same research if that would have been right, else where the gold evidence "
         "was first incomplete, else at reading.",
-        "A bar's verdict is of the estimate; the interval tells how far that is settled. Of equal F1 is a "
-        "fixed number of steps that is not surely worse, by the interval of the difference.",
         *came.notes,
     ]
 
@@ -106,20 +152,14 @@ def _facts(came: Circumstances) -> list[tuple[str, str]]:
     ]
 
 
-def _marked(table: Table) -> list[str]:
+def markdown_table(table: Table) -> list[str]:
+    """Its lines in Markdown."""
+
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
     rule = ["---" if i < table.words else "--:" for i in range(len(table.head))]
     return [f"### {table.title}", "", line(table.head), line(rule), *map(line, table.rows), ""]
-
-
-def _bars(summary: Summary, model: str) -> Table:
-    def told(bar: Bar) -> list[str]:
-        return [bar.what, bar.result, bar.verdict]
-
-    rows = [told(bar) for bar in bars(summary, model)]
-    return Table(f"{LEARNED}, {model}", ["bar", "measured", "verdict"], rows, words=3)
 
 
 def _share(name: str, *, wide: bool = False) -> Callable[[Standing], str]:
@@ -256,6 +296,13 @@ def _pair(pair: Against) -> list[str]:
         _times(pair.ratios["seconds"]),
         _times(pair.ratios["evaluated"]),
     ]
+
+
+def points(found: Interval) -> str:
+    """A difference of shares in hundredths: ``+12.3 [+4.0, +20.1]``."""
+    if math.isnan(found.estimate):
+        return "–"
+    return f"{100 * found.estimate:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
 
 
 def _times(found: Interval) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from policy.examples import Examples
 from policy.manifest import Manifest
@@ -61,7 +61,7 @@ def fit(request: TrainingRequest, examples: Examples, base: Path | None, work: P
     from policy.causal import fitting as causal
 
     return causal.fit(
-        cast(Literal["sft", "dpo"], request.method),
+        request.method,
         examples,
         base=base,
         work=work,

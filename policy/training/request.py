@@ -18,7 +18,7 @@ from traces.typed_path import existing_path
 CAUSAL: Final[tuple[Method, ...]] = ("sft", "dpo")
 """Each starts from what the one before it trained."""
 DEFAULT: Final[Method] = "reward"
-"""The encoder that the protocol favours (`policy/evaluation/RESULTS.md`)."""
+"""The encoder that the protocol favours (`tests/benchmarks/results/policies.md`)."""
 
 Activation = Literal["gate", "never", "force"]
 

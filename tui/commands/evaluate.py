@@ -121,7 +121,7 @@ def show(
     question: Annotated[str, typer.Argument(metavar="ID", help="Of the question, or how it begins.")],
     work: _Work = None,
 ) -> int:
-    """Show one question: every answer, and how the loop went."""
+    """Show one question: every answer, and what it took."""
     from tui.evaluation_view import show_question
 
     return show_question(question, work)

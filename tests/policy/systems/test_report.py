@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from policy.evaluation.report import Circumstances
-from policy.systems.report import as_json, markdown
+from policy.systems.report import Circumstances, as_json, markdown
 from policy.systems.rows import Row
 from policy.systems.summary import Summary, summarise
 from tests.policy.systems.made import HOTPOT, MODEL, MUSIQUE, rows
@@ -38,7 +37,6 @@ def _lines(text: str, start: str) -> list[str]:
 def test_markdown_has_a_section_for_each_scope(summary: Summary) -> None:
     told = markdown(summary, CAME)
     assert _lines(told, "## ") == [
-        "## Bars",
         f"## {HOTPOT}, {MODEL}",
         f"## {MUSIQUE}, {MODEL}",
         f"## all sets, {MODEL}",
@@ -78,11 +76,6 @@ def test_measures_of_others_have_a_table_of_their_own() -> None:
     assert "| shallow | 0.250 [0.250, 0.250] |" in told
 
 
-def test_bars_that_are_not_measured_say_so(summary: Summary) -> None:
-    assert "| not measured |" in markdown(summary, CAME)
-    assert "| met |" not in markdown(summary, CAME)
-
-
 def test_circumstances_are_told(summary: Summary) -> None:
     told = markdown(summary, CAME)
     for one in ("2026-01-02", "2 cores", "numpy 2.0", "Seconds are of one machine."):
@@ -101,7 +94,6 @@ def test_json_holds_the_numbers_and_no_nan(summary: Summary) -> None:
     assert [scope["name"] for scope in told["scopes"]] == [HOTPOT, MUSIQUE, "all sets"]
     learned = told["scopes"][0]["systems"][1]
     assert learned["measures"]["f1"]["estimate"] == 0.75
-    assert told["bars"][MODEL][0]["met"] is None
 
 
 def test_a_bar_in_a_name_does_not_break_a_table() -> None:

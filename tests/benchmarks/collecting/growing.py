@@ -2,7 +2,7 @@
 
 No language model is asked. Each step is the run's own (`agent.stepping`), over the real library; what is
 different is told in
-`policy.collecting.unread`. FINISH's quality at every state is that of the evidence held there.
+`tests.benchmarks.collecting.unread`. FINISH's quality at every state is that of the evidence held there.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from agent.state import Action, RunState, new_state
 from agent.stepping import research_step
 from models.protocols import Reader
 from policy.collecting.pooling import RememberingEmbedder
-from policy.collecting.remembering import RememberingRecall
-from policy.collecting.unread import first_plan, graded, resolved, revised, unread
 from policy.questions import Question
+from tests.benchmarks.collecting.remembering import RememberingRecall
+from tests.benchmarks.collecting.unread import first_plan, graded, resolved, revised, unread
 from traces.library import Library
 from traces.store import Store
 

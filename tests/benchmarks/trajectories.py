@@ -10,13 +10,20 @@ the first is shortened. So what an engine keeps of a prompt serves the research 
 what a prefix took is what a run that finishes there takes, but for the tokens of the notebook that only a
 longer prefix evaluated, and that it then reuses: those of its last finding, or of its evidence where no
 step had asked the model.
+
+On disk a question that was worked through is a line of JSON, and not worked through again. Answers and
+findings quote passages: the file is for a work folder, the rows made of it can be given on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from pathlib import Path
+from typing import Annotated, Any
+
+from annotated_types import MinLen
+from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
 
 from agent.cognition.deciding import Rules
 from agent.decisions import policy_state, used_up, valid_actions
@@ -24,37 +31,132 @@ from agent.deps import Deps
 from agent.profiles import profile
 from agent.request import searchable
 from agent.session import Session
-from agent.state import Action, Evidence, Note, RunState
+from agent.state import Action, Note, RunState
 from agent.stepping import begun, finish, planned_step, updated
-from models.protocols import Chat, Usage
+from models.protocols import Usage
 from policy.evaluation.walking import Decide, go_on
 from policy.learned import seen as as_seen
+from policy.lines import KeyedLines
 from policy.rule import Rule
 from policy.scorers import Scorer
 from policy.systems.answered import Answered, Cost, Parts
 from policy.systems.cache import clock
 from policy.systems.cases import Case, Place
-from policy.systems.kept import Prefix, Trajectory, tree
 from policy.systems.metrics import measured
-from policy.systems.places import ids_of, places_of, share
+from policy.systems.places import ids_of, noted, numbered, places_of, traced
+from policy.systems.shortening import Shorten, short_form
 from policy.systems.shortening import shorten as shorten_by_model
 from policy.systems.watching import WatchedRecall
-from policy.trees import Node
+from policy.trees import Node, Seen, Tree
 from traces.library import Library
 
-__all__ = [
-    "Prefix",
-    "Shorten",
-    "Trajectory",
-    "by_policy",
-    "noted",
-    "traced",
-    "tree",
-    "work",
-]
 
-Shorten: TypeAlias = Callable[[Chat, str, str], str]
-"""An answer in as few words as its question asks for: `policy.systems.shortening.shorten`."""
+def _by_path(prefixes: Any) -> dict[str, Prefix]:
+    """A line has them as a list; the first state must be among them."""
+    found = {prefix.path: prefix for prefix in TypeAdapter(list[Prefix]).validate_python(prefixes)}
+    if "" not in found:
+        raise ValueError("the first state is missing")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """A state of a trajectory, and what finishing there gives.
+
+    Attributes:
+        path: First letters of the actions taken to it; "" for the first decision, after one step.
+        state: `agent.encoding.state_text` of it.
+        features: `agent.features.features` of it.
+        valid: What may be done; FINISH alone where the run stops by itself.
+        rules: What `agent.cognition.deciding.Rules` do here.
+        measures: `policy.systems.metrics.measured` of the answer that is written here.
+        answer: That answer.
+        short: In as few words as the question asks for; "" for an abstention.
+        stopped: Why the run stops here by itself; "" where it does not.
+        question: Of the step that led here; "" where a revision brought none.
+        query: What was searched for in it.
+        finding: What it found, in a sentence.
+        places: What the finding cites.
+        passages: As `policy.systems.answered.Answered.passages`; None in a line from before they were kept.
+    """
+
+    path: str
+    state: str
+    features: Mapping[str, float]
+    valid: Annotated[tuple[Action, ...], MinLen(1)]
+    rules: Action
+    measures: Mapping[str, float]
+    answer: str
+    short: str
+    stopped: str = ""
+    question: str = ""
+    query: str = ""
+    finding: str = ""
+    places: tuple[Place, ...] = ()
+    passages: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """A question that was worked through with one model.
+
+    Attributes:
+        questions: Name of the set.
+        question: Its id there.
+        model: The language model's name.
+        text: The question in words.
+        prefixes: By path; "" is there.
+        case: `policy.systems.cases.Case.digest` of what was asked.
+    """
+
+    questions: str
+    question: str
+    model: str
+    text: str
+    prefixes: Annotated[
+        Mapping[str, Prefix],
+        BeforeValidator(_by_path),
+        PlainSerializer(lambda prefixes: list(prefixes.values()), return_type=list[Prefix]),
+    ]
+    case: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What there is one trajectory of."""
+        return self.questions, self.question, self.model
+
+
+def tree(trajectory: Trajectory) -> Tree:
+    """The trajectory as what policies are walked on.
+
+    Quality is what they learn from (`policy.collecting.with_model`): the F1 of the short answer, or 1 if
+    the whole answer states a right one. Detail is the measures, and ``complete`` where gold is known.
+    """
+    nodes = {
+        path: Node(
+            path,
+            Seen(prefix.state, prefix.features, prefix.valid),
+            max(prefix.measures["f1"], prefix.measures.get("holds", 0.0)),
+            "answer",
+            _detail(prefix.measures),
+        )
+        for path, prefix in trajectory.prefixes.items()
+    }
+    return Tree(
+        f"{trajectory.questions}/{trajectory.question}", trajectory.questions, nodes, trajectory.text
+    )
+
+
+class Trajectories(KeyedLines[Trajectory]):
+    """The trajectories in ``file``."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file, Trajectory, lambda trajectory: trajectory.key)
+
+
+def _detail(measures: Mapping[str, float]) -> dict[str, float]:
+    recall = measures.get("recall")
+    return {**measures} if recall is None else {**measures, "complete": float(recall >= 1.0)}
 
 
 def by_policy(scorer: Scorer, rule: Rule) -> Decide:
@@ -189,7 +291,7 @@ class _Working:
             question=note["question"] if note else "",
             query=at.run["query"] if note else "",
             finding=note["sentence"] if note else "",
-            places=places_of(_numbered(at.run["evidence"], note["cites"]) if note else ()),
+            places=places_of(numbered(at.run["evidence"], note["cites"]) if note else ()),
             passages=answered.passages,
         )
 
@@ -228,7 +330,7 @@ class _Working:
             short="",
             abstained=state["status"] != "answered",
             held=places_of(state["evidence"]),
-            cited=places_of(_numbered(state["evidence"], (n for claim in claims for n in claim["cites"]))),
+            cited=places_of(numbered(state["evidence"], (n for claim in claims for n in claim["cites"]))),
             sentences=len(claims),
             flagged=sum(claim["verdict"] != "supported" for claim in claims),
             cost=Cost(
@@ -255,23 +357,3 @@ class _Working:
         session.ledger.calls, session.ledger.usage = spent.calls, spent.usage
         session.stop.extend(-spent.seconds)
         return session
-
-
-def noted(evidence: Iterable[Evidence], notes: Iterable[Note]) -> tuple[Place, ...]:
-    """Where those passages stand that a finding cites, each place once."""
-    return places_of(_numbered(evidence, (n for note in notes if note["found"] for n in note["cites"])))
-
-
-def short_form(case: Case, text: str, chat: Chat, shorten: Shorten) -> str:
-    """The short answer inside ``text``; "" for a case whose whole answer is judged."""
-    return "" if case.by_patterns else shorten(chat, case.question, text)
-
-
-def traced(case: Case, **stages: Iterable[Place]) -> dict[str, float]:
-    """The share of the gold places among those of each stage, by its name; nothing without gold places."""
-    return {name: share(case.gold, stage) for name, stage in stages.items()} if case.gold else {}
-
-
-def _numbered(evidence: Iterable[Evidence], numbers: Iterable[int]) -> list[Evidence]:
-    wanted = set(numbers)
-    return [item for item in evidence if item["number"] in wanted]

@@ -11,11 +11,11 @@ import pytest
 
 from agent.state import RELEVANCE
 from models.scripted import HashEmbedder, WordReader
-from policy.collecting.growing import Grower, Grown
-from policy.collecting.model_free import ModelFree, behaviour, collect
 from policy.collecting.pooling import RememberingEmbedder, pool
 from policy.questions import BadQuestions, read_questions
 from policy.reading import load_trees
+from tests.benchmarks.collecting.growing import Grower, Grown
+from tests.benchmarks.collecting.model_free import ModelFree, behaviour, collect
 from traces.collected import Collected
 from traces.store import Store
 

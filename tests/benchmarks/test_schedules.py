@@ -12,17 +12,10 @@ from hypothesis import strategies as st
 from agent.cognition.deciding import Rules
 from agent.decisions import PolicyState, valid_actions
 from agent.features import features
-from policy.evaluation.schedules import (
-    answer_repeats,
-    fixed,
-    grid,
-    plan_done,
-    repeats_or_plan_done,
-    rules,
-    schedule,
-)
+from policy.evaluation.untrained import answer_repeats, plan_done, repeats_or_plan_done, rules
 from policy.evaluation.walking import follow, walk
 from policy.trees import Node, Seen, Tree
+from tests.benchmarks.frontier import fixed, grid, schedule
 from tests.policy.trees import node, random_tree, random_trees
 
 

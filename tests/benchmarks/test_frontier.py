@@ -7,19 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.evaluation.baselines import baselines, standing
+from policy.calibration import calibration
 from policy.evaluation.bootstrap import difference, draws
-from policy.evaluation.measures import (
+from policy.evaluation.walking import Outcomes, Walk, follow, outcomes
+from policy.trees import Floats
+from tests.benchmarks.frontier import (
     against_frontier,
-    calibration,
+    baselines,
     headroom,
     points,
     quality_at,
+    schedule,
+    standing,
     steps_at,
 )
-from policy.evaluation.schedules import schedule
-from policy.evaluation.walking import Outcomes, Walk, follow, outcomes
-from policy.trees import Floats
 from tests.policy.trees import random_trees
 
 

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
-import pytest
 
-from policy.evaluation.judges import Judgement, digest
+from agent.budget import Budget
+from models.scripted import HashEmbedder, ScriptedChat
 from policy.rule import Rule
 from policy.scorers import Scores
-from policy.systems.kept import Trajectory, tree
-from policy.systems.replaying import Replayed, replayed
-from policy.systems.rows import Row
+from policy.systems.cache import CachedChat
+from policy.systems.cases import CaseSet
+from policy.systems.rows import Row, Rows
 from policy.trees import Seen
-from tests.policy.systems.trajectories import DONE, END, GO, long, prefix, short, trajectory
+from tests.agent.conftest import fill
+from tests.benchmarks.made_trajectories import DONE, END, GO, long, prefix, short, trajectory
+from tests.benchmarks.stopping import STOPPING, replayed, stopped
+from tests.policy.systems.test_evaluating import answers
+from tests.policy.systems.working import CASE, parts, replying
+from traces.store import Store
 
 
-def _rows(found: Replayed, question: str) -> dict[str, Row]:
-    return {row.system: row for row in found.rows if row.question == question}
-
-
-def _judgement(of: Trajectory, path: str, finish: float, revise: float, ms: float = 500.0) -> Judgement:
-    known = tree(of)
-    said = (1 - finish - revise, revise, finish)
-    return Judgement(known.question, path, digest(known.nodes[path]), of.model, said, ms)
+def _rows(found: Sequence[Row], question: str) -> dict[str, Row]:
+    return {row.system: row for row in found if row.question == question}
 
 
 def test_every_rule_has_its_row() -> None:
     found = replayed([long(), short()])
-    assert found.left == {}
     # CR is left unread by the schedules: they follow the plan.
     assert {name: row.short for name, row in _rows(found, "long").items()} == {
         "lean 1 step": "short ",
@@ -76,38 +75,13 @@ def test_what_lost_an_answer_looks_at_the_other_stops_of_its_path() -> None:
 
 def test_a_state_that_cannot_be_finished_in_is_no_other_stop() -> None:
     begun = prefix("", ("CONTINUE",), "CONTINUE", 1.0, 0.0)
-    (row,) = {r.lost for r in replayed([trajectory("q", begun, prefix("C", END, "FINISH", 0.0, 0.5))]).rows}
+    (row,) = {r.lost for r in replayed([trajectory("q", begun, prefix("C", END, "FINISH", 0.0, 0.5))])}
     assert row == "recall"
 
 
-def test_the_judge_pays_for_its_decisions() -> None:
-    judged = long()
-    asked = [_judgement(judged, "", 0.2, 0.1, 400.0), _judgement(judged, "C", 0.6, 0.1, 700.0)]
-    unused = [_judgement(judged, "CC", 0.6, 0.1), _judgement(judged, "CR", 0.6, 0.1)]
-    row = _rows(replayed([judged], [*asked, *unused]), "long")["lean judge"]
-    assert (row.short, row.stopped) == ("short C", "llm")
-    at = judged.prefixes["C"].measures
-    assert row.measures["calls"] == at["calls"] + 2
-    assert row.measures["seconds"] == pytest.approx(at["seconds"] + 1.1)
-    assert row.measures["evaluated"] == at["evaluated"]
-
-
-def test_the_judge_is_asked_of_its_own_model_and_only_where_it_was_asked() -> None:
-    of_small = [_judgement(long(), "", 0.9, 0.05)]
-    found = replayed([long(), long(model="large"), long("other"), short(), short(model="large")], of_small)
-    judged = [(row.question, row.model) for row in found.rows if row.system == "lean judge"]
-    # Where there is nothing to choose nobody has to be asked.
-    assert judged == [("long", "small"), ("short", "small")]
-    assert found.left == {}
-
-
-def test_a_walk_that_leaves_what_is_known_is_counted() -> None:
-    judged = long()
-    found = replayed([judged], [_judgement(judged, "", 0.1, 0.8)])
-    assert found.left == {"lean judge": 1}
-    assert "lean judge" not in _rows(found, "long")
+def test_a_walk_that_leaves_what_is_known_has_no_row() -> None:
     leaving = trajectory("q", prefix("", GO, "REVISE", 0.0, 0.5), prefix("C", END, "FINISH", 1.0, 1.0))
-    assert replayed([leaving]).left == {"lean rules": 1}
+    assert "lean rules" not in _rows(replayed([leaving]), "q")
 
 
 def test_the_learned_policy_scores_all_states_in_one_call() -> None:
@@ -136,5 +110,15 @@ def test_the_oracle_finishes_at_once_where_the_evidence_is_never_complete() -> N
     assert _rows(replayed([hopeless]), "q")["oracle"].short == "short "
 
 
-def test_nothing_gives_nothing() -> None:
-    assert replayed([]) == Replayed([], [], {})
+def test_rules_that_have_a_row_are_not_worked_again(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store.duckdb")
+    fill(store, HashEmbedder())
+    cases, rows = CaseSet("toy", (CASE,)), tmp_path / "rows.jsonl"
+    with ScriptedChat([answers] * 20) as chat:
+        chats = CachedChat(chat, tmp_path / "replies.jsonl")
+        assert list(stopped(cases, parts(chats, store, Budget(revisions=0)), tmp_path, None)) == [CASE]
+    before = Rows(rows).all()
+    assert {row.system for row in before} == set(STOPPING) - {"lean learned"}
+    with replying(0) as chat:
+        list(stopped(cases, parts(chat, store, Budget(revisions=0)), tmp_path, None))
+    assert Rows(rows).all() == before

@@ -21,9 +21,9 @@ from policy.scorers import Scores
 from policy.systems.cache import CachedChat
 from policy.systems.cases import Place
 from policy.systems.looped import Looped
-from policy.systems.trajectories import Trajectory, by_policy, tree, work
 from policy.trees import Node, Seen
 from tests.agent.conftest import fill
+from tests.benchmarks.trajectories import Trajectory, by_policy, tree, work
 from tests.policy.systems.working import AGAIN, CASE, STEPS, WRITTEN, first_words, parts, reply, replying
 from traces.runs import Runs
 from traces.store import Store

@@ -12,11 +12,11 @@ from pathlib import Path
 from agent.decisions import STATE_VERSION
 from agent.state import ACTIONS, Action
 from models.protocols import Embedder, Reader
-from policy.collecting.growing import Grower, Grown
 from policy.collecting.pooling import RememberingEmbedder, pool
 from policy.collecting.progress import CollectingProgress
 from policy.questions import BadQuestions, Question, QuestionSet, read_questions
 from policy.trees import default_action
+from tests.benchmarks.collecting.growing import Grower, Grown
 from traces.collected import Collected, CollectedQuestion
 from traces.outcomes import Outcome
 from traces.run_records import DecisionRow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent.state import Action
 from policy.systems.cases import Place
-from policy.systems.kept import Prefix, Trajectory
+from tests.benchmarks.trajectories import Prefix, Trajectory
 
 GO: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
 DONE: tuple[Action, ...] = ("REVISE", "FINISH")
