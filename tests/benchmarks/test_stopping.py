@@ -114,7 +114,7 @@ def test_rules_that_have_a_row_are_not_worked_again(tmp_path: Path) -> None:
     store = Store(tmp_path / "store.duckdb")
     fill(store, HashEmbedder())
     cases, rows = CaseSet("toy", (CASE,)), tmp_path / "rows.jsonl"
-    with ScriptedChat([answers] * 20) as chat:
+    with ScriptedChat([answers] * 7) as chat:
         chats = CachedChat(chat, tmp_path / "replies.jsonl")
         assert list(stopped(cases, parts(chats, store, Budget(revisions=0)), tmp_path, None)) == [CASE]
     before = Rows(rows).all()

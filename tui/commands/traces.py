@@ -113,7 +113,7 @@ def export(
         bool, typer.Option("--include-shadow/--no-shadow", help="Second opinions too, or not.")
     ] = True,
 ) -> None:
-    """Write decisions to a Parquet file, one row each, to train elsewhere.
+    """Write decisions as Parquet, a row each, to train elsewhere.
 
     Labels, ratings and outcomes come along. Exports of many machines read as one table.
     """
