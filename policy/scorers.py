@@ -30,7 +30,7 @@ class Scorer(Protocol):
 
     @property
     def method(self) -> str:
-        """``forest``, ``value``, ``reward``, ``sft``, ``dpo`` or ``grpo``."""
+        """``forest``, ``reward``, ``sft`` or ``dpo``."""
         ...
 
     def score(self, states: Sequence[Seen]) -> Scores:

@@ -35,7 +35,7 @@ def opened(source: Path, folder: Path) -> Store:
     if there is None:
         raise NoSuchSource(
             f"There is no file {source}.",
-            "Name a collected store (.duckdb) or exported traces (.parquet, .jsonl).",
+            "Name a collected store (.duckdb) or exported traces (.parquet).",
         )
     if there.suffix == ".duckdb":
         return Store(there, named=True)

@@ -1,31 +1,30 @@
-"""Traces out of a store into a file, and from files into a store: without loss, and without double.
+"""Traces to Parquet files and from them, by DuckDB's own `COPY`.
 
-`traces.exchange_table` describes the file. What is imported is checked row by row before the store is
-opened, and then taken over whole or not at all.
+A file has one row per decision, second opinions included, and stands by itself: every row tells its run
+too. So any number of exports read as one table (``read_parquet('exports/*.parquet')``). Its columns are
+those of the store's tables: ``runs`` (``id`` as ``run_id``), ``gold``, ``ratings`` (``rating_note``),
+``decisions``, and ``labels`` (``label``, ``label_origin``, ``label_note``, ``labelled``). ``outcomes`` are
+what finishing in the state is worth; ``quality`` and ``quality_source`` are the one of them that counts.
+The events of a run and its session are not in it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
+import glob
 import os
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from traces.errors import DeepthinkError
-from traces.exchange_merge import DifferentTraces, merge
-from traces.exchange_read import BadTraces, checked, quoted
-from traces.exchange_table import ORDER, TABLE
+from traces.run_records import RUN_ID
 from traces.store import Store, is_full
 
-__all__ = ["BadTraces", "DifferentTraces", "Exported", "Form", "Imported", "NoTraces", "export", "take_in"]
-
-Form = Literal["parquet", "jsonl"]
-_WRITTEN: dict[Form, str] = {"parquet": "FORMAT parquet, COMPRESSION zstd", "jsonl": "FORMAT json"}
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 
 class NoTraces(DeepthinkError):
@@ -33,6 +32,13 @@ class NoTraces(DeepthinkError):
 
     title = "Nothing to export"
     kind = "usage"
+
+
+class BadTraces(DeepthinkError):
+    """Raised when a file is no export of traces, or one that must not be learned from."""
+
+    title = "These traces cannot be imported"
+    kind = "input"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +58,13 @@ class Imported:
         runs: Runs that it did not have.
         decisions: Decisions that it did not have, second opinions included.
         known: Decisions that it had.
-        collected: Questions that were collected here too, and stay as they are here.
-        ended: Imported runs that had gone on since, and are stored as they ended.
-        labels: New or newer labels; ratings, outcomes and gold likewise.
-        older: Decisions in the files whose state has an older version than today's: kept, not learned from.
+        labels: New or newer labels; ratings and outcomes likewise; gold that was not known.
+        older: Decisions whose state has an older version than today's: kept, not learned from.
     """
 
     runs: int
     decisions: int
     known: int
-    collected: int
-    ended: int
     labels: int
     ratings: int
     outcomes: int
@@ -73,23 +75,19 @@ class Imported:
 def export(
     store: Store,
     target: Path,
-    form: Form,
     *,
     since: datetime | None = None,
     runs: Sequence[str] = (),
     shadows: bool = True,
 ) -> Exported:
-    """Write decisions to a file, in place of what was there, once all of it is written.
-
-    The same decisions give the same file, whatever store holds them.
+    """Write decisions to a Parquet file, in place of what was there, once all of it is written.
 
     Args:
         store: Where they are.
         target: The file; its folder is there.
-        form: ``parquet``, or ``jsonl``: one JSON object a line.
         since: Only of runs that began then or later (UTC).
         runs: Only of these runs, by their whole ids.
-        shadows: Second opinions too; without them the file has not everything.
+        shadows: Second opinions too.
 
     Raises:
         NoTraces: no decision fits; no file is written.
@@ -98,84 +96,230 @@ def export(
     import duckdb
 
     conditions, values = ["true"], list[Any]()
-    if since is not None:
-        conditions.append("CAST(started AS TIMESTAMP) >= ?")
-        values.append(since)
-    if runs:
-        conditions.append("list_contains(?, run_id)")
-        values.append(list(runs))
+    for condition, value in (("started >= ?", since), ("list_contains(?, run_id)", list(runs) or None)):
+        if value is not None:
+            conditions.append(condition)
+            values.append(value)
     if not shadows:
         conditions.append("NOT shadow")
-    chosen = f"SELECT * FROM ({TABLE}) WHERE {' AND '.join(conditions)}"
-    with _written_beside(target) as draft, store.connect() as db:
-        db.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {chosen}", values)
-        row = db.execute("SELECT count(DISTINCT run_id), count(*), count_if(shadow) FROM chosen").fetchone()
-        exported = Exported(*row) if row else Exported(0, 0, 0)
-        if not exported.decisions:
-            raise NoTraces(
-                "No stored decision fits." if conditions[1:] else "No decision is stored yet.",
-                "`deepthink traces list` shows what there is.",
-            )
-        try:
-            db.execute(f"COPY (SELECT * FROM chosen {ORDER}) TO {quoted(draft)} ({_WRITTEN[form]})")
-        except duckdb.Error as error:
-            if is_full(error):  # the file's disk, which need not be the store's
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target)) from error
-            raise
-        db.execute("DROP TABLE chosen")
+    chosen = f"SELECT * FROM ({_TABLE}) WHERE {' AND '.join(conditions)}"
+    part = target.with_name(f".{target.name}.part")
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        part.touch()
+        with store.connect() as db:
+            db.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {chosen}", values)
+            row = db.execute(
+                "SELECT count(DISTINCT run_id), count(*), count_if(shadow) FROM chosen"
+            ).fetchone()
+            exported = Exported(*row) if row else Exported(0, 0, 0)
+            if not exported.decisions:
+                raise NoTraces(
+                    "No stored decision fits." if values or not shadows else "No decision is stored yet.",
+                    "`deepthink traces list` shows what there is.",
+                )
+            try:
+                db.execute(
+                    f"COPY (FROM chosen {_ORDER}) TO {_quoted(part)} (FORMAT parquet, COMPRESSION zstd)"
+                )
+            except duckdb.Error as error:
+                if is_full(error):  # the file's disk, which need not be the store's
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+                raise
+            db.execute("DROP TABLE chosen")
+        part.replace(target)
+    except OSError as error:  # tell of the file that was asked for
+        raise OSError(error.errno, error.strerror, str(target)) from error
+    finally:
+        part.unlink(missing_ok=True)
     return exported
 
 
 def take_in(store: Store, sources: Sequence[Path], newest: int) -> Imported:
     """Import files that `export` wrote, all of them or none.
 
-    What the store has is left as it is and counted; of labels, ratings and outcomes the newer counts. An
-    imported run keeps its status and has the file's name as ``imported_from`` in its request. It has no
-    checkpoint, so that nobody is offered to resume it.
+    A run that the store has is left as it is, unless it came by an import before it ended. Of labels,
+    ratings and outcomes the newer counts. An imported run keeps its status and has the file's name as
+    ``imported_from`` in its request; it has no checkpoint, so that nobody is offered to resume it.
 
     Args:
         store: Where to.
-        sources: The files; of either form, told apart by their content.
+        sources: The files.
         newest: Today's version of the state, the newest that is taken.
 
     Raises:
-        BadTraces: a file is none of ours, a row of it is wrong, or it holds a decision twice.
-        DifferentTraces: something is otherwise in the store, or in a file before it.
+        BadTraces: a file is none of ours, or a row of it is wrong.
         OSError: a file cannot be read.
     """
-    totals = dict.fromkeys(Imported.__dataclass_fields__, 0)
-    with tempfile.TemporaryDirectory(prefix="deepthink-import-") as folder:
-        scratch = Path(folder) / "incoming.duckdb"
-        tables = checked(sources, scratch, newest)
-        totals["older"] = sum(table.older for table in tables)
-        with store.connect() as db:
-            db.execute(f"ATTACH {quoted(scratch)} AS incoming (READ_ONLY)")
+    import duckdb
+
+    tables = []
+    for source in sources:
+        source.open("rb").close()  # an operating system's reason is better than the database's
+        with duckdb.connect() as scratch:
             try:
-                with store.transaction():
-                    for source, table in zip(sources, tables, strict=True):
-                        for what, count in merge(db, source.name, f"incoming.{table.name}").items():
-                            totals[what] += count
-            finally:
-                db.execute("DETACH incoming")
+                scratch.execute(f"CREATE TABLE come AS FROM read_parquet({_quoted(source)})")
+                _check(scratch, source, newest)
+            except duckdb.Error as error:
+                reason = next(iter(str(error).splitlines()), "").partition(": ")[2]
+                raise _bad(source, f"cannot be read as exported traces: {reason}") from error
+            tables.append(scratch.table("come").to_arrow_table())
+    totals = dict.fromkeys(Imported.__dataclass_fields__, 0)
+    with store.transaction() as db:
+        for source, table in zip(sources, tables, strict=True):
+            db.register("file", table)
+            db.execute("CREATE OR REPLACE TEMP TABLE come AS FROM file")
+            db.unregister("file")
+            db.execute(_MARK, [source.name])
+            for statement in _REPLACE:
+                db.execute(statement)
+            for what, statement in _ADD.items():
+                row = db.execute(statement.replace("$newest", str(newest))).fetchone()
+                totals[what] += int(row[0]) if row else 0
+            db.execute("DROP TABLE come")
     return Imported(**totals)
 
 
-@contextlib.contextmanager
-def _written_beside(target: Path) -> Iterator[Path]:
-    """A file to write to, which takes the place of ``target`` if all goes well, and goes if not."""
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:  # told of the file that was asked for
-        raise OSError(error.errno, error.strerror, str(target)) from error
-    os.close(handle)
-    draft = Path(name)
-    try:
-        yield draft
-        mask = os.umask(0)
-        os.umask(mask)
-        draft.chmod(0o666 & ~mask)  # as any other file that is written, not for its owner alone
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+def _check(db: DuckDBPyConnection, source: Path, newest: int) -> None:
+    """Look for rows that must not be learned from. Raises `BadTraces`."""
+    if db.execute("SELECT count(*) FROM come").fetchone() == (0,):
+        raise _bad(source, "holds no traces")
+    for reason, condition in _WRONG.items():
+        query = f"SELECT run_id, seq + 1 FROM come WHERE {condition} ORDER BY ALL LIMIT 1"
+        found = db.execute(query.replace("$newest", str(newest))).fetchone()
+        if found:
+            raise _bad(source, f"run {found[0]!r}, decision {found[1]}: {reason}")
+
+
+def _quoted(path: Path) -> str:
+    """A path as a literal of SQL; it is one file, whatever its name has."""
+    return "'" + glob.escape(str(path)).replace("'", "''") + "'"
+
+
+def _bad(source: Path, what: str) -> BadTraces:
+    return BadTraces(
+        f"{source} {what}.".replace("..", "."),
+        "Nothing was imported. `deepthink traces export` writes what can be.",
+    )
+
+
+_ORDER = "ORDER BY started, run_id, seq, shadow"
+_RUN = """
+    question, standalone, profile, chat_model, embedder, reranker, decider, collections, request, started,
+    finished, status, stopped_because, answer, seconds, model_calls, evaluated, reused, generated
+"""
+_DECISION = """
+    seq, shadow, step, path, state_version, text, features, state, valid_actions, action, probabilities,
+    behaviour_probability, source, latency_ms, justification, taken
+"""
+_OUTCOMES = """
+    SELECT run_id, path, source, quality, detail, measured FROM outcomes
+    UNION ALL
+    SELECT run_id, path, 'verifier', quality, '{}', measured FROM verdicts
+"""
+
+_TABLE = f"""
+SELECT r.id AS run_id, r.* EXCLUDE (id, session, superstep),
+    g.* EXCLUDE (run_id), t.rating, t.note AS rating_note, t.rated, d.* EXCLUDE (run_id),
+    l.action AS label, l.origin AS label_origin, l.note AS label_note, l.labelled,
+    coalesce(o.outcomes, []) AS outcomes, f.quality, f.source AS quality_source
+FROM decisions d
+JOIN runs r ON r.id = d.run_id
+LEFT JOIN gold g ON g.run_id = r.id
+LEFT JOIN ratings t ON t.run_id = r.id
+LEFT JOIN labels l ON l.run_id = d.run_id AND l.seq = d.seq AND NOT d.shadow
+LEFT JOIN (
+    SELECT run_id, path, list(
+        {{source: source, quality: quality, detail: detail, measured: measured}} ORDER BY source
+    ) AS outcomes
+    FROM ({_OUTCOMES}) GROUP BY run_id, path
+) AS o ON o.run_id = d.run_id AND o.path = d.path AND NOT d.shadow
+LEFT JOIN finishes f ON f.run_id = d.run_id AND f.path = d.path AND NOT d.shadow
+"""
+
+_PROBABILITIES = "map_values(CAST(CAST(probabilities AS JSON) AS MAP(VARCHAR, DOUBLE)))"
+_FEATURES = "map_values(CAST(CAST(features AS JSON) AS MAP(VARCHAR, DOUBLE)))"
+_REQUIRED = "question, answer, started, seq, shadow, text, action, source, taken".split(", ")
+_WRONG = {
+    "its id is none": f"coalesce(NOT regexp_full_match(run_id, '{RUN_ID[1:-1]}'), true)",
+    "something of it is missing": " OR ".join(f"{name} IS NULL" for name in _REQUIRED),
+    "its state is of a later version: upgrade this deepthink": "coalesce(state_version > $newest, true)",
+    "its path has letters besides C, R and F": "coalesce(NOT regexp_full_match(path, '[CRF]*'), true)",
+    "its action was not possible": """
+        coalesce(NOT list_contains(CAST(valid_actions AS VARCHAR[]), action), true)
+        AND NOT (source = 'human' AND action = 'FINISH')
+    """,
+    "its behaviour probability is none": """
+        coalesce(NOT (behaviour_probability > 0 AND behaviour_probability <= 1), true)
+    """,
+    "its probabilities do not sum to 1": f"""
+        coalesce(abs(list_sum({_PROBABILITIES}) - 1) > 1e-6 OR list_min({_PROBABILITIES}) < 0, true)
+    """,
+    "a feature is no finite number": f"""
+        NOT list_bool_and(list_transform({_FEATURES}, lambda number: isfinite(number)))
+    """,
+    "its state is no JSON object": "coalesce(json_type(state) <> 'OBJECT', true)",
+    "its label was not possible": "NOT list_contains(CAST(valid_actions AS VARCHAR[]), label)",
+    "its rating is none": "rating NOT IN ('good', 'partly', 'wrong')",
+    "the quality of an outcome is none": """
+        list_bool_or(list_transform(outcomes, lambda o: NOT o.quality BETWEEN 0 AND 1))
+    """,
+    "it is there twice": """
+        (run_id, seq, shadow) IN
+            (SELECT (run_id, seq, shadow) FROM come GROUP BY run_id, seq, shadow HAVING count(*) > 1)
+    """,
+}
+"""What must not be true of a row: whoever learns from traces trusts them."""
+
+_MARK = """
+    UPDATE come SET request = json_merge_patch(request, json_object('imported_from', ?))
+"""
+_REPLACE = (
+    # Another run of the same id, as a question that was collected here too: what is here stays.
+    "DELETE FROM come USING runs h WHERE h.id = come.run_id AND h.started <> come.started",
+    # A run that came by an import before it ended comes again.
+    """
+    DELETE FROM runs WHERE finished IS NULL AND json_exists(request, '$.imported_from')
+        AND id IN (SELECT run_id FROM come WHERE come.finished IS NOT NULL)
+    """,
+)
+_ADD = {
+    "older": "SELECT count_if(state_version < $newest) FROM come",
+    "known": "SELECT count(*) FROM come SEMI JOIN decisions USING (run_id, seq, shadow)",
+    "decisions": f"""
+        INSERT INTO decisions BY NAME
+        SELECT run_id, {_DECISION} FROM come ANTI JOIN decisions USING (run_id, seq, shadow)
+        ORDER BY come.started, run_id, seq, shadow
+        """,
+    "runs": f"""
+        INSERT INTO runs BY NAME
+        SELECT DISTINCT ON (run_id) run_id AS id, '' AS session, -2 AS superstep, {_RUN}
+        FROM come WHERE run_id NOT IN (SELECT id FROM runs) ORDER BY run_id
+        """,
+    "labels": """
+        INSERT OR REPLACE INTO labels BY NAME
+        SELECT run_id, seq, label AS action, label_origin AS origin, label_note AS note, c.labelled
+        FROM come c LEFT JOIN labels h USING (run_id, seq)
+        WHERE NOT c.shadow AND label IS NOT NULL AND c.labelled > coalesce(h.labelled, '-infinity')
+        """,
+    "ratings": """
+        INSERT OR REPLACE INTO ratings BY NAME
+        SELECT DISTINCT ON (run_id) run_id, c.rating, rating_note AS note, c.rated
+        FROM come c LEFT JOIN ratings h USING (run_id)
+        WHERE c.rating IS NOT NULL AND c.rated > coalesce(h.rated, '-infinity')
+        """,
+    "outcomes": f"""
+        INSERT OR REPLACE INTO outcomes BY NAME
+        SELECT run_id, path, c.source, c.quality, c.detail, c.measured
+        FROM (SELECT run_id, path, unnest(outcomes, recursive := true) FROM come) c
+        LEFT JOIN ({_OUTCOMES}) h USING (run_id, path, source)
+        WHERE c.measured > coalesce(h.measured, '-infinity')
+        """,
+    "gold": """
+        INSERT INTO gold BY NAME
+        SELECT DISTINCT ON (run_id) run_id, dataset, question_id, answers, passages
+        FROM come WHERE dataset IS NOT NULL AND run_id NOT IN (SELECT run_id FROM gold)
+        """,
+}
+"""What is counted and inserted, by the name of its count."""

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 from agent import events as ev
@@ -20,7 +19,6 @@ from traces.errors import DeepthinkError
 from traces.runs import Runs
 from traces.sessions import Sessions, SeveralSessions, UnknownSession
 from traces.store import Store
-from traces.typed_path import expanded_path
 from tui import embedding, questions
 from tui.assemble import open_chat, open_embedder, open_learned, open_reader, open_store, open_web
 from tui.interrupts import ctrl_c
@@ -136,9 +134,6 @@ def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approv
 
 def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form: Form) -> int:
     """Show what ``begin`` yields, given the models, the store, the web and the person's wheel."""
-    telemetry = expanded_path(settings.telemetry) if settings.telemetry else None
-    if telemetry is not None:
-        telemetry.open("a").close()  # a path that cannot be written is told before the work, not after
     store = open_store()
     watch = _Watch(store, form)
     with closing(open_chat(settings)) as chat:
@@ -152,11 +147,7 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
             "web": open_web(settings, store, embedder),
             "learned": open_learned(),
         }
-        try:
-            watch.follow(partial(begin, **parts), embedder, reader)
-        finally:
-            if telemetry is not None and watch.run_id:
-                _write_telemetry(store, watch.run_id, telemetry)
+        watch.follow(partial(begin, **parts), embedder, reader)
     if form == "json":
         runs = Runs(store)  # they also know what came before the run was resumed
         answer = outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json()
@@ -206,13 +197,6 @@ class _Watch:
 
     def _screen(self, wheel: Wheel | None) -> Renderer:
         return SilentRun() if self._form == "json" else renderer(wheel, plain=not self._live)
-
-
-def _write_telemetry(store: Store, run_id: str, path: Path) -> None:
-    from tui.telemetry import write
-
-    runs = Runs(store)
-    write(runs.find(run_id), runs.events(run_id), path)
 
 
 def _warm_up(models: Sequence[Embedder | Reader]) -> threading.Thread:

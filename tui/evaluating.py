@@ -10,17 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from models.protocols import Embedder, Reader
-from policy.folder import open_policy, read
-from policy.manifest import seal
-from policy.registry import Registry, base_of
-from policy.rule import Rule
-from policy.scorers import Scorer
 from policy.systems.answered import Parts
 from policy.systems.cache import CachedChat
 from policy.systems.evaluating import Evaluation, Progress, checked, evaluate
 from policy.systems.libraries import Asked, fill, recognised, sets_in
 from policy.systems.reading import first
-from policy.systems.summary import LEAN, LEARNED
+from policy.systems.summary import LEAN
 from traces.store import Store
 from tui import embedding, failures
 from tui.assemble import open_chat, open_embedder, open_learned, open_reader, open_store
@@ -68,22 +63,12 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Learned:
-    """The active policy, opened; and what it is."""
-
-    scorer: Scorer
-    rule: Rule
-    seal: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Opened:
     """What every set and model shares."""
 
     systems: tuple[str, ...]
     embedder: Embedder
     reader: Reader
-    learned: _Learned | None
     place: Path
     cancel: threading.Event
 
@@ -107,7 +92,6 @@ def run_evaluation(wanted: Wanted) -> int:
             systems,
             open_embedder(settings[0]),
             open_reader(settings[0]),
-            _learned() if LEARNED in systems else None,
             place,
             cancel,
         )
@@ -128,16 +112,6 @@ def run_evaluation(wanted: Wanted) -> int:
 def _limited(asked: Asked, wanted: Wanted) -> Asked:
     most = len(asked.cases.cases) if wanted.limit is None else wanted.limit
     return replace(asked, cases=first(asked.cases, most, wanted.seed))
-
-
-def _learned() -> _Learned | None:
-    """The active policy; what deciding with it means when there is none, the table then does not say."""
-    active = Registry().active()
-    if active.folder is None:
-        failures.warn("No learned policy is active: that system is left out.")
-        return None
-    scorer, rule, manifest = open_policy(active.folder, base_of(read(active.folder)))
-    return _Learned(scorer, rule, seal(manifest))
 
 
 def _library(asked: Asked, opened: _Opened) -> Store:
@@ -166,15 +140,7 @@ def _evaluated(
             budget=settings.run_budget(),
             learned=open_learned() if LEAN in opened.systems else None,
         )
-        decides = opened.learned
-        evaluation = Evaluation(
-            asked.cases,
-            opened.systems,
-            opened.place,
-            few,
-            learned=(decides.scorer, decides.rule) if decides else None,
-            policy=decides.seal if decides else "",
-        )
+        evaluation = Evaluation(asked.cases, opened.systems, opened.place, few)
         last = watched(evaluate(evaluation, parts, opened.cancel), _described)
     return last.failed if last else ()
 

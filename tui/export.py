@@ -1,4 +1,4 @@
-"""A stored run as a document: Markdown, an HTML page, JSON, or OpenTelemetry spans."""
+"""A stored run as a document: Markdown, an HTML page, or JSON."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tui.outcome import outcome_of
 from tui.run_status import local
 from tui.terminal import one_line
 
-Form = Literal["md", "html", "json", "otlp"]
+Form = Literal["md", "html", "json"]
 
-_ENDINGS: dict[Form, str] = {"md": "md", "html": "html", "json": "json", "otlp": "otlp.json"}
+_ENDINGS: dict[Form, str] = {"md": "md", "html": "html", "json": "json"}
 
 
 def written(run: Run, stored: Sequence[StoredEvent], form: Form) -> str:
@@ -25,10 +25,6 @@ def written(run: Run, stored: Sequence[StoredEvent], form: Form) -> str:
         stored: Its events (`traces.runs.Runs.events`).
         form: Which document.
     """
-    if form == "otlp":
-        from tui.telemetry import to_otlp
-
-        return to_otlp(run, stored)
     outcome = outcome_of(run, stored)
     if form == "json":
         return json.dumps(outcome.to_json(), ensure_ascii=False, indent=2) + "\n"

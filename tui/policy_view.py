@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _NONE = (
     "There is no learned policy, not even in the box: the rules decide. Train one: deepthink train-policy"
 )
-_CAUSAL = frozenset({"sft", "dpo", "grpo"})
+_CAUSAL = frozenset({"sft", "dpo"})
 
 
 def show_list() -> None:

@@ -88,9 +88,6 @@ class Settings(BaseModel):
     shadow: str = ""
     """Whose second opinion on each decision is recorded, unused: rules, llm, learned; empty: nobody's."""
 
-    telemetry: str = ""
-    """The file that traces of runs are appended to, for OpenTelemetry; empty: none, and nothing is sent."""
-
     web: bool = False
     """May the web be searched when the documents do not answer, and addresses be read; off by default."""
 

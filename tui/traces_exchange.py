@@ -9,19 +9,16 @@ from pathlib import Path
 import typer
 
 from agent.decisions import STATE_VERSION
-from traces.exchange import Form, Imported, export, take_in
+from traces.exchange import Imported, export, take_in
 from traces.typed_path import expanded_path
 from tui.failures import WrongUsage
 from tui.terminal import counted
 from tui.traces_view import found, the_store
 
-_ENDINGS: dict[str, Form] = {".parquet": "parquet", ".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl"}
-
 
 def export_to(
     path: Path | None,
     file: Path,
-    form: Form | None,
     since: datetime | None,
     runs: Sequence[str],
     *,
@@ -29,17 +26,14 @@ def export_to(
 ) -> None:
     """Write decisions to ``file``. Raises `WrongUsage`, `UnknownRun`, `NoTraces`, `OSError`."""
     target = expanded_path(file)
-    chosen = form or _ENDINGS.get(target.suffix.lower())
-    if chosen is None:
+    if target.suffix.lower() != ".parquet":
         raise WrongUsage(
-            f"The ending of {file} does not say what to write.",
-            f"Known: {', '.join(_ENDINGS)}. Or say it with --format.",
+            f"{file} does not end in .parquet: traces are exported as Parquet.", "Name FILE.parquet."
         )
     store = the_store(path)
     done = export(
         store,
         target,
-        chosen,
         since=since.astimezone(UTC).replace(tzinfo=None) if since else None,  # a day of this machine's
         runs=[found(store, wanted).id for wanted in runs],
         shadows=shadows,
@@ -49,7 +43,7 @@ def export_to(
 
 
 def import_from(path: Path | None, files: Sequence[Path]) -> None:
-    """Take in ``files``. Raises `BadTraces`, `DifferentTraces`, `OSError`."""
+    """Take in ``files``. Raises `BadTraces`, `OSError`."""
     done = take_in(the_store(path), [expanded_path(file) for file in files], STATE_VERSION)
     for line in _told(done):
         typer.echo(line)
@@ -64,12 +58,8 @@ def _told(done: Imported) -> list[str]:
     ]
     if said:
         lines.append(f"New or newer: {', '.join(said)}.")
-    if done.ended:
-        lines.append(f"Gone on since an earlier import: {counted(done.ended, 'run')}.")
     if done.known:
         lines.append(f"There already: {counted(done.known, 'decision')}.")
-    if done.collected:
-        lines.append(f"Collected here too, and left as they are: {counted(done.collected, 'question')}.")
     if done.older:
         lines.append(
             f"Of an older state version than {STATE_VERSION}: {counted(done.older, 'decision')}. "

@@ -1,4 +1,4 @@
-"""From examples to what each trainer reads: letters, pairs of letters, and rewards of letters.
+"""From examples to what each trainer reads: letters, and pairs of letters.
 
 What a wrong letter costs differs by state: often nothing, sometimes the answer. A class label forgets that
 (labels of "enough or not" made a policy worse than none, in arXiv 2510.14337), so states are drawn by what
@@ -81,20 +81,6 @@ def pairs(chosen: Sequence[Choice], seed: int) -> list[tuple[str, Action, Action
         made.append(
             (choice.text, best, choice.ranked[1 + draw.choice(len(losses), p=weights / weights.sum())])
         )
-    return made
-
-
-def rewards(chosen: Sequence[Choice], penalty: float = 0.5) -> list[tuple[str, list[float]]]:
-    """For the bandit: each state's text with the reward of each action, columns as `policy.trees.INDEX`.
-
-    Rewards are returns less the mean of the known ones; an action that is not valid gets the worst one less
-    ``penalty``.
-    """
-    made: list[tuple[str, list[float]]] = []
-    for choice in chosen:
-        centred = choice.returns - np.nanmean(choice.returns)
-        worst = float(np.nanmin(centred)) - penalty
-        made.append((choice.text, np.where(np.isnan(centred), worst, centred).tolist()))
     return made
 
 

@@ -46,7 +46,7 @@ class CausalScorer:
 
     @property
     def method(self) -> Method:
-        """``sft``, ``dpo`` or ``grpo``."""
+        """``sft`` or ``dpo``."""
         return self._method
 
     def score(self, states: Sequence[Seen]) -> Scores:

@@ -1,4 +1,4 @@
-"""What the three trainings share: arguments, adapters, checkpoints, going on after an interruption.
+"""What both trainings share: arguments, adapters, checkpoints, going on after an interruption.
 
 A stage has a folder: ``checkpoint-N`` while it runs, ``adapter`` when it is done, ``stage.json`` with what
 it was started from. A stage that is run again goes on from its newest checkpoint, or hands back its
@@ -24,7 +24,7 @@ from policy.causal.prompt import Prompter
 from policy.training.checkpoints import check_room, newest, telling_full_disk
 from policy.training.errors import TrainingFailed
 
-Method: TypeAlias = Literal["sft", "dpo", "grpo"]
+Method: TypeAlias = Literal["sft", "dpo"]
 OnStep: TypeAlias = Callable[[int, int, float], None]
 """Told each optimiser step: its number from 1, how many there are, the loss."""
 

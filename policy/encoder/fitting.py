@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from models.library_loading import loading
 from models.precision import trains_in_bfloat16
@@ -23,8 +23,6 @@ from policy.training.checkpoints import check_room, newest, telling_full_disk
 from policy.training.errors import CannotTrain, TrainingCancelled, TrainingFailed
 from policy.training.watching import Watch
 from policy.trees import Seen
-
-EncoderMethod: TypeAlias = Literal["value", "reward"]
 
 EPOCHS: Final = 3.0
 RANK: Final = 16
@@ -43,7 +41,6 @@ _ROOM = 64 * 2**20  # bytes of two checkpoints: adapter, head and the optimiser'
 
 
 def fit(
-    method: EncoderMethod,
     examples: Examples,
     *,
     base: Path,
@@ -56,7 +53,6 @@ def fit(
     """Train the encoder on ``examples``.
 
     Args:
-        method: ``value`` learns advantages, ``reward`` learns which of two actions is better.
         examples: Of the training questions.
         base: Folder of a BERT with its tokenizer, as MiniLM is.
         work: Checkpoints go there; a training that was killed goes on from the newest.
@@ -89,7 +85,7 @@ def fit(
         model = untrained(base, columns.width)
     padding = int(tokenizer.token_to_id("[PAD]"))
     with without_their_warnings():
-        trainer = _trainer(method, model, data, padding, base, work, seed, epochs, steps)
+        trainer = _trainer(model, data, padding, base, work, seed, epochs, steps)
     live = _Live(watch, trainer, columns, tokenizer, padding)
     trainer.add_callback(live.callback())
     with telling_full_disk(work), without_their_warnings():
@@ -101,7 +97,7 @@ def fit(
             "The same command goes on from there.",
         )
     adapter, config, head = _weights(trainer.accelerator.unwrap_model(trainer.model))
-    return EncoderScorer(method, base, columns, adapter, config, head)
+    return EncoderScorer(base, columns, adapter, config, head)
 
 
 def open_tokenizer_of(base: Path) -> Any:
@@ -120,7 +116,7 @@ def open_tokenizer_of(base: Path) -> Any:
     if kind != "bert" or not (base / "tokenizer.json").is_file():
         raise CannotTrain(
             f"The base in {base} is a {kind}; the encoder needs a BERT such as all-minilm-l6-v2.",
-            "Choose another --base, or a method for causal models: sft, dpo, grpo.",
+            "Choose another --base, or a method for causal models: sft or dpo.",
         )
     with loading(base, "base model"):
         return open_tokenizer(base)
@@ -142,7 +138,6 @@ def without_their_warnings() -> Iterator[None]:
 
 
 def _trainer(
-    method: EncoderMethod,
     model: Any,
     data: Any,
     padding: int,
@@ -153,11 +148,11 @@ def _trainer(
     steps: int,
 ) -> Any:
     import torch
-    from peft import LoraConfig, get_peft_model
-    from transformers import AutoTokenizer, PrinterCallback, TrainingArguments
+    from peft import LoraConfig
+    from transformers import AutoTokenizer, PrinterCallback
     from trl import RewardConfig
 
-    from policy.encoder.trainers import PreferenceTrainer, ValueTrainer
+    from policy.encoder.trainers import PreferenceTrainer
 
     adapter = LoraConfig(
         r=RANK,
@@ -166,54 +161,40 @@ def _trainer(
         target_modules=LAYERS,
         modules_to_save=["fusion"],
     )
-    common: dict[str, Any] = {
-        "output_dir": str(work),
-        "num_train_epochs": epochs,
-        "max_steps": steps,
-        "per_device_train_batch_size": _BATCH,
-        "gradient_accumulation_steps": 2,
-        "learning_rate": _RATE,
-        "lr_scheduler_type": "cosine",
-        "warmup_steps": 0.06,
-        "max_grad_norm": 1.0,
-        "bf16": trains_in_bfloat16(),
-        "use_cpu": not torch.cuda.is_available(),
-        "seed": seed,
-        "logging_steps": 1,
-        "logging_nan_inf_filter": False,
-        "save_strategy": "steps",
-        "save_steps": _SAVE_STEPS,
-        "save_total_limit": 2,
-        "train_sampling_strategy": "group_by_length",
-        "length_column_name": "length",
-        "remove_unused_columns": False,
-        "dataloader_pin_memory": False,
-        "report_to": [],
-        "disable_tqdm": True,
-        "log_level": "error",
-    }
-    collate = Batches(padding, preferring=method == "reward")
-    trainer: Any
-    if method == "value":
-        trainer = ValueTrainer(
-            model=get_peft_model(model, adapter),
-            args=TrainingArguments(**common),
-            train_dataset=data,
-            data_collator=collate,
-        )
-        trainer.remove_callback(PrinterCallback)
-        return trainer
     trainer = PreferenceTrainer(
         model=model,
         args=RewardConfig(
-            **common,
+            output_dir=str(work),
+            num_train_epochs=epochs,
+            max_steps=steps,
+            per_device_train_batch_size=_BATCH,
+            gradient_accumulation_steps=2,
+            learning_rate=_RATE,
+            lr_scheduler_type="cosine",
+            warmup_steps=0.06,
+            max_grad_norm=1.0,
+            bf16=trains_in_bfloat16(),
+            use_cpu=not torch.cuda.is_available(),
+            seed=seed,
+            logging_steps=1,
+            logging_nan_inf_filter=False,
+            save_strategy="steps",
+            save_steps=_SAVE_STEPS,
+            save_total_limit=2,
+            train_sampling_strategy="group_by_length",
+            length_column_name="length",
+            remove_unused_columns=False,
+            dataloader_pin_memory=False,
+            report_to=[],
+            disable_tqdm=True,
+            log_level="error",
             eos_token="[SEP]",
             disable_dropout=False,
             gradient_checkpointing=False,
             max_length=None,
         ),
         train_dataset=data,
-        data_collator=collate,
+        data_collator=Batches(padding),
         processing_class=AutoTokenizer.from_pretrained(str(base), local_files_only=True),
         peft_config=adapter,
     )

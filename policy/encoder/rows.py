@@ -11,7 +11,7 @@ import numpy as np
 
 from policy.encoder.columns import Columns
 from policy.examples import Examples
-from policy.trees import INDEX, Floats, Seen, default_action
+from policy.trees import INDEX, Floats, Seen
 
 TOKENS = 192
 """Longest text that is read; what is cut off is the weakest evidence (`agent.encoding.state_text`)."""
@@ -53,8 +53,6 @@ def rows(examples: Examples, columns: Columns, tokenizer: Any) -> Any:
             "rejected_ids": [[]] * len(ids),
             "length": [len(i) for i in ids],
             "numbers": list(columns.encode(examples.states)),
-            "advantages": list(examples.advantages.astype(np.float32)),
-            "default": [INDEX[default_action(s.valid)] for s in examples.states],
             "sufficient": examples.sufficient.astype(np.float32),
             "weight": examples.weights.astype(np.float32),
             "better": [[better for better, _, _ in p] for p in pairs],
@@ -83,12 +81,10 @@ class Batches:
 
     Args:
         padding: Token id that fills up.
-        preferring: Whether the batch is for `RewardTrainer`, which wants pairs and their margins.
     """
 
-    def __init__(self, padding: int, preferring: bool) -> None:
+    def __init__(self, padding: int) -> None:
         self._padding = padding
-        self._preferring = preferring
 
     def __call__(self, batch: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """A batch of tensors by name."""
@@ -100,11 +96,6 @@ class Batches:
             "sufficient": torch.tensor([row["sufficient"] for row in batch]),
             "weight": torch.tensor([row["weight"] for row in batch]),
         }
-        if not self._preferring:
-            wanted = np.array([row["advantages"] for row in batch], dtype=np.float32)
-            made["advantages"] = torch.from_numpy(wanted)
-            made["default"] = torch.tensor([row["default"] for row in batch])
-            return made
         pairs = [
             (at, better, worse)
             for at, row in enumerate(batch)

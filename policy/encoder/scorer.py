@@ -29,7 +29,6 @@ class EncoderScorer:
     """A trained encoder. Thread-safe.
 
     Args:
-        method: ``value`` or ``reward``.
         base: Folder of the base model.
         columns: How numbers are encoded.
         adapter: Low-rank weights by PEFT's names, relative to the base.
@@ -37,16 +36,16 @@ class EncoderScorer:
         head: Weights of `policy.encoder.network.Fusion`.
     """
 
+    method: Final = "reward"
+
     def __init__(
         self,
-        method: str,
         base: Path,
         columns: Columns,
         adapter: Mapping[str, Any],
         adapter_config: Mapping[str, Any],
         head: Mapping[str, Any],
     ) -> None:
-        self.method = method
         self._columns = columns
         self._adapter = dict(adapter)
         self._adapter_config = dict(adapter_config)
@@ -91,7 +90,7 @@ class EncoderScorer:
         return self._columns.names
 
 
-def load(folder: Path, manifest: Manifest, base: Path) -> EncoderScorer:
+def load(folder: Path, _manifest: Manifest, base: Path) -> EncoderScorer:
     """The encoder that `EncoderScorer.save` wrote into ``folder``, its adapter merged into ``base``.
 
     Raises:
@@ -99,11 +98,6 @@ def load(folder: Path, manifest: Manifest, base: Path) -> EncoderScorer:
         ModelError: it cannot be loaded, or is another one.
         OSError, ValueError, KeyError: the folder's files are not an encoder's.
     """
-    return opened(folder, manifest.method, base)
-
-
-def opened(folder: Path, method: str, base: Path) -> EncoderScorer:
-    """As `load`, of a folder that has no manifest yet."""
     from safetensors import safe_open
     from safetensors.torch import load_file
 
@@ -115,7 +109,7 @@ def opened(folder: Path, method: str, base: Path) -> EncoderScorer:
         names, {n: a.numpy() for n, a in arrays.items() if not n.startswith(_HEAD_NAME)}
     )
     config = json.loads((folder / ADAPTER_CONFIG).read_text("utf-8"))
-    return EncoderScorer(method, base, columns, load_file(folder / ADAPTER), config, head)
+    return EncoderScorer(base, columns, load_file(folder / ADAPTER), config, head)
 
 
 def scores(outputs: Floats, states: Sequence[Seen]) -> Scores:

@@ -8,7 +8,7 @@ not known for those that leave it. What is not known is NaN, and is counted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -18,7 +18,7 @@ from agent.state import Action
 from policy.returns import COST
 from policy.rule import Rule
 from policy.scorers import Scorer, Scores
-from policy.trees import INDEX, Floats, Node, Seen, Tree, default_action
+from policy.trees import Floats, Node, Seen, Tree
 
 Decide: TypeAlias = Callable[[Node], Action | None]
 """A policy: what to do in a state; None where that is not known (a judge that was not asked)."""
@@ -75,15 +75,6 @@ def sufficient(node: Node) -> float:
 def is_stop(node: Node) -> bool:
     """True if FINISH is valid here and its quality known."""
     return "FINISH" in node.valid and node.quality is not None
-
-
-def is_whole(tree: Tree) -> bool:
-    """True if the tree holds every path: each valid action leads somewhere, each FINISH has its quality."""
-    return all(
-        node.quality is not None if action == "FINISH" else tree.child(node, action) is not None
-        for node in tree.nodes.values()
-        for action in node.valid
-    )
 
 
 def last_state(tree: Tree, decide: Decide) -> tuple[Node, bool]:
@@ -165,53 +156,20 @@ class Scored:
 
     Attributes:
         trees: The trees.
-        rows: Of each tree, the row in ``scores`` of each path; none where it was not scored: what a policy
-            would do there is not known.
-        scores: Of all states of all scored trees.
+        rows: Of each tree, the row in ``scores`` of each path.
+        scores: Of all states of all trees.
     """
 
     trees: Sequence[Tree]
     rows: Sequence[Mapping[str, int]]
     scores: Scores
 
-    def deciders(self, rule: Rule, eager: float = 0.0) -> list[Decide]:
-        """What the rule makes of the scores, one policy for each tree.
+    def deciders(self, rule: Rule) -> list[Decide]:
+        """What the rule, with its frozen margin, makes of the scores, one policy for each tree."""
+        return [self._decider(at, rule) for at in self.rows]
 
-        Args:
-            rule: With the frozen margin.
-            eager: Added to the advantage of FINISH over all else: positive values finish earlier.
-        """
-        return [self._decider(at, rule, eager) for at in self.rows]
-
-    def above(self, threshold: float) -> list[Decide]:
-        """Finish once the sufficiency reaches ``threshold``; until then, work on as long as that goes."""
-        return [self._thresholded(at, threshold) for at in self.rows]
-
-    def _decider(self, at: Mapping[str, int], rule: Rule, eager: float) -> Decide:
-        finish = INDEX["FINISH"]
-
-        def decide(node: Node) -> Action | None:
-            if not at:
-                return None
-            advantages = self.scores.advantages[at[node.path]]
-            if eager:
-                # The default action's own advantage stays 0: where FINISH is the default, all else sinks.
-                default = default_action(node.valid) == "FINISH"
-                shift = np.full(3, -eager if default else 0.0)
-                shift[finish] = 0.0 if default else eager
-                advantages = advantages + shift
-            return rule.action(node.valid, advantages)
-
-        return decide
-
-    def _thresholded(self, at: Mapping[str, int], threshold: float) -> Decide:
-        def decide(node: Node) -> Action | None:
-            if not at:
-                return None
-            enough = self.scores.sufficiency[at[node.path]] >= threshold
-            return "FINISH" if enough and "FINISH" in node.valid else go_on(node)
-
-        return decide
+    def _decider(self, at: Mapping[str, int], rule: Rule) -> Decide:
+        return lambda node: rule.action(node.valid, self.scores.advantages[at[node.path]])
 
 
 def go_on(node: Node) -> Action:
@@ -219,14 +177,11 @@ def go_on(node: Node) -> Action:
     return next(action for action in ("CONTINUE", "REVISE", "FINISH") if action in node.valid)
 
 
-def score(trees: Sequence[Tree], scorer: Scorer, only: Container[str] | None = None) -> Scored:
-    """Score all states in one call: of all trees, or ``only`` of the questions with these ids."""
+def score(trees: Sequence[Tree], scorer: Scorer) -> Scored:
+    """Score all states of all trees in one call."""
     rows: list[dict[str, int]] = []
     states: list[Seen] = []
     for tree in trees:
-        if only is not None and tree.question not in only:
-            rows.append({})
-            continue
         rows.append({path: len(states) + i for i, path in enumerate(tree.nodes)})
         states += [node.seen for node in tree.nodes.values()]
     return Scored(trees, rows, scorer.score(states))
@@ -272,12 +227,6 @@ class Outcomes:
     def utility(self, cost: float) -> Floats:
         """Quality less ``cost`` times steps, shape (n,)."""
         return self.quality - cost * self.steps
-
-    def take(self, at: Sequence[int], name: str = "") -> Outcomes:
-        """Those of some of the questions, by index; ``name`` replaces the policy's."""
-        rows = np.asarray(at, dtype=np.int64)
-        columns = {measure: values[rows] for measure, values in self.columns.items()}
-        return Outcomes(name or self.name, [self.walks[i] for i in at], columns)
 
 
 def outcomes(name: str, walks: Sequence[Walk]) -> Outcomes:

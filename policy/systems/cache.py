@@ -14,21 +14,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, TypeAdapter
 
 from models.protocols import Chat, ChatOptions, Choice, GenerationCancelled, Message, Reply, Usage
-from policy.lines import append, whole_lines
-from traces.errors import DeepthinkError
+from policy.lines import KeyedLines
 
 _REPLY = frozenset({"text", "finish_reason", "reasoning"})
 _CHOICE = frozenset({"probabilities", "measured"})
-
-
-class BadCache(DeepthinkError):
-    """Raised when a file of replies holds something else."""
-
-    title = "Not a file of replies"
-    kind: ClassVar[Literal["input"]] = "input"
 
 
 class CachedChat:
@@ -42,13 +36,12 @@ class CachedChat:
         file: JSON lines that grow with each reply, one writer at a time. Need not exist.
 
     Raises:
-        BadCache: a line is no reply. A last line without its end, as a killed run leaves one, is cut off.
+        BadLines: a line is no reply. A last line without its end, as a killed run leaves one, is cut off.
     """
 
     def __init__(self, chat: Chat, file: Path) -> None:
         self._chat = chat
-        self._file = file
-        self._known = _read(file)
+        self._known = _replies(file)
         self._spared = 0.0
 
     @property
@@ -125,8 +118,7 @@ class CachedChat:
 
     def _keep(self, key: str, reply: dict[str, Any], began: float) -> None:
         line = {"key": key, "seconds": round(time.monotonic() - began, 6), **reply}
-        append(self._file, line)
-        self._known[key] = line
+        self._known.add(line)
 
 
 def clock(chat: Chat) -> float:
@@ -137,26 +129,14 @@ def clock(chat: Chat) -> float:
     return time.monotonic() + (chat.spared if isinstance(chat, CachedChat) else 0.0)
 
 
-def _read(file: Path) -> dict[str, dict[str, Any]]:
-    known: dict[str, dict[str, Any]] = {}
-    for number, line in whole_lines(file):
-        try:
-            told = _checked(json.loads(line))
-        except (ValueError, TypeError, KeyError) as error:
-            raise BadCache(
-                f"Line {number} of {file.name} is no reply: {type(error).__name__} {error}.",
-                "Remove the line; its prompt will be asked again.",
-            ) from error
-        known[told["key"]] = told
-    return known
+def _replies(file: Path) -> KeyedLines[dict[str, Any]]:
+    return KeyedLines(file, Annotated[dict[str, Any], AfterValidator(_checked)], lambda line: line["key"])
 
 
-def _checked(told: Any) -> dict[str, Any]:
+def _checked(told: dict[str, Any]) -> dict[str, Any]:
     """A line that can be given out: with all that a reply, or a choice, is made of."""
-    Usage(**told["usage"])
-    if not isinstance(told["key"], str) or not isinstance(told["seconds"], int | float):
-        raise TypeError("its key is no text, or its seconds are no number")
-    wanted = _CHOICE if "probabilities" in told else _REPLY
-    if missing := wanted - told.keys():
-        raise KeyError(*sorted(missing))
-    return dict(told)
+    missing = {"key", "seconds", "usage", *(_CHOICE if "probabilities" in told else _REPLY)} - told.keys()
+    if missing:
+        raise ValueError(f"it lacks {', '.join(sorted(missing))}")
+    TypeAdapter(tuple[str, float, Usage]).validate_python([told["key"], told["seconds"], told["usage"]])
+    return told

@@ -9,40 +9,28 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final, Literal
 
 from models.protocols import GenerationCancelled
-from policy.evaluation.judges import Judge, Judgements
-from policy.evaluation.walking import Decide, last_state
-from policy.rule import Rule
-from policy.scorers import Scorer
-from policy.systems import answers
+from policy.lines import append
 from policy.systems.anatomy import lost
 from policy.systems.answered import Parts, System
 from policy.systems.cases import Case, CaseSet
-from policy.systems.kept import Trajectories, Trajectory, tree
 from policy.systems.looped import Looped
 from policy.systems.metrics import measured
 from policy.systems.plain import PLAIN
-from policy.systems.replaying import replayed
 from policy.systems.rows import Row, Rows
-from policy.systems.summary import FIXED, JUDGE, LEAN, LEARNED, ORACLE, PLAN_DONE, RULES, SEED_SYSTEM
-from policy.systems.trajectories import by_policy, work
+from policy.systems.summary import LEAN, SEED_SYSTEM
 from traces.errors import DeepthinkError
 from traces.library import Library
 
-ANSWERING: Final[Mapping[str, System]] = {
+SYSTEMS: Final[Mapping[str, System]] = {
     one.name: one
     for one in (*PLAIN, Looped(SEED_SYSTEM, profile="seed"), Looped(LEAN, profile="lean", route=""))
 }
-"""Systems that answer a question once, in the order of the tables. ``lean`` is the product as it comes."""
-
-REPLAYED: Final = (*FIXED, PLAN_DONE, RULES, JUDGE, LEARNED, ORACLE)
-"""Stopping rules, all read off one trajectory of a question."""
-
-SYSTEMS: Final = (*ANSWERING, *REPLAYED)
+"""In the order of the tables. ``lean`` is the product as it comes."""
 
 
 class UnknownSystem(DeepthinkError):
@@ -59,18 +47,14 @@ class Evaluation:
     Attributes:
         cases: A set of questions; its library is in the parts' store.
         systems: Of `SYSTEMS`.
-        work: Folder of rows, answers, trajectories, judgements.
+        work: Folder of rows and answers.
         few: A system that is asked only so many of the questions, the first ones, by its name.
-        learned: Decides in ``lean learned``.
-        policy: `policy.manifest.seal` of it: rows of another policy are left out from now on.
     """
 
     cases: CaseSet
     systems: Sequence[str]
     work: Path
     few: Mapping[str, int] = field(default_factory=dict)
-    learned: tuple[Scorer, Rule] | None = None
-    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,25 +101,19 @@ def evaluate(wanted: Evaluation, parts: Parts, cancel: threading.Event | None = 
         cancel: Set to stop between two answers.
 
     Raises:
-        BadRows, BadTrajectories, BadJudgements: a file of the work folder is damaged.
+        BadLines: a file of the work folder is damaged.
         EmptyLibrary, UnknownCollection: the library is not what the questions are about.
     """
     going = _Going(wanted, parts)
     yield going.progress("")
     for number, case in enumerate(wanted.cases.cases):
         for name in wanted.systems:
-            if name not in ANSWERING or not going.lacks(name, case, number):
+            if not going.lacks(name, case, number):
                 continue
             if cancel is not None and cancel.is_set():
                 return
             yield going.progress(name)
             going.answered(name, case)
-        lacking = [name for name in wanted.systems if name in REPLAYED and going.lacks(name, case, number)]
-        if lacking:
-            if cancel is not None and cancel.is_set():
-                return
-            yield going.progress("lean")
-            going.replayed(lacking, case)
     yield going.progress("")
 
 
@@ -145,10 +123,6 @@ class _Going:
     def __init__(self, wanted: Evaluation, parts: Parts) -> None:
         self._wanted, self._parts = wanted, parts
         self._rows = Rows(wanted.work / "rows.jsonl")
-        if wanted.learned is not None:
-            self._rows.keep(lambda row: row.system != LEARNED or row.policy == wanted.policy)
-        self._trajectories = Trajectories(wanted.work / "trajectories.jsonl")
-        self._judgements = Judgements(wanted.work / "judgements.jsonl")
         self._failed: list[str] = []
         self._began, self._begun = time.monotonic(), self._finished()
 
@@ -164,9 +138,9 @@ class _Going:
         return Progress(self._wanted.cases.name, doing, done, total, left, tuple(self._failed))
 
     def answered(self, name: str, case: Case) -> None:
-        """A system that answers once."""
+        """Have a system answer."""
         try:
-            answer = ANSWERING[name].answer(case, self._parts)
+            answer = SYSTEMS[name].answer(case, self._parts)
         except GenerationCancelled:
             raise
         except DeepthinkError as error:
@@ -188,57 +162,26 @@ class _Going:
             )
         )
 
-    def replayed(self, names: Sequence[str], case: Case) -> None:
-        """The stopping rules, from the trajectory that is there or is made now."""
-        try:
-            trajectory = self._worked(case, judged=JUDGE in names)
-        except GenerationCancelled:
-            raise
-        except DeepthinkError as error:
-            self._failed.append(f"lean, {case.question}: {error.message}")
-            return
-        said = self._judgements.of(self._parts.chat.name)
-        found = replayed([trajectory], said, self._wanted.learned)
-        for row, prefix in zip(found.rows, found.prefixes, strict=True):
-            if row.system in names:
-                if prefix.passages is not None:
-                    self._keep(row.system, case, prefix.answer, prefix.passages)
-                policy = self._wanted.policy if row.system == LEARNED else ""
-                self._rows.add(replace(row, case=case.digest, policy=policy))
-
     def _keep(self, system: str, case: Case, text: str, passages: Sequence[int]) -> None:
-        """The answer in words, before its row: there is none without it."""
+        """The answer in words, and what it was written from, to be read by a person.
+
+        Rows hold neither, so that they can be given on.
+        """
         found = Library(self._parts.store).passages(passages)
         shown = tuple(f"{one.title}. {one.text}" for one in found)
-        questions, question, _, model = self._key(system, case)
-        told = answers.Answer(questions, question, system, model, case.question, case.answers, text, shown)
-        answers.keep(self._wanted.work / answers.FILE, told)
-
-    def _worked(self, case: Case, *, judged: bool) -> Trajectory:
-        """The question's trajectory, worked on until every rule that is wanted finishes on it.
-
-        A judge, or a policy that is newer than the trajectory, may go where nobody went. What was asked of
-        the model on the way there before is in its cache.
-        """
-        key = (self._wanted.cases.name, case.id, self._parts.chat.name)
-        leaving = [by_policy(*self._wanted.learned)] if self._wanted.learned else []
-        found = self._trajectories.get(key) if key in self._trajectories else None
-        if found is None or found.case != case.digest:
-            found = self._work(case, leaving)
-        while True:
-            tree_of_it, deciders = tree(found), list(leaving)
-            if judged and any(len(node.valid) > 1 for node in tree_of_it.nodes.values()):
-                model = self._parts.chat.name
-                self._judgements.ask([tree_of_it], self._parts.chat)
-                deciders.append(Judge(self._judgements.of(model), model).decide(tree_of_it))
-            if all(last_state(tree_of_it, decide)[1] for decide in deciders):
-                return found
-            found = self._work(case, deciders)
-
-    def _work(self, case: Case, leaving: Sequence[Decide]) -> Trajectory:
-        made = work(case, self._parts, leaving, questions=self._wanted.cases.name)
-        self._trajectories.add(made)
-        return made
+        append(
+            self._wanted.work / "answers.jsonl",
+            {
+                "questions": self._wanted.cases.name,
+                "question": case.id,
+                "system": system,
+                "model": self._parts.chat.name,
+                "asked": case.question,
+                "gold": case.answers,
+                "text": text,
+                "passages": shown,
+            },
+        )
 
     def _finished(self) -> int:
         return sum(

@@ -12,9 +12,9 @@ from agent.steering import Steering
 from policy.systems.answered import Answered, Cost, Parts
 from policy.systems.cache import clock
 from policy.systems.cases import Case, Place
-from policy.systems.places import ids_of, places_of
+from policy.systems.places import ids_of, noted, places_of, traced
+from policy.systems.shortening import Shorten, short_form
 from policy.systems.shortening import shorten as shorten_by_model
-from policy.systems.trajectories import Shorten, noted, short_form, traced
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agent.state import Candidate, Evidence
-from policy.systems.cases import Place
+from agent.state import Candidate, Evidence, Note
+from policy.systems.cases import Case, Place
 
 
 def place_of(passage: Evidence | Candidate) -> Place:
@@ -33,3 +33,19 @@ def share(gold: Sequence[Place], places: Iterable[Place]) -> float:
         raise ValueError("there are no gold places to be found")
     held = set(places)
     return sum(any(wanted.covers(place) for place in held) for wanted in gold) / len(gold)
+
+
+def traced(case: Case, **stages: Iterable[Place]) -> dict[str, float]:
+    """The share of the gold places among those of each stage, by its name; nothing without gold places."""
+    return {name: share(case.gold, stage) for name, stage in stages.items()} if case.gold else {}
+
+
+def noted(evidence: Iterable[Evidence], notes: Iterable[Note]) -> tuple[Place, ...]:
+    """Where those passages stand that a finding cites, each place once."""
+    return places_of(numbered(evidence, (n for note in notes if note["found"] for n in note["cites"])))
+
+
+def numbered(evidence: Iterable[Evidence], numbers: Iterable[int]) -> list[Evidence]:
+    """The passages of these citation numbers."""
+    wanted = set(numbers)
+    return [item for item in evidence if item["number"] in wanted]

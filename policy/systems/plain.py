@@ -36,9 +36,8 @@ from policy.systems.answered import Answered, Cost, Parts, System
 from policy.systems.cache import clock
 from policy.systems.cases import Case
 from policy.systems.places import ids_of, places_of, share
-from policy.systems.shortening import says_nothing
+from policy.systems.shortening import Shorten, says_nothing, short_form
 from policy.systems.shortening import shorten as shorten_by_model
-from policy.systems.trajectories import Shorten, short_form
 from policy.systems.watching import FIRST, WatchedRecall
 from traces.library import Library
 from traces.records import Scope

@@ -1,33 +1,68 @@
-"""The summary as Markdown to read, as JSON to compute with, and as one HTML page to look at.
-
-All three are made of the summary alone. The page needs nothing else: no script, no picture or style sheet
-from elsewhere; its template escapes whatever it is given.
-"""
+"""The summary as Markdown to read, and as JSON to compute with."""
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import platform
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.resources import files
-from typing import Final
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final
 
-from policy.evaluation.bars import Bar
 from policy.evaluation.bootstrap import Interval
-from policy.evaluation.report import Circumstances, json_text
-from policy.systems import metrics, plots
+from policy.systems import metrics
 from policy.systems.anatomy import NEAR, STAGES
-from policy.systems.bars import bars, points
-from policy.systems.ragas_summary import HEAD, JudgedSet, caution, cells, heading
-from policy.systems.summary import GUESS, LEARNED, ORACLE, SEARCH, Against, Scope, Standing, Summary
+from policy.systems.summary import GUESS, ORACLE, SEARCH, Against, Scope, Standing, Summary
 
 _TITLE: Final = "Whole systems on the same questions"
 _CERTAIN: Final = 0.001
+_PACKAGES: Final = (
+    *("numpy", "torch", "transformers", "trl", "peft", "sentence-transformers"),
+    *("onnxruntime", "llama-cpp-python"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """How results came about.
+
+    Attributes:
+        command: That made them.
+        date: ISO day.
+        machine: Cores, architecture, system, Python.
+        versions: By package.
+        notes: What else a reader has to know: data, seeds, what was chosen where.
+    """
+
+    command: str
+    date: str
+    machine: str
+    versions: Mapping[str, str]
+    notes: Sequence[str] = ()
+
+
+def circumstances(command: str, notes: Sequence[str] = ()) -> Circumstances:
+    """Here and now."""
+    versions: dict[str, str] = {}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue  # an optional one; what was not installed was not used
+    machine = (
+        f"{os.cpu_count()} cores ({platform.machine()}, {platform.system()}), "
+        f"Python {sys.version.split()[0]}"
+    )
+    return Circumstances(command, f"{datetime.now(UTC):%Y-%m-%d}", machine, versions, notes)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of words, as Markdown and HTML both show it.
+    """A table of words.
 
     Attributes:
         title: Above it.
@@ -42,90 +77,39 @@ class Table:
     words: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """One scope on the page."""
-
-    title: str
-    anchor: str
-    tables: Sequence[Table]
-    pairs: Sequence[Table]
-    plots: Sequence[tuple[str, str]]  # title, SVG
-
-
-def markdown(summary: Summary, came: Circumstances, judged: Sequence[JudgedSet] = ()) -> str:
-    """The tables, the same lines for the same summary, circumstances and judgements."""
-    lines = [f"# {_TITLE}", "", *(["## Bars", ""] if summary.models else [])]
-    for model in summary.models:
-        lines += _marked(_bars(summary, model))
+def markdown(summary: Summary, came: Circumstances) -> str:
+    """The tables, the same lines for the same summary and circumstances."""
+    lines = [f"# {_TITLE}", ""]
     for scope in summary.scopes:
         lines += [f"## {_named(scope)}", ""]
         for table in (*_tables(scope), *_pairs(scope)):
-            lines += _marked(table)
-    for section in _judged(judged):
-        lines += [f"## {section.title}", ""]
-        for table in section.tables:
-            lines += _marked(table)
-    lines += ["## How to read this", "", *(f"- {line}" for line in _reading(summary, came, judged)), ""]
+            lines += markdown_table(table)
+    lines += ["## How to read this", "", *(f"- {line}" for line in _reading(summary, came)), ""]
     lines += ["## How it came about", "", *(f"- {name}: {told}" for name, told in _facts(came)), ""]
     return "\n".join(lines)
 
 
-def as_json(summary: Summary, came: Circumstances, judged: Sequence[JudgedSet] = ()) -> str:
-    """Everything there is, and the bars; NaN is null."""
-    checked = {model: [asdict(bar) for bar in bars(summary, model)] for model in summary.models}
-    whole = {"circumstances": asdict(came), "bars": checked, **asdict(summary)}
-    if judged:
-        whole["ragas"] = [asdict(one) for one in judged]
-    return json_text(whole)
+def as_json(summary: Summary, came: Circumstances) -> str:
+    """Everything there is, with six digits; what is no finite number is null."""
+    whole = _plain({"circumstances": asdict(came), **asdict(summary)})
+    return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def page(summary: Summary, came: Circumstances, judged: Sequence[JudgedSet] = ()) -> str:
-    """One HTML page with the tables and plots; it needs nothing else."""
-    from jinja2 import Environment, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    source = files("policy.systems").joinpath("page.html.jinja").read_text(encoding="utf-8")
-    return environment.from_string(source).render(
-        title=_TITLE,
-        bars=[_bars(summary, model) for model in summary.models],
-        sections=[
-            *(_section(scope, f"s{i}") for i, scope in enumerate(summary.scopes)),
-            *_judged(judged),
-        ],
-        svg=Markup,  # plots escape what they are given
-        reading=_reading(summary, came, judged),
-        facts=_facts(came),
-    )
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return round(value, 6) if math.isfinite(value) else None
+    return value
 
 
 def _named(scope: Scope) -> str:
     return f"{scope.name}, {scope.model}"
 
 
-def _judged(judged: Sequence[JudgedSet]) -> list[_Section]:
-    """A section for each judge, whose title says that it is one."""
-    judges = dict.fromkeys(one.judge for one in judged)
-    return [
-        _Section(
-            heading(judge),
-            f"ragas{i}",
-            [
-                Table(f"{one.name}, {one.model}", HEAD, [cells(system) for system in one.systems])
-                for one in judged
-                if one.judge == judge
-            ],
-            [],
-            [],
-        )
-        for i, judge in enumerate(judges)
-    ]
-
-
-def _reading(summary: Summary, came: Circumstances, judged: Sequence[JudgedSet]) -> list[str]:
+def _reading(summary: Summary, came: Circumstances) -> list[str]:
     return [
         "F1, EM, recall and precision are in hundredths; so are shares of questions. EM and F1 are of the "
         "short answer, by the data sets' own normalisation; stated is whether the whole answer states a "
@@ -154,9 +138,6 @@ def _reading(summary: Summary, came: Circumstances, judged: Sequence[JudgedSet])
         "and has nothing of it in its short form. It is counted at the first stage that lost it: at "
         "another stop of the same research if that would have been right, else where the gold evidence "
         "was first incomplete, else at reading.",
-        "A bar's verdict is of the estimate; the interval tells how far that is settled. Of equal F1 is a "
-        "fixed number of steps that is not surely worse, by the interval of the difference.",
-        *([caution(judged)] if judged else []),
         *came.notes,
     ]
 
@@ -171,20 +152,14 @@ def _facts(came: Circumstances) -> list[tuple[str, str]]:
     ]
 
 
-def _marked(table: Table) -> list[str]:
+def markdown_table(table: Table) -> list[str]:
+    """Its lines in Markdown."""
+
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
     rule = ["---" if i < table.words else "--:" for i in range(len(table.head))]
     return [f"### {table.title}", "", line(table.head), line(rule), *map(line, table.rows), ""]
-
-
-def _bars(summary: Summary, model: str) -> Table:
-    def told(bar: Bar) -> list[str]:
-        return [bar.what, bar.result, bar.verdict]
-
-    rows = [told(bar) for bar in bars(summary, model)]
-    return Table(f"{LEARNED}, {model}", ["bar", "measured", "verdict"], rows, words=3)
 
 
 def _share(name: str, *, wide: bool = False) -> Callable[[Standing], str]:
@@ -323,34 +298,14 @@ def _pair(pair: Against) -> list[str]:
     ]
 
 
+def points(found: Interval) -> str:
+    """A difference of shares in hundredths: ``+12.3 [+4.0, +20.1]``."""
+    if math.isnan(found.estimate):
+        return "–"
+    return f"{100 * found.estimate:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+
+
 def _times(found: Interval) -> str:
     if math.isnan(found.estimate):
         return "–"
     return f"{found.estimate:.2f} × [{found.low:.2f}, {found.high:.2f}]"
-
-
-def _section(scope: Scope, anchor: str) -> _Section:
-    drawn = {
-        f"F1 against {what}": plots.scatter(
-            _points(scope, name), f"{what} a question", "F1", f"F1 against {what}, {_named(scope)}"
-        )
-        for name, what in {"seconds": "seconds", "evaluated": "tokens evaluated"}.items()
-    }
-    counted = {f"{one.system} ({one.questions})": one.lost for one in scope.systems}
-    what = "Where wrong answers were lost (of so many questions)"
-    drawn[what] = plots.stacked(counted, STAGES, f"{what}, {_named(scope)}", anchor + "-")
-    return _Section(
-        _named(scope), anchor, _tables(scope), _pairs(scope), [(t, svg) for t, svg in drawn.items() if svg]
-    )
-
-
-def _points(scope: Scope, name: str) -> list[plots.Point]:
-    return [
-        plots.Point(one.system, one.measures[name], _hundredths(one.measures["f1"]), one.system == LEARNED)
-        for one in scope.systems
-        if name in one.measures and "f1" in one.measures
-    ]
-
-
-def _hundredths(found: Interval) -> Interval:
-    return Interval(100 * found.estimate, 100 * found.low, 100 * found.high, found.questions)

@@ -7,21 +7,11 @@ on where this one stopped.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal
 
-from policy.lines import append, whole_lines, write
-from traces.errors import DeepthinkError
-
-
-class BadRows(DeepthinkError):
-    """Raised when a file of rows holds something else."""
-
-    title = "Not a file of rows"
-    kind: ClassVar[Literal["input"]] = "input"
+from policy.lines import KeyedLines
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,55 +48,8 @@ class Row:
         return self.questions, self.question, self.system, self.model
 
 
-class Rows:
-    """The rows in a file, which grows with each that is added.
-
-    Args:
-        file: Need not exist.
-
-    Raises:
-        BadRows: a line is none. A last line without its end, as a killed run leaves one, is cut off.
-    """
+class Rows(KeyedLines[Row]):
+    """The rows in ``file``."""
 
     def __init__(self, file: Path) -> None:
-        self._file = file
-        self._rows: dict[tuple[str, str, str, str], Row] = {}
-        for number, line in whole_lines(file):
-            row = _read(line, number, file)
-            self._rows[row.key] = row
-
-    def get(self, key: tuple[str, str, str, str]) -> Row | None:
-        """The newest of this key; None if there is none."""
-        return self._rows.get(key)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def all(self) -> list[Row]:
-        """Every row, the newest of each key, in the order in which they came."""
-        return list(self._rows.values())
-
-    def add(self, row: Row) -> None:
-        """Keep ``row``, on disk at once."""
-        append(self._file, asdict(row))
-        self._rows[row.key] = row
-
-    def keep(self, wanted: Callable[[Row], bool]) -> None:
-        """Leave out the others, on disk too."""
-        kept = [row for row in self._rows.values() if wanted(row)]
-        if len(kept) == len(self._rows):
-            return
-        write(self._file, map(asdict, kept))
-        self._rows = {row.key: row for row in kept}
-
-
-def _read(line: bytes, number: int, file: Path) -> Row:
-    try:
-        told = json.loads(line)
-        measures = {str(name): float(value) for name, value in told.pop("measures").items()}
-        return Row(**told, measures=measures)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise BadRows(
-            f"Line {number} of {file.name} is no row: {error}.",
-            "Remove the line; its question will be asked again.",
-        ) from error
+        super().__init__(file, Row, lambda row: row.key)

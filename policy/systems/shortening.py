@@ -9,6 +9,8 @@ that its answer has and the question has not. No call of these is charged to the
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import TypeAlias
 
 from agent.cognition import comparands
 from agent.cognition.proper_names import is_function_word
@@ -18,6 +20,10 @@ from agent.retrieval.terms import terms
 from agent.sentences import sentences
 from models.protocols import Chat, ChatOptions, Message
 from policy.scoring import NO_SOURCE
+from policy.systems.cases import Case
+
+Shorten: TypeAlias = Callable[[Chat, str, str], str]
+"""An answer in as few words as its question asks for: `shorten`."""
 
 _SYSTEM = "You copy the answer to a question out of a text. You add nothing of your own."
 # Told what to copy, a 0.5B repeats the text; shown it, it copies: right in 7 of 8 texts, before in none.
@@ -62,6 +68,11 @@ _SAID = re.compile(  # but not "No Doubt"
     rf"\W*((?i:yes|no)){NO_SOURCE}(?=\s*(?:[,.;:!—–-]|$)|\s+[a-z])"
 )
 _WRAPPING = " \t\"'“”‘’«»`*_"
+
+
+def short_form(case: Case, text: str, chat: Chat, shorten: Shorten) -> str:
+    """The short answer inside ``text``; "" for a case whose whole answer is judged."""
+    return "" if case.by_patterns else shorten(chat, case.question, text)
 
 
 def shorten(chat: Chat, question: str, text: str) -> str:

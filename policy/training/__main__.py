@@ -1,6 +1,6 @@
 """Training under ``accelerate launch``: several processes share the steps, the first one writes.
 
-    accelerate launch --multi_gpu --num_processes 2 -m policy.training --method value --from FILE
+    accelerate launch --multi_gpu --num_processes 2 -m policy.training --method reward --from FILE
 
 ``--multi_gpu`` is right on CPUs too: with ``--cpu`` accelerate starts one process, whatever the number.
 It takes the options of ``deepthink train-policy`` that say what is trained.
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _request(arguments: Sequence[str]) -> TrainingRequest:
     parser = argparse.ArgumentParser(prog="policy.training")
-    parser.add_argument("--method", choices=["forest", "reward", "value", "sft", "dpo", "grpo"])
+    parser.add_argument("--method", choices=["forest", "reward", "sft", "dpo"])
     parser.add_argument("--from", dest="sources", action="append", type=Path, default=[])
     parser.add_argument("--base", default="")
     parser.add_argument("--cost", type=float)

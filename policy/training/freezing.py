@@ -12,8 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policy.calibration import Calibrated, Margin, choose_margin, fit_curve, fit_temperature
-from policy.evaluation.measures import Calibration, calibration
+from policy.calibration import (
+    Calibrated,
+    Calibration,
+    Margin,
+    calibration,
+    choose_margin,
+    fit_curve,
+    fit_temperature,
+)
 from policy.evaluation.walking import Outcomes, Scored, follow_each, outcomes, score, walk
 from policy.examples import Examples
 from policy.returns import examples

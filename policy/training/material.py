@@ -148,7 +148,7 @@ def _check_enough(read: Read) -> None:
     raise CannotTrain(
         f"There are {decisions} decisions of {questions} questions to learn from; at least "
         f"{' and '.join(missing)} more are needed.",
-        "Get them with “deepthink collect --dataset FILE” or “--questions FILE”, or rate the answers of "
+        "Get them with “deepthink collect --questions FILE”, or rate the answers of "
         "your own runs: “deepthink runs”.",
     )
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from policy.examples import Examples
 from policy.manifest import Manifest
-from policy.training.request import ENCODERS, TrainingRequest
+from policy.training.request import TrainingRequest
 from policy.training.watching import Watch
 
 
@@ -46,11 +46,10 @@ def fit(request: TrainingRequest, examples: Examples, base: Path | None, work: P
 
         return forest.fit(examples, seed=request.seed, on_progress=told)
     assert base is not None
-    if request.method in ENCODERS:
+    if request.method == "reward":
         from policy.encoder import fitting
 
         return fitting.fit(
-            cast(Literal["value", "reward"], request.method),
             examples,
             base=base,
             work=work,
@@ -62,7 +61,7 @@ def fit(request: TrainingRequest, examples: Examples, base: Path | None, work: P
     from policy.causal import fitting as causal
 
     return causal.fit(
-        cast(Literal["sft", "dpo", "grpo"], request.method),
+        request.method,
         examples,
         base=base,
         work=work,
@@ -80,7 +79,7 @@ def read_back(request: TrainingRequest, folder: Path, base: Path | None, feature
 
         return forest.load(folder, stored)
     assert base is not None
-    if request.method in ENCODERS:
+    if request.method == "reward":
         from policy.encoder import scorer
 
         return scorer.load(folder, stored, base)

@@ -11,7 +11,9 @@ from typing import Any, Final
 import numpy as np
 
 from agent.decisions import STATE_VERSION
-from policy.evaluation.baselines import baselines, standing
+from policy.evaluation.bootstrap import difference, draws
+from policy.evaluation.untrained import UNTRAINED
+from policy.evaluation.walking import follow
 from policy.examples import Examples
 from policy.folder import Base, Data, Gate, Manifest, RuleValues
 from policy.training.freezing import Frozen
@@ -24,8 +26,13 @@ _PACKAGES: Final = "torch transformers trl peft accelerate datasets scikit-learn
 def measured(frozen: Frozen, material: Material, cost: float) -> dict[str, Any]:
     """What the model card tells of the held-out questions; differences as [estimate, low, high]."""
     crossed = frozen.crossed
-    found = standing(crossed, baselines(material.training, material.validation, cost))
-    plain = {
+    drawn = draws(len(material.validation))
+    rivals = [follow(name, material.validation, decide, cost) for name, decide in UNTRAINED.items()]
+    against = {
+        f"utility over {rival.name}": difference(crossed.utility(cost), rival.utility(cost), drawn)
+        for rival in rivals
+    }
+    return {
         "held-out questions": len(crossed.walks),
         "quality": _mean(crossed.quality),
         "evidence complete": _mean(crossed.column("complete")),
@@ -34,15 +41,10 @@ def measured(frozen: Frozen, material: Material, cost: float) -> dict[str, Any]:
         "sufficiency: calibration error (ECE)": round(frozen.calibration.ece, 4),
         "sufficiency: Brier": round(frozen.calibration.brier, 4),
         "sufficiency: AUROC": round(frozen.separation, 4),
-    }
-    against = {
-        "quality over schedules at equal steps": found.schedules.gain,
-        "steps saved against schedules at equal quality": found.schedules.saving,
-        "share of a clairvoyant's utility": found.headroom.utility,
-        **{f"utility over {name}": interval for name, interval in found.utility.items()},
-    }
-    return plain | {
-        name: [round(i.estimate, 4), round(i.low, 4), round(i.high, 4)] for name, i in against.items()
+        **{
+            name: [round(gain.estimate, 4), round(gain.low, 4), round(gain.high, 4)]
+            for name, gain in against.items()
+        },
     }
 
 

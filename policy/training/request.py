@@ -15,11 +15,10 @@ from policy.returns import COST
 from policy.training.errors import NoBase, NotHeeded
 from traces.typed_path import existing_path
 
-ENCODERS: Final[tuple[Method, ...]] = ("value", "reward")
-CAUSAL: Final[tuple[Method, ...]] = ("sft", "dpo", "grpo")
+CAUSAL: Final[tuple[Method, ...]] = ("sft", "dpo")
 """Each starts from what the one before it trained."""
 DEFAULT: Final[Method] = "reward"
-"""The encoder that the protocol favours (`policy/evaluation/RESULTS.md`)."""
+"""The encoder that the protocol favours (`tests/benchmarks/results/policies.md`)."""
 
 Activation = Literal["gate", "never", "force"]
 
@@ -30,7 +29,7 @@ class TrainingRequest:
 
     Attributes:
         method: What is trained.
-        sources: Collected stores (``.duckdb``) or exported traces (Parquet, JSONL); none for the person's
+        sources: Collected stores (``.duckdb``) or exported traces (Parquet); none for the person's
             own.
         base: Catalogue name, folder or file of the base model; "" for the method's usual one.
         cost: Of a research step, in units of quality.
@@ -97,7 +96,7 @@ def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
         if request.base:
             raise NoBase("A forest adapts no base model.", "Leave --base out, or name another --method.")
         return None
-    if not request.base and request.method not in ENCODERS:
+    if not request.base and request.method in CAUSAL:
         from policy.causal.base import default_base, open_base
 
         place = default_base()

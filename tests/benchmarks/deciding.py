@@ -20,12 +20,12 @@ from agent.session import Session
 from agent.state import Action
 from models.catalogue import entry
 from models.fetch import installed
-from policy.collecting.growing import Grower
 from policy.collecting.pooling import RememberingEmbedder, pool
 from policy.learned import Served
 from policy.questions import read_questions
 from policy.registry import Registry
 from tests.benchmarks import library as made
+from tests.benchmarks.collecting.growing import Grower
 from tests.benchmarks.few import few
 from tests.benchmarks.process import beside_others
 from tests.benchmarks.table import Row, Table
@@ -160,7 +160,7 @@ def _judged(name: str, states: Sequence[_State], quick: dict[str, float]) -> lis
 
 _NOTES: Final = [
     f"{QUESTIONS} states, one each of the first {QUESTIONS} MuSiQue dev questions, of any depth, worked "
-    "through without a language model (`policy.collecting.growing`) among their own paragraphs; in each at "
+    "through without a language model (`tests.benchmarks.collecting`) among their own paragraphs; in each at "
     f"least two actions are valid. Medians; {ROUNDS} rounds after a warm-up for those that are quick, one "
     "for the judges. A decision of a policy includes making the state's text and features.",
     "The judge is asked as a run asks it, for one letter after the run's notebook, and gives no reasons. "

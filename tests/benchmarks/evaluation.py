@@ -12,17 +12,24 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
+from policy.folder import open_policy, read
 from policy.lines import write
-from policy.systems.bars import of_answered, points
+from policy.manifest import seal
+from policy.registry import Registry, base_of
+from policy.systems.answered import Parts
+from policy.systems.cache import CachedChat
+from policy.systems.libraries import recognised
+from policy.systems.reading import first
+from policy.systems.report import points
 from policy.systems.rows import Row, Rows
 from policy.systems.summary import (
     CLOSED_BOOK,
     CRAG,
     GUESS,
-    JUDGE,
     LEARNED,
     ORACLE,
     PLAN_DONE,
@@ -30,23 +37,27 @@ from policy.systems.summary import (
     SEARCH,
     SEED_SYSTEM,
     SHALLOW,
+    Against,
     Scope,
     Standing,
     Summary,
     multihop,
     summarise,
 )
+from tests.benchmarks.stopping import Learned, stopped
 from tests.benchmarks.table import RESULTS
 from tests.conftest import DATA
+from traces.store import Store
+from tui.assemble import open_chat, open_embedder, open_reader
 from tui.evaluating import Wanted, run_evaluation
 from tui.evaluation_view import show_tables
-from tui.failures import EXIT_CODES
+from tui.settings import load
 
 README = Path(__file__).parents[2] / "README.md"
 ROWS = RESULTS / "evaluation.rows.jsonl"
 TABLES = RESULTS / "evaluation.md"
 SETS = ("hotpotqa_dev", "2wikimultihopqa_dev", "musique_dev")
-_SLOW = {SEED_SYSTEM: 10, JUDGE: 10}
+_SLOW = {SEED_SYSTEM: 10}
 ASKED = {"qwen2.5-coder-1.5b": (40, _SLOW), "qwen2.5-coder-0.5b": (100, _SLOW)}
 """Questions of each set by the model, and of the systems that take too long for all of them."""
 
@@ -56,7 +67,7 @@ _WHERE = (
     "for counts as wrong. `search-and-guess` is `search-and-answer` without leave to find nothing; the\n"
     "`oracle` stops when the gold evidence is complete. Rows may be of several machines, each as fast as\n"
     "it is: tokens do not depend on that, seconds do. Where answers were lost, what was cited, the\n"
-    "differences with their intervals and every bar with its verdict are in\n"
+    "differences with their intervals are in\n"
     "[`tests/benchmarks/results/evaluation.md`](tests/benchmarks/results/evaluation.md)."
 )
 _TOLD = (CLOSED_BOOK, SHALLOW, SEARCH, GUESS, CRAG, RULES, PLAN_DONE, LEARNED, ORACLE)
@@ -76,15 +87,44 @@ def main() -> None:
     files = tuple(str(told.data / f"{name}.jsonl") for name in SETS)
     for model in told.models or ASKED:
         limit, few = ASKED[model]
-        wanted = Wanted(files, (), (model,), limit, few, 0, work, TABLES)
+        wanted = Wanted(files, (), (model,), limit, few, 0, work, None)
         try:
             code = run_evaluation(wanted)
+            if not code:
+                stop_by_rules(files, model, limit, work)
         finally:
             keep(work / "rows.jsonl")
-        if code == EXIT_CODES["cancelled"]:
-            show_tables(work, wanted.command, TABLES)  # of the rows that are there now
+            show_tables(work, wanted.command, TABLES)
         if code:
             raise SystemExit(code)
+
+
+def stop_by_rules(files: Sequence[str], model: str, limit: int, work: Path) -> None:
+    """Every stopping rule on the questions of ``files``, whose library an evaluation has filled."""
+    settings = load({"model": model})
+    store = Store(work / "library.duckdb")
+    with closing(CachedChat(open_chat(settings), work / "replies.jsonl")) as chat:
+        for file in files:
+            cases = first(recognised(file).cases, limit, 0)
+            parts = Parts(
+                chat,
+                open_embedder(settings),
+                open_reader(settings),
+                store,
+                cases.collections,
+                settings.run_budget(),
+            )
+            for number, _case in enumerate(stopped(cases, parts, work, active()), start=1):
+                print(f"stopping rules, {cases.name}: {number} of {len(cases.cases)}")  # noqa: T201
+
+
+def active() -> Learned | None:
+    """The active policy; None where there is none."""
+    folder = Registry().active().folder
+    if folder is None:
+        return None
+    scorer, rule, manifest = open_policy(folder, base_of(read(folder)))
+    return Learned(scorer, rule, seal(manifest))
 
 
 def merge(committed: Path, work: Path) -> None:
@@ -173,11 +213,17 @@ def _leads(summary: Summary, model: str) -> str:
     pairs = [pair for name in _RIVALS if (pair := pooled.pair(LEARNED, name))]
     told = [
         f"- {points(pair.differences['f1'])} to `{pair.baseline}` on {pair.questions} questions; "
-        f"{of_answered(pair)}"
+        f"{_of_answered(pair)}"
         for pair in pairs
     ]
     title = f"`{LEARNED}` in F1 points, on all sets (95 % intervals):"
     return "\n".join([title, "", *told])
+
+
+def _of_answered(pair: Against) -> str:
+    """The difference in F1 on the questions that both answer, in words."""
+    count = pair.answered.questions
+    return f"{points(pair.answered)} on the {count} that both answer" if count else "none that both answer"
 
 
 def _pooled(summary: Summary, model: str) -> Scope:

@@ -22,11 +22,11 @@ from agent.state import PlanStep, RunState, new_state
 from agent.stepping import research_step
 from models.protocols import Embedder
 from policy.collecting.pooling import RememberingEmbedder, pool
-from policy.collecting.remembering import RememberingRecall
-from policy.collecting.unread import first_plan, graded, resolved, unread
 from policy.evaluation.bootstrap import draws, mean
 from policy.questions import Question, QuestionSet, filled, named, read_questions
 from tests.benchmarks import library as made
+from tests.benchmarks.collecting.remembering import RememberingRecall
+from tests.benchmarks.collecting.unread import first_plan, graded, resolved, unread
 from tests.benchmarks.table import Row, Table
 from tests.conftest import DATA
 from traces import paths
@@ -218,8 +218,8 @@ _NOTES: Final = [
     "the gold one whose title stands in it.",
     "HotpotQA tells no sub-questions: where the question's form shows its clauses these are asked; "
     "else the question itself, and then the question with the title of the best passage that its "
-    "steps have kept and that it does not name (`policy.collecting.unread`). Nothing of that is told "
-    "by gold.",
+    "steps have kept and that it does not name (`tests.benchmarks.collecting`). Nothing of that is told by "
+    "gold.",
     "“Kept by the steps of a run”: each sub-question goes through the run's own step (the "
     "reader, the grade, what is far behind the best left out, corrections where the grade "
     f"asks for them), which keeps at most {KEPT} passages. “The {KEPT} … the reader puts first” has "

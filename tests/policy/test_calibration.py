@@ -14,12 +14,12 @@ from policy.calibration import (
     Calibrated,
     Curve,
     calibrated,
+    calibration,
     candidates,
     choose_margin,
     fit_curve,
     fit_temperature,
 )
-from policy.evaluation.measures import calibration
 from policy.evaluation.walking import Scored, score
 from policy.rule import Rule
 from policy.scorers import Scores

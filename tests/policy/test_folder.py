@@ -217,7 +217,7 @@ def test_the_base_is_handed_to_the_method(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setitem(sys.modules, "policy.encoder.scorer", SimpleNamespace(load=load))
     base = _base(tmp_path / "base", 1.0)
-    made = policy(tmp_path, method="value", base=Base(name="mine", sha256=fingerprint(base)))
+    made = policy(tmp_path, method="reward", base=Base(name="mine", sha256=fingerprint(base)))
     open_policy(made, base)
     assert handed == [base]
 

@@ -14,9 +14,8 @@ import pytest
 
 from agent.state import Action
 from policy import folder as folders
-from policy.calibration import IDENTITY, Calibrated, Margin
+from policy.calibration import IDENTITY, Calibrated, Margin, calibration
 from policy.evaluation.bootstrap import NOTHING, Interval
-from policy.evaluation.measures import calibration
 from policy.evaluation.walking import Outcomes, follow_each, score
 from policy.folder import read
 from policy.gate import RULE, GateRule, Measured, ask, judge, measure, opponent, record, stated

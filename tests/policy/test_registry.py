@@ -105,7 +105,7 @@ def test_what_cannot_be_used_leaves_the_active_one(registry: Registry, root: Pat
     (root / B / "said.safetensors").unlink()
     with pytest.raises(BadPolicy, match="is missing"):
         registry.use(B, force=True)
-    policy(root, C, method="value", base=Base(name="some-model", sha256="a" * 64))
+    policy(root, C, method="reward", base=Base(name="some-model", sha256="a" * 64))
     with pytest.raises(BadPolicy, match="needs some-model, which is not on this machine"):
         registry.use(C, force=True)
     assert _active(registry) == A

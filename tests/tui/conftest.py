@@ -114,7 +114,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = HashEmbedder()
     for user in ("tui.assemble", "tui.asking", "tui.searching", "tui.demonstration"):
         monkeypatch.setattr(f"{user}.open_embedder", lambda _settings: embedder)
-    for user in ("assemble", "asking", "comparing", "evaluating", "protocol", "collecting"):
+    for user in ("assemble", "asking", "comparing", "evaluating", "collecting"):
         monkeypatch.setattr(f"tui.{user}.open_reader", lambda _settings: UnsureReader())
     monkeypatch.setattr("policy.registry._SHIPPED", Path("no-box"))  # the rules decide
 

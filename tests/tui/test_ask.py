@@ -138,12 +138,12 @@ def test_options_become_the_request(asked: list[tuple[Request, Settings]], deept
     assert deepthink("ask", "Why?").code == 0
     request, settings = asked.pop()
     assert request == Request("Why?", approve="always"), "nobody is there to be asked"
-    assert (settings.web, settings.telemetry) == (False, "")
-    flags = ("--route", "single", "--report", "--approve", "never", "--web", "--telemetry", "traces.jsonl")
+    assert settings.web is False
+    flags = ("--route", "single", "--report", "--approve", "never", "--web")
     assert deepthink("ask", "Why?", *flags).code == 0
     request, settings = asked.pop()
     assert request == Request("Why?", route="single", length="report", approve="never")
-    assert (settings.web, settings.telemetry) == (True, "traces.jsonl")
+    assert settings.web is True
     deepthink("config", "set", "web", "true")
     deepthink("config", "set", "length", "report")
     deepthink("config", "set", "approve", "ask")
@@ -204,25 +204,6 @@ def test_a_session_is_begun_with_its_first_run(library: Path, model: Answer, dee
     for question in (QUESTION, "And who supplies the seals?"):
         assert deepthink("ask", question, "-s", "bearings").code in {0, 3}
     assert [(s.name, s.runs) for s in Sessions(open_store()).recent()] == [("bearings", 2)]
-
-
-def test_telemetry_is_appended_for_every_run(
-    library: Path, model: Answer, deepthink: Run, tmp_path: Path
-) -> None:
-    model()
-    file = tmp_path / "traces.jsonl"
-    for count in (1, 2):
-        assert deepthink("ask", QUESTION, "--telemetry", str(file)).code == 0
-        assert len(file.read_text(encoding="utf-8").splitlines()) == count
-
-
-def test_a_telemetry_file_that_cannot_be_written_is_told_before_the_work(
-    library: Path, model: Answer, deepthink: Run, tmp_path: Path
-) -> None:
-    model(during=lambda _options: pytest.fail("the model was asked"))
-    ran = deepthink("ask", QUESTION, "--telemetry", str(tmp_path / "not" / "there.jsonl"))
-    assert (ran.code, ran.out) == (4, "")
-    assert "there.jsonl" in ran.err
 
 
 UNSUPPORTED = "The chairman resigned in anger [1]. His successor is a baker [2]."

@@ -135,7 +135,6 @@ def test_debug_shows_the_traceback(deepthink: Run, monkeypatch: pytest.MonkeyPat
         (("runs", "export", "-o", "~nobody-here/run.md"), 4),
         (("traces", "--store", "~nobody-here/store.duckdb", "list"), 4),
         (("traces", "import", "~nobody-here/traces.jsonl"), 4),
-        (("ask", "Why?", "--telemetry", "~nobody-here/spans.jsonl"), 4),
         (("ask", "Why?", "--model", "~nobody-here/model.gguf"), 5),
         (("models", "use", "~nobody-here/model.gguf"), 5),
         (("models", "use", "~nobody-here/reranker"), 5),

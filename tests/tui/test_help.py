@@ -34,7 +34,6 @@ SUBCOMMANDS = [
             "compare",
             "export",
             "remove",
-            "protocol",
         )
     ),
     *(["models", name] for name in ("list", "pull", "probe", "use")),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.decisions import STATE_VERSION
-from tests.traces.test_exchange import collected, rows, watched
+from tests.traces.test_exchange import changed, collected, rows, watched
 from tests.traces.test_mdp_views import LINE, TREE
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Answer, Run
@@ -159,8 +159,8 @@ def test_a_decision_is_labelled_and_the_label_taken_back(ids: tuple[str, str], d
         (("label", "zzz", "2", "finish"), "No run begins with “zzz”"),
         (("show", "zzz"), "No run begins with “zzz”"),
         (("label", "last", "9", "--drop"), "has no stored decision 9"),
-        (("export", "-"), "The ending of - does not say"),
-        (("export", "t.csv"), "Known: .parquet, .jsonl, .json, .ndjson."),
+        (("export", "-"), "- does not end in .parquet"),
+        (("export", "t.csv"), "as Parquet"),
         (("export", "t.parquet", "--run", "zzz"), "No run begins with “zzz”"),
         (("export", "t.parquet", "--since", "2999-01-01"), "No stored decision fits"),
         (("export", "t.parquet", "--since", "soon"), "--since"),
@@ -211,8 +211,8 @@ def test_a_collected_store_is_looked_at_by_its_file(deepthink: Run, tmp_path: Pa
     assert run_id in deepthink("traces", "--store", str(path), "show").out
     assert run_id in deepthink("traces", "--store", str(path)).out
     assert run_id in deepthink("traces", "--store", str(path), "list").out
-    assert deepthink("traces", "--store", str(path), "export", str(tmp_path / "t.jsonl")).code == 0
-    assert {row["run_id"] for row in rows(tmp_path / "t.jsonl")} == {run_id}
+    assert deepthink("traces", "--store", str(path), "export", str(tmp_path / "t.parquet")).code == 0
+    assert {row["run_id"] for row in rows(tmp_path / "t.parquet")} == {run_id}
     missing = deepthink("traces", "--store", str(tmp_path / "none.duckdb"), "stats")
     assert missing.code == 4
     assert str(tmp_path / "none.duckdb") in missing.err
@@ -222,13 +222,13 @@ def test_a_collected_store_is_looked_at_by_its_file(deepthink: Run, tmp_path: Pa
 def test_traces_go_elsewhere(
     ids: tuple[str, str], deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parquet, lines = tmp_path / "t.parquet", tmp_path / "one.jsonl"
+    parquet, lines = tmp_path / "t.parquet", tmp_path / "one.parquet"
     wrote = deepthink("traces", "export", str(parquet))
     assert wrote.out == f"8 decisions of 2 runs, 1 second opinion among them: {parquet}.\n"
     assert deepthink("traces", "export", str(lines), "--run", ids[0][:6], "--no-shadow").code == 0
     assert [(row["run_id"], row["shadow"]) for row in rows(lines)] == [(ids[0], False)] * 3
-    odd = tmp_path / "odd.txt"
-    assert deepthink("traces", "export", str(odd), "-f", "jsonl", "--since", "2020-01-01").code == 0
+    odd = tmp_path / "odd.parquet"
+    assert deepthink("traces", "export", str(odd), "--since", "2020-01-01").code == 0
     assert len(rows(odd)) == 8
 
     monkeypatch.setenv("DEEPTHINK_HOME", str(tmp_path / "elsewhere"))
@@ -237,7 +237,7 @@ def test_traces_go_elsewhere(
     assert "8 decisions of 2 new runs imported." in took.out
     assert "There already: 11 decisions." in took.out
     assert f"older state version than {STATE_VERSION}" in took.out
-    assert "imported from one.jsonl" in deepthink("traces", "show", ids[0]).out
+    assert "imported from one.parquet" in deepthink("traces", "show", ids[0]).out
     assert Ratings(open_store()).of(ids[0]) is not None
     # What an imported run did not bring is not pretended.
     replay = deepthink("runs", "show", ids[1]).out
@@ -267,13 +267,12 @@ def test_a_run_that_was_imported_without_its_end_is_not_offered_to_be_resumed(
 
 
 def test_wrong_traces_are_an_input_error(ids: tuple[str, str], deepthink: Run, tmp_path: Path) -> None:
-    file = tmp_path / "t.jsonl"
+    file = tmp_path / "t.parquet"
     deepthink("traces", "export", str(file))
-    changed = file.read_text("utf-8").replace('\\"FINISH\\": 0.25', '\\"FINISH\\": 0.5', 1)
-    file.write_text(changed, encoding="utf-8")
+    changed(file, file, "UPDATE t SET behaviour_probability = 1.5")
     refused = deepthink("traces", "import", str(file))
     assert (refused.code, refused.out) == (4, "")
-    assert "row 1: probabilities sum to 1.25, not to 1." in refused.err
+    assert "decision 1: its behaviour probability is none." in refused.err
     assert len(refused.err.splitlines()) == 2
     missing = deepthink("traces", "import", str(tmp_path / "none"))
     assert missing.code == 4

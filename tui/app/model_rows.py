@@ -198,7 +198,7 @@ def verify(node: DOMNode, row: ModelRow, cancel: threading.Event) -> JobEnded:
         node.post_message(PullTold(progress, ""))
 
     try:
-        fetch.verify(entry(row.name), progress=tell, cancel=cancel)
+        fetch.checked(entry(row.name), progress=tell, cancel=cancel, again=True)
     except PullCancelled:
         return JobEnded("Stopped.")
     except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app

@@ -27,7 +27,6 @@ _MEANS: Final[Mapping[tuple[str, str], str]] = {
     ("collection", ""): "documents; all searched",
     ("approve", ""): "ask on a terminal",
     ("shadow", ""): "nobody's",
-    ("telemetry", ""): "none",
     ("web_contact", ""): "none",
     ("app.keys", ""): "none remapped",
 }

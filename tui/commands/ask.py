@@ -55,10 +55,6 @@ def ask(
         bool | None,
         typer.Option("--web/--no-web", help="Search the web where the documents fall short."),
     ] = None,
-    telemetry: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Append the run to a file, as OpenTelemetry traces."),
-    ] = None,
     steps: Annotated[str | None, typer.Option(metavar="N", help="Research steps the run may take.")] = None,
     seconds: Annotated[str | None, typer.Option(metavar="N", help="Seconds the run may take.")] = None,
     tokens: Annotated[str | None, typer.Option(metavar="N", help="Tokens the model may compute.")] = None,
@@ -87,7 +83,6 @@ def ask(
             "length": "brief" if brief else "report" if report else None,
             "approve": approve,
             "web": web,
-            "telemetry": telemetry,
             "budget.steps": steps,
             "budget.seconds": seconds,
             "budget.tokens": tokens,

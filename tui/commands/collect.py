@@ -9,30 +9,21 @@ import typer
 
 
 def collect(
-    dataset: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--dataset",
-            metavar="FILE",
-            help="HotpotQA, 2WikiMultihopQA or MuSiQue as JSON lines: collected without a language model, "
-            "each into a store of its own. Can be given several times.",
-        ),
-    ] = None,
     questions: Annotated[
-        Path | None,
+        Path,
         typer.Option(
             "--questions",
             metavar="FILE",
-            help='Questions about your own library, a JSON object a line: {"question": …, "answer": …}.',
+            help='About your own library, a JSON object a line: {"question": …, "answer": …}.',
         ),
-    ] = None,
+    ],
     answers: Annotated[
         bool,
-        typer.Option("--answers", help="With --questions: answer at every state, a model call each."),
+        typer.Option("--answers", help="Answer at every state, a model call each."),
     ] = False,
     collections: Annotated[
         list[str] | None,
-        typer.Option("--collection", "-c", metavar="NAME", help="With --questions: where to look."),
+        typer.Option("--collection", "-c", metavar="NAME", help="Where to look."),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, metavar="N", help="The first N by a fixed shuffle.")
@@ -47,12 +38,6 @@ def collect(
     Questions are worked through to the full horizon. What was collected is kept: the same command goes on
     where it was stopped.
     """
-    from tui.collecting import collect_datasets, collect_own
+    from tui.collecting import collect_own
 
-    if bool(dataset) == bool(questions):
-        raise typer.BadParameter("Name either --dataset or --questions.")
-    if questions is not None:
-        return collect_own(questions, collections or [], answers, limit, epsilon, seed)
-    if answers or collections:
-        raise typer.BadParameter("--answers and --collection go with --questions.")
-    return collect_datasets(dataset or [], limit, epsilon, seed)
+    return collect_own(questions, collections or [], answers, limit, epsilon, seed)

@@ -83,7 +83,7 @@ def run(
     work: _Work = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE.md", help="The tables; JSON and an HTML page go beside them."),
+        typer.Option("--out", metavar="FILE.md", help="The tables; JSON goes beside them."),
     ] = None,
 ) -> int:
     """Ask every system every question, and print the tables.
@@ -107,7 +107,7 @@ def report(
     work: _Work = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE.md", help="The tables; JSON and an HTML page go beside them."),
+        typer.Option("--out", metavar="FILE.md", help="The tables; JSON goes beside them."),
     ] = None,
 ) -> int:
     """Print the tables again, without asking anything."""
@@ -116,35 +116,12 @@ def report(
     return show_report(work, out)
 
 
-@app.command("ragas")
-def ragas(
-    work: _Work = None,
-    judge: Annotated[
-        str | None,
-        typer.Option("--judge", metavar="NAME", help="The model that judges; the settings' if left out."),
-    ] = None,
-    systems: _Systems = "",
-    limit: Annotated[
-        int | None,
-        typer.Option("--limit", min=1, metavar="N", help="The first N questions of each set."),
-    ] = None,
-) -> int:
-    """Have a local model judge finished answers by RAGAS's four metrics.
-
-    A small model is a weak judge, and the tables say so. A score is kept: the same command goes on. Needs
-    `pip install 'deepthink-tui[ragas]'`.
-    """
-    from tui.judging import run_judging
-
-    return run_judging(work, judge, _named(systems), limit)
-
-
 @app.command("show")
 def show(
     question: Annotated[str, typer.Argument(metavar="ID", help="Of the question, or how it begins.")],
     work: _Work = None,
 ) -> int:
-    """Show one question: every answer, and how the loop went."""
+    """Show one question: every answer, and what it took."""
     from tui.evaluation_view import show_question
 
     return show_question(question, work)

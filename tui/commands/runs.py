@@ -85,19 +85,16 @@ def delete(
 def export(
     run: _Id = "last",
     form: Annotated[
-        Literal["md", "html", "json", "otlp"],
-        typer.Option(
-            "--format", "-f", help="Markdown, one HTML page, one JSON object, or OpenTelemetry spans."
-        ),
+        Literal["md", "html", "json"],
+        typer.Option("--format", "-f", help="Markdown, one HTML page, or one JSON object."),
     ] = "md",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Into a file, not to stdout.")
     ] = None,
 ) -> None:
-    """Write a run down: Markdown, HTML, JSON or spans.
+    """Write a run down: Markdown, HTML or JSON.
 
-    Question, answer, verdicts, sources with quotes, contradictions, plan, steps, decisions, cost. Spans
-    (otlp) hold times, tokens and names only, nothing that was asked, read or answered.
+    Question, answer, verdicts, sources with quotes, contradictions, plan, steps, decisions, cost.
     """
     from tui.runs_view import export as write_down
 

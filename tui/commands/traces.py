@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -100,11 +100,7 @@ def stats(context: typer.Context, as_json: _Json = False) -> None:
 @app.command("export")
 def export(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Replaced if it is there.")],
-    form: Annotated[
-        Literal["parquet", "jsonl"] | None,
-        typer.Option("--format", "-f", help="By FILE's ending if not given."),
-    ] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="Replaced if it is there.")],
     since: Annotated[
         datetime | None,
         typer.Option(formats=["%Y-%m-%d"], metavar="DATE", help="Runs of this day and later."),
@@ -117,13 +113,13 @@ def export(
         bool, typer.Option("--include-shadow/--no-shadow", help="Second opinions too, or not.")
     ] = True,
 ) -> None:
-    """Write decisions to a file, one row each, to train elsewhere.
+    """Write decisions as Parquet, a row each, to train elsewhere.
 
     Labels, ratings and outcomes come along. Exports of many machines read as one table.
     """
     from tui.traces_exchange import export_to
 
-    export_to(context.obj, file, form, since, run or [], shadows=shadow)
+    export_to(context.obj, file, since, run or [], shadows=shadow)
 
 
 @app.command("import")
@@ -133,7 +129,7 @@ def import_traces(
 ) -> None:
     """Take in decisions from other machines, all or none.
 
-    What is there already is left as it is. Of labels, ratings and outcomes the newer counts.
+    Runs that are there already stay as they are. Of labels, ratings and outcomes the newer counts.
     """
     from tui.traces_exchange import import_from
 

@@ -11,10 +11,10 @@ from tui.commands.options import Plain
 
 def train_policy(
     method: Annotated[
-        Literal["forest", "reward", "value", "sft", "dpo", "grpo"],
+        Literal["forest", "reward", "sft", "dpo"],
         typer.Option(
             "--method",
-            help="forest (seconds), an encoder by rewards or values, a causal model by SFT, DPO, GRPO.",
+            help="forest (seconds), an encoder by rewards, a causal model by SFT or DPO.",
         ),
     ] = "reward",
     base: Annotated[

@@ -113,7 +113,7 @@ def test_fit_returns_a_scorer_of_the_rung(tiny: Path, tmp_path: Path, examples: 
 def test_a_loss_that_is_no_number_ends_the_training(
     stage: Stage, examples: Examples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("policy.causal.sft._LEARNING_RATE", 1e30)
+    monkeypatch.setattr("policy.causal.fitting._SFT_RATE", 1e30)
     with pytest.raises(TrainingFailed, match="not a number"):
         climb("sft", examples, replace(stage, steps=4))
     assert not (stage.folder / "sft" / "adapter").exists()

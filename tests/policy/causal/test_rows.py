@@ -1,4 +1,4 @@
-"""What the trainers are given: letters, pairs and rewards, weighed by what is at stake."""
+"""What the trainers are given: letters and pairs, weighed by what is at stake."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agent.state import ACTIONS, Action
-from policy.causal import grpo, rows
+from policy.causal import rows
 from policy.examples import Examples
 from policy.trees import Seen
 
@@ -60,15 +60,3 @@ def test_the_same_seed_draws_the_same() -> None:
     examples = made(*((ACTIONS, [n / 30, 0.0, 0.5]) for n in range(30)))
     one, same, other = (rows.letters(rows.choices(examples, seed, 9)) for seed in (1, 1, 2))
     assert one == same != other
-
-
-def test_rewards_are_centred_and_what_is_not_valid_is_worse_than_the_worst() -> None:
-    chosen = rows.choices(made((["CONTINUE", "FINISH"], [0.2, NAN, 0.6])), seed=0)
-    [(text, rewards)] = rows.rewards(chosen)
-    assert text == "state 0"
-    assert rewards == pytest.approx([-0.2, -0.7, 0.2])
-
-
-def test_each_sampled_letter_is_paid_and_no_letter_is_paid_the_least() -> None:
-    returns = [-0.2, -0.7, 0.2]
-    assert grpo.paid([" C", " R", " F", " x", "F"], [returns] * 5) == [-0.2, -0.7, 0.2, -0.7, -0.7]

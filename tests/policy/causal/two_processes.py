@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from agent.state import ACTIONS
-from policy.causal import sft
+from policy.causal import fitting
 from policy.causal.base import load_tokenizer, open_base
 from policy.causal.prompt import Prompter
 from policy.causal.stages import Stage
@@ -19,7 +19,7 @@ def main(file: Path, work: Path) -> None:
     base = open_base(file)
     prompter = Prompter(load_tokenizer(base.folder))
     stage = Stage("sft", base, prompter, work / "sft", steps=2, on_step=lambda *step: told.append(step))
-    adapter = sft.train(stage, [(f"question: {n}", ACTIONS[n % 3]) for n in range(32)])
+    adapter = fitting._sft(stage, [(f"question: {n}", ACTIONS[n % 3]) for n in range(32)])
     assert (adapter / "adapter_model.safetensors").is_file()
     from accelerate import PartialState
 

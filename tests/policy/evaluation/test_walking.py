@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.state import Action
-from policy.evaluation.oracle import best_stop, complete_oracle, oracle
-from policy.evaluation.schedules import UNTRAINED, fixed, schedule
-from policy.evaluation.walking import Decide, follow, follow_each, is_whole, score, walk
+from policy.evaluation.untrained import UNTRAINED
+from policy.evaluation.walking import Decide, follow, follow_each, score, walk
 from policy.rule import Rule
 from policy.trees import Node, Tree
+from tests.benchmarks.frontier import best_stop, fixed, oracle, schedule
 from tests.policy.evaluation.scorers import Noise
 from tests.policy.trees import node, random_tree, random_trees
 
@@ -70,8 +70,6 @@ def test_a_run_of_one_path_tells_only_of_policies_that_stop_on_it() -> None:
     found = follow("R", [line, whole], schedule("R"))
     assert found.unknown == 1
     np.testing.assert_array_equal(found.steps, [np.nan, 2.0])
-    assert is_whole(whole)
-    assert not is_whole(line)
 
 
 def test_an_unmeasured_stop_and_a_silent_judge_are_not_known() -> None:
@@ -103,39 +101,6 @@ def test_a_batch_decides_as_state_by_state() -> None:
     assert len({w.path for w in batch.walks}) > 3
 
 
-def test_eagerness_sweeps_from_never_finishing_by_itself_to_always() -> None:
-    trees = random_trees(5, 40)
-    scored = score(trees, Noise())
-    walked = [
-        follow_each("", trees, scored.deciders(Rule(0.3, 1.0), eager))
-        for eager in (-9.0, -0.5, 0.0, 0.5, 9.0)
-    ]
-    means = [found.steps.mean() for found in walked]
-    assert means == sorted(means, reverse=True)
-    assert [w.path for w in walked[-1].walks] == [w.path for w in follow("", trees, fixed(1)).walks]
-    assert all(not w.voluntary for w in walked[0].walks)
-
-
-def test_some_of_the_questions_can_be_taken() -> None:
-    found = follow("one", random_trees(6, 5), fixed(2))
-    some = found.take([3, 1], "other")
-    assert some.name == "other"
-    assert [w.question for w in some.walks] == ["toy-3", "toy-1"]
-    np.testing.assert_array_equal(some.steps, found.steps[[3, 1]])
-
-
-def test_the_threshold_is_between_stopping_at_once_and_never() -> None:
-    trees = random_trees(4, 30)
-    scored = score(trees, Noise())
-    at_once = follow_each("0", trees, scored.above(0.0))
-    never = follow_each("2", trees, scored.above(2.0))
-    between = follow_each("0.5", trees, scored.above(0.5))
-    assert [w.path for w in at_once.walks] == [w.path for w in follow("", trees, fixed(1)).walks]
-    assert [w.path for w in never.walks] == [w.path for w in follow("", trees, fixed(9)).walks]
-    assert np.all(at_once.steps <= between.steps)
-    assert np.all(between.steps <= never.steps)
-
-
 def policies() -> list[Decide]:
     """All that need no training, and some schedules."""
     return [
@@ -149,23 +114,10 @@ def policies() -> list[Decide]:
 def test_no_policy_beats_the_oracle(seed: int, cost: float) -> None:
     tree = random_tree(np.random.default_rng(seed))
     best = oracle([tree], cost)
-    assert is_whole(tree)
     assert best.walks[0].premature == 0.0
     assert best.walks[0].excess == 0.0
     for decide in policies():
         assert follow("", [tree], decide).utility(cost)[0] <= best.utility(cost)[0] + 1e-9
-
-
-@given(st.integers(0, 10_000))
-def test_the_oracle_of_completeness_is_complete_where_possible_else_quick(
-    seed: int,
-) -> None:
-    tree = random_tree(np.random.default_rng(seed))
-    found = complete_oracle([tree])
-    possible = max(n.detail["complete"] for n in tree.nodes.values() if "FINISH" in n.valid)
-    assert found.column("complete")[0] == possible
-    if not possible:
-        assert found.steps[0] == min(n.steps for n in tree.nodes.values() if "FINISH" in n.valid)
 
 
 @given(st.integers(0, 10_000), st.text("CR", max_size=5))

@@ -14,8 +14,9 @@ import pytest
 
 from models.protocols import ChatOptions, GenerationCancelled, Message, Reply, Usage
 from models.scripted import Scripted, ScriptedChat
+from policy.lines import BadLines
 from policy.systems import cache
-from policy.systems.cache import BadCache, CachedChat, clock
+from policy.systems.cache import CachedChat, clock
 
 ASKED = [Message("system", "Be short."), Message("user", "Who supplies the bearings?")]
 OPTIONS = ChatOptions(max_tokens=16)
@@ -133,9 +134,9 @@ def test_a_line_that_was_cut_off_is_asked_again(file: Path) -> None:
 def test_a_damaged_line_is_told_with_its_number(file: Path, damaged: str) -> None:
     _asked(file, [THOUGHT])
     file.write_text(f"{file.read_text('utf-8')}{damaged}\n", "utf-8")
-    with pytest.raises(BadCache, match=r"Line 2 of replies\.jsonl is no reply") as caught:
+    with pytest.raises(BadLines, match=r"Line 2 of replies\.jsonl is damaged") as caught:
         CachedChat(ScriptedChat([]), file)
-    assert "asked again" in caught.value.way_out
+    assert "made again" in caught.value.way_out
 
 
 def test_the_clock_counts_what_a_reply_took_when_it_was_made(file: Path, now: SimpleNamespace) -> None:

@@ -1,4 +1,4 @@
-"""Every system is asked every question once: rows on disk, resumed, failures told, judges followed."""
+"""Every system is asked every question once: rows on disk, resumed, failures told."""
 
 from __future__ import annotations
 
@@ -9,28 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from agent.budget import Budget
 from models.protocols import Message, ModelError
 from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
-from policy.rule import Rule
-from policy.scorers import Scores
 from policy.systems.answered import Parts
-from policy.systems.answers import kept
 from policy.systems.cache import CachedChat
 from policy.systems.cases import CaseSet
 from policy.systems.evaluating import Evaluation, Progress, UnknownSystem, checked, evaluate
 from policy.systems.rows import Row, Rows
-from policy.trees import Seen
 from tests.agent.conftest import UnsureReader, fill
 from tests.policy.systems.working import CASE, reply
 from traces.store import Store
 
 OTHER = replace(CASE, id="2", question="Who supplies the bearings of Orlavane?")
 CASES = CaseSet("toy", (CASE, OTHER))
-SYSTEMS = ("closed-book", "shallow", "lean 1 step", "lean rules", "oracle")
+SYSTEMS = ("closed-book", "shallow", "search-and-answer", "lean")
 
 
 def answers(messages: Sequence[Message]) -> Plain:
@@ -79,43 +74,35 @@ def test_every_question_is_put_to_every_system(store: Store, tmp_path: Path) -> 
     assert sorted((row.question, row.system) for row in rows) == sorted(
         (case.id, system) for case in CASES.cases for system in SYSTEMS
     )
-    assert (told[0].done, told[-1].done, told[-1].total) == (0, 10, 10)
+    assert (told[0].done, told[-1].done, told[-1].total) == (0, 8, 8)
     assert told[-1].seconds_left == 0.0
     assert {row.model for row in rows} == {"scripted"}
     by_system = {row.system: row for row in rows if row.question == "1"}
     assert by_system["closed-book"].measures["recall"] == 0.0
     assert by_system["shallow"].measures["steps"] == 1.0
-    assert by_system["lean 1 step"].short == "Tolvang Ceramics"
-    assert by_system["lean 1 step"].measures["em"] == 1.0
+    assert by_system["lean"].short == "Tolvang Ceramics"
+    assert by_system["lean"].measures["em"] == 1.0
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
 def test_every_row_has_its_answer_in_words(store: Store, tmp_path: Path) -> None:
     _, rows = going(store, tmp_path, model())
-    told = {answer.key: answer for answer in kept(tmp_path / "answers.jsonl")}
-    assert told.keys() == {row.key for row in rows}
-    by_system = {answer.system: answer for answer in told.values() if answer.question == "1"}
-    assert {answer.asked for answer in by_system.values()} == {CASE.question}
-    assert by_system["shallow"].gold == CASE.answers
-    assert by_system["shallow"].text == "Tolvang Ceramics supplies them [1]."
-    assert len(by_system["shallow"].passages) == 3
-    assert by_system["closed-book"].passages == ()
-    assert by_system["lean 1 step"].text.startswith("Tolvang Ceramics supplies the bearings")
-    held = by_system["lean 1 step"].passages
+    answers = _lines(tmp_path / "answers.jsonl")
+    assert {(answer["question"], answer["system"]) for answer in answers} == {
+        (row.question, row.system) for row in rows
+    }
+    by_system = {answer["system"]: answer for answer in answers if answer["question"] == "1"}
+    assert {answer["asked"] for answer in by_system.values()} == {CASE.question}
+    assert by_system["shallow"]["gold"] == [*CASE.answers]
+    assert by_system["shallow"]["text"] == "Tolvang Ceramics supplies them [1]."
+    assert len(by_system["shallow"]["passages"]) == 3
+    assert by_system["closed-book"]["passages"] == []
+    assert by_system["lean"]["text"].startswith("Tolvang Ceramics supplies the bearings")
+    held = by_system["lean"]["passages"]
     assert held
-    assert all("Orlavane" in text or "Tolvang" in text for text in held)
-
-
-def test_a_trajectory_without_its_passages_gives_rows_alone(store: Store, tmp_path: Path) -> None:
-    going(store, tmp_path, model(), systems=("lean 1 step",))
-    file = tmp_path / "trajectories.jsonl"
-    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    for line in lines:
-        for prefix in line["prefixes"]:
-            del prefix["passages"]
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    _, rows = going(store, tmp_path, model(0), systems=("oracle",))
-    assert [row.system for row in rows].count("oracle") == 2
-    assert "oracle" not in {answer.system for answer in kept(tmp_path / "answers.jsonl")}
 
 
 def test_what_is_finished_is_not_asked_again(store: Store, tmp_path: Path) -> None:
@@ -137,7 +124,7 @@ def test_a_stopped_evaluation_goes_on(store: Store, tmp_path: Path) -> None:
     _, whole = going(store, tmp_path, model(), systems=("shallow",))
     assert len(whole) == 2
     _, whole = going(store, tmp_path, model())
-    assert len(whole) == 10
+    assert len(whole) == 8
 
 
 def test_a_slow_system_is_asked_a_few_questions(store: Store, tmp_path: Path) -> None:
@@ -159,35 +146,8 @@ def test_a_question_that_fails_is_told_and_asked_again_next_time(store: Store, t
     assert [row.question for row in rows] == ["2", "1"]
 
 
-def test_a_judge_that_goes_its_own_way_is_followed(store: Store, tmp_path: Path) -> None:
-    """It revises before the plan is done, where the chain never went."""
-    asked: list[str] = []
-
-    def judging(messages: Sequence[Message]) -> Plain:
-        last = messages[-1].content
-        if "REVISE" in last and "FINISH" in last:
-            asked.append(last)
-            return {"A": 0.1, "B": 0.8, "C": 0.1} if len(asked) == 1 else {"A": 0.1, "B": 0.1, "C": 0.8}
-        return answers(messages)
-
-    replies: list[Scripted] = [judging] * 200
-    parts = Parts(
-        CachedChat(ScriptedChat(replies), tmp_path / "replies.jsonl"),
-        HashEmbedder(),
-        UnsureReader(),
-        store,
-        (),
-        Budget(revisions=1),
-    )
-    wanted = Evaluation(replace(CASES, cases=(CASE,)), ("lean judge", "lean 2 steps"), tmp_path)
-    list(evaluate(wanted, parts))
-    rows = {row.system: row for row in Rows(tmp_path / "rows.jsonl").all()}
-    assert set(rows) == {"lean judge", "lean 2 steps"}
-    assert rows["lean judge"].measures["calls"] > rows["lean 2 steps"].measures["calls"]
-
-
 def test_systems_stand_in_the_order_of_the_tables() -> None:
-    assert checked(("oracle", "shallow")) == ("shallow", "oracle")
+    assert checked(("lean", "shallow")) == ("shallow", "lean")
     assert checked(())[0] == "closed-book"
     with pytest.raises(UnknownSystem, match="no system “deep”"):
         checked(("deep",))
@@ -199,33 +159,8 @@ def test_a_question_whose_right_answer_is_another_by_now_is_asked_again(
     going(store, tmp_path, model())
     mended = replace(CASES, cases=(replace(CASE, answers=("Orlavane",)), OTHER))
     told, rows = going(store, tmp_path, model(), cases=mended)
-    assert (told[0].done, told[-1].done) == (5, 10)
-    assert len(rows) == 10
+    assert (told[0].done, told[-1].done) == (4, 8)
+    assert len(rows) == 8
     assert {row.measures["em"] for row in rows if row.question == "1" and row.system != "closed-book"} == {
         0.0
     }
-
-
-def test_rows_of_another_policy_are_left_out(store: Store, tmp_path: Path) -> None:
-    class Finishing:
-        """Wants to finish at once."""
-
-        method = "forest"
-
-        def score(self, states: Sequence[Seen]) -> Scores:
-            return Scores(np.array([[0.0, -1.0, 1.0]] * len(states)), np.full(len(states), 0.5))
-
-    wanted: dict[str, Any] = {
-        "systems": ("lean 1 step", "lean learned"),
-        "learned": (Finishing(), Rule(0.0, 1.0)),
-    }
-    _, before = going(store, tmp_path, model(), **wanted, policy="a")
-    assert [(row.question, row.policy) for row in before if row.system == "lean learned"] == [
-        ("1", "a"),
-        ("2", "a"),
-    ]
-    one = replace(CASES, cases=(CASE,))
-    told, after = going(store, tmp_path, model(0), cases=one, **wanted, policy="b")
-    assert (told[0].done, told[-1].done) == (1, 2)
-    assert [(row.question, row.policy) for row in after if row.system == "lean learned"] == [("1", "b")]
-    assert [row.question for row in after if row.system == "lean 1 step"] == ["1", "2"]

@@ -199,7 +199,7 @@ def test_whatever_breaks_later_the_training_is_not_repeated(
 
 @pytest.mark.model
 def test_an_encoder_goes_the_same_way(store_file: Path, registry: Registry, base: Path) -> None:
-    events = list(train(asked(store_file, method="value", steps=2), registry=registry))
+    events = list(train(asked(store_file, method="reward", steps=2), registry=registry))
 
     done = finished(events)
     assert [event.step for event in events if isinstance(event, Trained)] == [1, 2]
@@ -216,7 +216,7 @@ def test_an_encoder_goes_the_same_way(store_file: Path, registry: Registry, base
 def test_killed_at_any_moment_the_same_command_goes_on(
     store_file: Path, registry: Registry, base: Path, home: Path
 ) -> None:
-    arguments = ["--method", "value", "--steps", "400", "--from", str(store_file)]
+    arguments = ["--method", "reward", "--steps", "400", "--from", str(store_file)]
     running = subprocess.Popen(
         [sys.executable, "-m", "policy.training", *arguments],
         env={**os.environ},
@@ -228,7 +228,7 @@ def test_killed_at_any_moment_the_same_command_goes_on(
         running.kill()
         running.wait()
 
-    steps = cancelled_after_a_step(asked(store_file, method="value", steps=400), registry)
+    steps = cancelled_after_a_step(asked(store_file, method="reward", steps=400), registry)
 
     assert steps[0] > 1  # not from the beginning
     assert not list(registry.root.glob("*/manifest.json"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from policy import forest
-from policy.evaluation.schedules import stop
+from policy.evaluation.untrained import stop
 from policy.evaluation.walking import follow, score
 from policy.reading import Read
 from policy.returns import examples

@@ -21,7 +21,7 @@ def _targets(place: Workplace, made: list[str]) -> Examples:
 
 def test_targets_are_worked_out_once_for_all_methods() -> None:
     made: list[str] = []
-    for method in ("forest", "value", "sft"):
+    for method in ("forest", "reward", "sft"):
         _targets(Workplace(TrainingRequest(method=method), "data", "base"), made)
     assert len(made) == 1
 
@@ -30,10 +30,10 @@ def test_targets_are_worked_out_once_for_all_methods() -> None:
 
 
 def test_a_rung_of_the_ladder_starts_from_what_the_one_below_left() -> None:
-    sft, dpo, value = (
-        Workplace(TrainingRequest(method=method), "data", "base") for method in ("sft", "dpo", "value")
+    sft, dpo, reward = (
+        Workplace(TrainingRequest(method=method), "data", "base") for method in ("sft", "dpo", "reward")
     )
-    assert sft.checkpoints == dpo.checkpoints != value.checkpoints
+    assert sft.checkpoints == dpo.checkpoints != reward.checkpoints
 
     (sft.checkpoints / "sft").mkdir(parents=True)
     sft.clear()

@@ -64,7 +64,7 @@ class _Machine:
         monkeypatch.setenv("DEEPTHINK_MODELS", str(folder))
         monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "http://127.0.0.1:1")
         monkeypatch.setattr("models.fetch.pull", self.pull)
-        monkeypatch.setattr("models.fetch.verify", self.verify)
+        monkeypatch.setattr("models.fetch.checked", self.verify)
         monkeypatch.setattr("models.probe.probe", self.probe)
         monkeypatch.setattr(
             "tui.app.engine.Engine.prepare", lambda engine: self.prepared.append(engine.settings().model)
@@ -102,8 +102,14 @@ class _Machine:
         return self.folder
 
     def verify(
-        self, entry: ModelEntry, *, progress: Callable[[PullProgress], None], cancel: threading.Event
+        self,
+        entry: ModelEntry,
+        *,
+        progress: Callable[[PullProgress], None],
+        cancel: threading.Event,
+        again: bool,
     ) -> Path:
+        assert again
         progress(PullProgress(entry.name, "checking", entry.size // 2, entry.size))
         self._wait(cancel, PullCancelled("It was cancelled.", "Again."))
         return self.folder

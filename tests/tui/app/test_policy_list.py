@@ -31,7 +31,7 @@ def root(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("policy.registry._SHIPPED", box)
     policy(box, SHIPPED)
     passed = Gate(passed=True, reason="It gains.", rule="Gain.", measures={GAIN: [0.031, 0.018, 0.044]})
-    policy(root, PASSED, method="value", gate=passed)
+    policy(root, PASSED, method="reward", gate=passed)
     policy(root, FAILED, gate=Gate(passed=False, reason="It gains nothing.", rule="Gain."))
     policy(root, UNASKED, gate=None)
     return root
@@ -64,7 +64,7 @@ async def test_every_policy_is_listed_and_told_in_full(make_app: MakeApp, root: 
         box, passed, failed, broken = rows(screen)
         assert box.startswith("▸ box")
         assert box.split()[-4:] == ["✓", "passed", "●", "active"]
-        assert passed.split()[:5] == ["value-c", "value", "+0.031", "✓", "passed"]
+        assert passed.split()[:5] == ["value-c", "reward", "+0.031", "✓", "passed"]
         assert "✗ not passed" in failed
         assert "active" not in failed
         assert "✗ unusable" in broken

@@ -220,7 +220,7 @@ def test_too_few_decisions(
     few = CannotTrain(
         "There are 31 decisions of 12 questions to learn from; at least 28 questions and 169 decisions "
         "more are needed.",
-        "Get them with “deepthink collect --dataset FILE” or “--questions FILE”, or rate the answers of "
+        "Get them with “deepthink collect --questions FILE”, or rate the answers of "
         "your own runs: “deepthink runs”.",
     )
     Trainer(learning(until=0)[:1], error=few).take_place(monkeypatch)

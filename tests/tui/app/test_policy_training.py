@@ -96,12 +96,12 @@ async def test_every_method_can_be_trained(make_app: MakeApp, monkeypatch: pytes
         screen = await choosing(pilot)
         panel = screen.query_one(TrainingPanel)
         await pilot.press("home")
-        for number in range(6):
+        for number in range(4):
             await pilot.press(*["down"] * bool(number), "t")
             await until(pilot, lambda: panel.job is not None and not panel.running)
             await pilot.press("t")
             await until(pilot, lambda: isinstance(screen.focused, MethodList))
-    assert [r.method for r in trainer.requests] == ["forest", "reward", "value", "sft", "dpo", "grpo"]
+    assert [r.method for r in trainer.requests] == ["forest", "reward", "sft", "dpo"]
 
 
 async def test_a_training_is_watched_from_anywhere(

@@ -55,7 +55,7 @@ async def test_enter_in_the_file_writes_markdown(here: Path, make_app: MakeApp) 
     assert text.startswith(f"# {stored.QUESTION}")
 
 
-@pytest.mark.parametrize(("place", "ending"), [(1, "html"), (2, "json"), (3, "otlp.json")])
+@pytest.mark.parametrize(("place", "ending"), [(1, "html"), (2, "json")])
 async def test_each_form_has_its_name(place: int, ending: str, here: Path, make_app: MakeApp) -> None:
     run_id = stored.store_run(stored.everything())
     app = make_app()

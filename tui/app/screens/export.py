@@ -30,7 +30,6 @@ _FORMS: dict[Form, str] = {
     "md": "Markdown, to read, send or paste",
     "html": "one HTML page, with links to its sources",
     "json": "one JSON object, for programs",
-    "otlp": "OpenTelemetry spans (OTLP): times, tokens and names only",
 }
 
 

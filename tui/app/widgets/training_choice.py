@@ -47,11 +47,6 @@ WAYS: Final[dict[Method, Way]] = {
         "The usual one: reads text and numbers, learned from pairs of a better and a worse action. "
         "Needs the embedder’s weights.",
     ),
-    "value": Way(
-        "MiniLM reads the state: three values",
-        "half an hour",
-        "Like reward, but learns what each action is worth. Needs the embedder’s weights.",
-    ),
     "sft": Way(
         "a language model, on the best paths",
         "about an hour",  # its 150 steps of the protocol's table
@@ -61,11 +56,6 @@ WAYS: Final[dict[Method, Way]] = {
         "… that prefers the better action",
         "about two hours",  # not run to its end: two states in five of sft's, at three times the cost
         "As sft, then taught which of two letters is better.",
-    ),
-    "grpo": Way(
-        "… that tries, and sees what it returns",
-        "needs a GPU",
-        "As sft, then rewarded with what its own choices return: without a GPU it takes many hours.",
     ),
 }
 

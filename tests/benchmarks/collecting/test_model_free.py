@@ -1,0 +1,130 @@
+"""Questions become trees through the real funnel, without a model and without a glance at the gold."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.state import RELEVANCE
+from models.scripted import HashEmbedder, WordReader
+from policy.collecting.pooling import RememberingEmbedder, pool
+from policy.questions import BadQuestions, read_questions
+from policy.reading import load_trees
+from tests.benchmarks.collecting.growing import Grower, Grown
+from tests.benchmarks.collecting.model_free import ModelFree, behaviour, collect
+from traces.collected import Collected
+from traces.store import Store
+
+QUESTION = "Where was the singer of Hello Love born?"
+RECORD: dict[str, Any] = {
+    "id": "q1",
+    "question": QUESTION,
+    "answer": "Brooklyn, Nova Scotia",
+    "answer_aliases": [],
+    "paragraphs": [
+        {"title": "Hello Love", "paragraph_text": "Hello Love is a single by the singer Hank Snow.",
+         "is_supporting": True},
+        {"title": "Hank Snow", "paragraph_text": "Hank Snow was born in Brooklyn, Nova Scotia.",
+         "is_supporting": True},
+        *({"title": f"River {n}", "paragraph_text": f"The river {n} flows through county {n}.",
+           "is_supporting": False} for n in range(30)),
+    ],
+    "question_decomposition": [
+        {"question": "Hello Love >> performer", "answer": "Hank Snow", "paragraph_support_idx": 0},
+        {"question": "Where was #1 born?", "answer": "Brooklyn, Nova Scotia", "paragraph_support_idx": 1},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "small_train.jsonl"
+    other = {**RECORD, "id": "q2", "question": "Where was the singer of the single Hello Love born?"}
+    path.write_text("\n".join(map(json.dumps, (RECORD, other))), "utf-8")
+    return path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "collected.duckdb")
+
+
+def _grown(file: Path, store: Store) -> list[Grown]:
+    questions = read_questions(file)
+    embedder = RememberingEmbedder(HashEmbedder())
+    list(pool(questions, store, embedder))
+    return Grower(store, questions.name, embedder, WordReader()).grow(questions.questions[0])
+
+
+def test_every_path_of_the_budget_is_there_with_what_finishing_is_worth(file: Path, store: Store) -> None:
+    grown = {node.path: node for node in _grown(file, store)}
+    assert {"", "C", "R", "CR", "RC"} <= set(grown)
+    for path, node in grown.items():
+        assert path == "" or path[:-1] in grown
+        assert node.state.step == len(path) + 1 or node.state.step == len(
+            path
+        )  # a step may bring no search
+        for action in node.valid:
+            assert action == "FINISH" or path + action[0] in grown
+    assert grown["C"].detail["complete"] == 1.0
+    assert grown["C"].quality == 1.0
+    assert grown[""].quality < 1.0
+
+
+def test_a_later_question_is_asked_of_what_an_earlier_one_found(file: Path, store: Store) -> None:
+    grown = {node.path: node for node in _grown(file, store)}
+    assert grown["C"].state.query == "Where was Hank Snow born?"
+
+
+def test_the_state_shows_nothing_that_only_gold_could_tell(file: Path, store: Store) -> None:
+    texts = {paragraph["title"] for paragraph in RECORD["paragraphs"]}
+    for node in _grown(file, store):
+        for finding in node.state.findings:
+            assert finding["answer"] in {"", *texts}
+            assert finding["found"] == (finding["relevance"] >= 0.5)
+        assert all(item[RELEVANCE] <= 1.0 for item in node.state.evidence)
+
+
+def test_a_file_is_collected_once_and_goes_on_where_it_was_stopped(file: Path, store: Store) -> None:
+    stop = threading.Event()
+    for progress in collect(ModelFree(file), store, HashEmbedder(), WordReader(), stop):
+        if progress.states:
+            stop.set()
+    assert len(Collected(store).held("small_train")) == 1
+    again = list(collect(ModelFree(file), store, HashEmbedder(), WordReader()))
+    assert (again[0].done, again[-1].done, again[-1].total) == (1, 2, 2)
+    (last,) = collect(ModelFree(file), store, HashEmbedder(), WordReader())
+    assert (last.done, last.states) == (2, 0)
+
+
+def test_what_was_collected_reads_as_trees(file: Path, store: Store) -> None:
+    list(collect(ModelFree(file), store, HashEmbedder(), WordReader()))
+    read = load_trees(store)
+    assert [tree.dataset for tree in read.trees] == ["small", "small"]
+    assert {tree.question for tree in read.trees} == {"small/q1", "small/q2"}
+    tree = read.trees[0]
+    assert tree.root.source == "evidence"
+    assert tree.nodes["C"].quality == 1.0
+    assert tree.nodes["C"].detail["complete"] == 1.0
+    assert read.sources == {"evidence": sum(len(t.nodes) for t in read.trees)}
+    with store.connect() as db:
+        (steps,) = db.execute("SELECT count(*) FROM transitions WHERE NOT done").fetchone() or (0,)
+    assert steps == sum(len(t.nodes) - 1 for t in read.trees)
+
+
+def test_the_recorded_behaviour_has_its_true_probabilities(file: Path, store: Store) -> None:
+    assert behaviour(("CONTINUE", "REVISE", "FINISH"), 0.3) == pytest.approx(
+        {"CONTINUE": 0.8, "REVISE": 0.1, "FINISH": 0.1}
+    )
+    assert behaviour(("FINISH",), 0.3) == {"CONTINUE": 0.0, "REVISE": 0.0, "FINISH": 1.0}
+
+
+def test_a_file_without_evidence_cannot_be_collected_this_way(tmp_path: Path, store: Store) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"question": "Why?"}', "utf-8")
+    with pytest.raises(BadQuestions, match="which paragraphs"):
+        list(collect(ModelFree(path), store, HashEmbedder(), WordReader()))

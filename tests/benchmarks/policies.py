@@ -1,0 +1,244 @@
+"""Trained policies against schedules and an oracle, on published question sets; and the box made of them.
+
+    python -m tests.benchmarks.policies DATA --work DIR [--method forest] [--box policy/box]
+
+Collects every path of each ``NAME_train.jsonl`` and ``NAME_dev.jsonl`` in DATA without a language model,
+trains the methods on the train questions, and walks them over the dev questions; a forest also with each
+set left out of its training. What is collected and trained stays in DIR: the same command goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shlex
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast, get_args
+
+import numpy as np
+
+from policy import forest
+from policy.calibration import calibration
+from policy.evaluation.bootstrap import RESAMPLES, SEED, Interval, means
+from policy.evaluation.walking import Outcomes, Scored, follow, follow_each, score, sufficient
+from policy.folder import copied, open_policy, read
+from policy.improvement import improved
+from policy.manifest import Method
+from policy.reading import distinct
+from policy.registry import ACTIVE, Registry, base_of
+from policy.returns import COST
+from policy.rule import Rule
+from policy.scorers import Scorer
+from policy.sources import trees_of
+from policy.splits import split
+from policy.systems.report import Table, circumstances, markdown_table
+from policy.training.course import train
+from policy.training.freezing import freeze
+from policy.training.material import gather
+from policy.training.request import TrainingRequest
+from policy.trees import Tree
+from tests.benchmarks.collecting.model_free import ModelFree, collect
+from tests.benchmarks.frontier import Baselines, baselines, fixed, standing
+from traces.store import Store
+from tui.assemble import open_embedder, open_reader
+from tui.collecting import watch_collecting
+from tui.settings import load
+from tui.training_view import show_training
+
+_FIXED = 4
+_TIMED = 50
+_NOTES = (
+    f"Brackets are 95 % percentile intervals of a paired bootstrap over questions ({RESAMPLES} resamples, "
+    f"seed {SEED}).",
+    "Schedules are chosen on training questions. Their frontier is the upper concave hull of (mean steps, "
+    "mean quality) of the best schedule of each length.",
+    "Headroom: the share of what a clairvoyant gains over the schedules, in utility.",
+    "Thresholds were frozen on held-out train questions; the dev questions are walked once.",
+)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Collect, train, evaluate; with ``--box`` copy the policies there, the first of them active."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.policies", description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--method", action="append", choices=get_args(Method))
+    parser.add_argument("--limit", type=int, help="questions of each file")
+    parser.add_argument("--cost", type=float, default=COST, help="of a step, in quality")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--box", type=Path)
+    given = parser.parse_args(arguments)
+    work: Path = given.work
+    methods = cast("list[Method]", given.method or ["forest", "reward"])
+    train_files = [file for file in sorted(given.data.glob("*_train.jsonl")) if _dev(file).is_file()]
+    if not train_files:
+        parser.error(f"{given.data} has no NAME_train.jsonl with a NAME_dev.jsonl beside it")
+    training = [collected(file, work, given.limit) for file in train_files]
+    testing = [collected(_dev(file), work, given.limit) for file in train_files]
+    for method in methods:
+        trained(method, training, work, given.cost)
+    command = shlex.join(["python -m tests.benchmarks.policies", given.data.name, *map(str, methods)])
+    out = given.out or work / "RESULTS.md"
+    out.write_text(tables(training, testing, [work / "policies" / m for m in methods], given.cost, command))
+    if given.box:
+        pack(work / "policies", given.box, methods)
+
+
+def collected(file: Path, work: Path, limit: int | None) -> Path:
+    """The store of a file's questions; those that are in it already are not collected again."""
+    place = work / "collected" / f"{file.stem}.duckdb"
+    settings = load()
+    events = collect(
+        ModelFree(file, limit),
+        Store(place),
+        open_embedder(settings),
+        open_reader(settings),
+        threading.Event(),
+    )
+    watch_collecting(file.stem, events)
+    return place
+
+
+def trained(method: Method, sources: Sequence[Path], work: Path, cost: float) -> None:
+    """Train a policy called after its method, unless it is there, on these questions and at this cost."""
+    registry = Registry(work / "policies")
+    held = next((one for one in registry.listed() if one.name == method and not one.boxed), None)
+    if held is not None:
+        known = held.manifest
+        if known and known.data.sha256 == gather(sources, work).sha256 and known.settings["cost"] == cost:
+            print(f"{method} is trained already.")  # noqa: T201
+            return
+        registry.remove(method)
+    request = TrainingRequest(method, tuple(sources), cost=cost, name=method, activation="never")
+    show_training(train(request, registry=registry))
+
+
+def tables(
+    training: Sequence[Path], testing: Sequence[Path], policies: Sequence[Path], cost: float, command: str
+) -> str:
+    """The tables in Markdown: all sets together, each, and each left out of a forest's training."""
+    learned, held_out = split(_trees(training))
+    known = {" ".join(tree.text.split()).casefold() for tree in (*learned, *held_out)}
+    test = [tree for tree in _trees(testing) if " ".join(tree.text.split()).casefold() not in known]
+    opened = {one.name: open_policy(one, base_of(read(one)))[:2] for one in policies}
+    names = sorted({tree.dataset for tree in test})
+    made = [_table("all", learned, test, opened, cost)]
+    for name in names if len(names) > 1 else []:
+        own, others = _of(learned, name), [tree for tree in learned if tree.dataset != name]
+        made.append(_table(name, own or learned, _of(test, name), opened, cost))
+        frozen = freeze(
+            forest.fit(improved(others, cost), seed=0), [t for t in held_out if t.dataset != name], cost
+        )
+        without = {"forest": (cast(Scorer, frozen.scorer), frozen.rule)}
+        title = f"{name}, the forest trained without it"
+        made.append(_table(title, own or learned, _of(test, name), without, cost))
+    came = circumstances(command)
+    notes = [*_NOTES, f"`{came.command}` on {came.date}; {came.machine}."]
+    lines = ["# Policies on published question sets", ""]
+    for table in made:
+        lines += markdown_table(table)
+    return "\n".join([*lines, *(f"- {note}" for note in notes), ""])
+
+
+def pack(policies: Path, box: Path, methods: Sequence[str]) -> None:
+    """Make ``box`` anew of ``methods``, each called ``boxed-METHOD``; the first is active by default."""
+    fresh = box.with_name(f".{box.name}")
+    shutil.rmtree(fresh, ignore_errors=True)
+    packed = [copied(policies / method, fresh, f"boxed-{method}").name for method in methods]
+    (fresh / ACTIVE).write_text(json.dumps({"active": packed[0]}) + "\n", encoding="utf-8")
+    shutil.rmtree(box, ignore_errors=True)
+    fresh.rename(box)
+
+
+def _table(
+    title: str,
+    training: Sequence[Tree],
+    test: Sequence[Tree],
+    policies: dict[str, tuple[Scorer, Rule]],
+    cost: float,
+) -> Table:
+    against = baselines(training, test, cost)
+    plain = [follow(f"fixed {k}", test, fixed(k), cost) for k in range(1, _FIXED + 1)]
+    rows = [_row(found, against) for found in (*plain, against.best, *against.untrained.values())]
+    for name, (scorer, rule) in policies.items():
+        scored = score(test, scorer)
+        found = follow_each(name, test, scored.deciders(rule), cost)
+        rows.append(
+            [*_row(found, against)[:-2], f"{_ece(scored):.3f}", f"{_milliseconds(scorer, test):.1f}"]
+        )
+    rows.append(_row(against.oracle, against))
+    head = ["policy", "quality", "complete", "steps", f"utility at {cost:g}", "over plan done"]
+    head += ["over schedules, at equal steps", "steps saved at equal quality", "headroom", "ECE", "ms"]
+    return Table(f"{title}: {len(test)} questions", head, rows)
+
+
+def _row(found: Outcomes, against: Baselines) -> list[str]:
+    columns = {"quality": found.quality, "complete": found.column("complete"), "steps": found.steps}
+    told = means({**columns, "utility": found.utility(against.cost)}, against.drawn)
+    stands = standing(found, against)
+    return [
+        found.name,
+        f"{told['quality'].estimate:.3f} [{told['quality'].low:.3f}, {told['quality'].high:.3f}]",
+        "" if math.isnan(told["complete"].estimate) else f"{told['complete'].estimate:.3f}",
+        f"{told['steps'].estimate:.2f}",
+        f"{told['utility'].estimate:.3f}",
+        str(stands.utility["plan done"]),
+        str(stands.schedules.gain),
+        _percent(stands.schedules.saving),
+        _percent(stands.headroom.utility),
+        "",
+        "",
+    ]
+
+
+def _percent(found: Interval) -> str:
+    if math.isnan(found.estimate):
+        return "–"
+    return f"{100 * found.estimate:.0f} % [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+
+
+def _ece(scored: Scored) -> float:
+    """Of the sufficiency, over all states that can be finished in."""
+    pairs = [
+        (float(scored.scores.sufficiency[at[node.path]]), sufficient(node))
+        for tree, at in zip(scored.trees, scored.rows, strict=True)
+        for node in tree.nodes.values()
+        if "FINISH" in node.valid
+    ]
+    said, so = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+    return calibration(said, so).ece
+
+
+def _milliseconds(scorer: Scorer, trees: Sequence[Tree]) -> float:
+    """Median of scoring one state, as a run does it."""
+    states = [node.seen for tree in trees[:_TIMED] for node in tree.nodes.values()][:_TIMED]
+    scorer.score(states[:1])  # loads what is loaded at first use
+    taken = []
+    for state in states:
+        began = time.perf_counter()
+        scorer.score([state])
+        taken.append((time.perf_counter() - began) * 1000)
+    return float(np.median(taken))
+
+
+def _trees(stores: Sequence[Path]) -> list[Tree]:
+    found = distinct([tree for store in stores for tree in trees_of(store)])
+    return [tree for tree in found if any(node.quality is not None for node in tree.nodes.values())]
+
+
+def _of(trees: Sequence[Tree], dataset: str) -> list[Tree]:
+    return [tree for tree in trees if tree.dataset == dataset]
+
+
+def _dev(file: Path) -> Path:
+    return file.with_name(file.name.replace("_train", "_dev"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
