@@ -21,6 +21,21 @@ _MODELS = paths.models_dir()  # before any test moves the home: model files are 
 DATA = Path(os.environ.get("DEEPTHINK_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
+_OUTER_FIXTURES = {"make_app", "snap_compare"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as ``outer`` what `make check` leaves out: the app, real models, and modules that start processes."""
+    for item in items:
+        module = getattr(item, "module", None)
+        if (
+            _OUTER_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+            or item.get_closest_marker("model")
+            or hasattr(module, "subprocess")
+        ):
+            item.add_marker("outer")
+
+
 @pytest.fixture(autouse=True)
 def interruptible() -> Iterator[None]:
     """Ctrl-C raises, as in a terminal: a process that tests beside others is begun without hearing it."""

@@ -24,7 +24,9 @@ _RUN = NewRun("Why?", "lean", "chat", "embedder", "", "rules", (), "")
 
 
 @pytest.fixture(scope="module", params=["some", pytest.param("every", marks=pytest.mark.slow)])
-def killed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def killed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> list[dict[str, Any]]:
     """The undisturbed run first, then one for each moment at which it was killed and resumed."""
     folder = tmp_path_factory.mktemp("killed")
     command = [sys.executable, "-m", "tests.agent.killing", str(folder), request.param]

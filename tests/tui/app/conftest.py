@@ -14,13 +14,10 @@ from textual.screen import Screen
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
-from agent.ingest import ingest
 from models.protocols import ChatOptions, GenerationCancelled
 from models.scripted import HashEmbedder
 from tests.tui.app.waiting import until
 from tests.tui.conftest import Answering
-from traces.paths import store_file
-from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.app.appearance import Appearance
 
@@ -49,12 +46,9 @@ def make_app(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
 
 
 @pytest.fixture
-def filled(folder: Path, home: Path) -> Path:
+def filled(library: Path) -> Path:
     """Two small documents are in the library, in the collection ``facts``; their folder."""
-    store = Store(store_file())
-    for _ in ingest([folder], collection="facts", store=store, embedder=HashEmbedder()):
-        pass
-    return folder
+    return library
 
 
 class Gate:
