@@ -25,7 +25,7 @@ _OUTER_FIXTURES = {"make_app", "snap_compare"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as ``outer`` what `make check` leaves out: the app, real models, and modules that start processes."""
+    """Mark as ``outer`` what `make check` leaves out: the app, real models, what starts processes."""
     for item in items:
         module = getattr(item, "module", None)
         if (
