@@ -11,11 +11,12 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contracts pytest test-slow bench evaluation box clean
+.PHONY: help demo check test lint types contracts pytest test-slow bench evaluation box clean
 
 help:
 	@echo "make demo       set everything up, read the sample library, answer a question about it"
-	@echo "make test       set everything up; lint, types, layer contracts, all tests"
+	@echo "make check      set everything up; lint, types, layer contracts, the fast tests: two minutes"
+	@echo "make test       the same with all tests"
 	@echo "make test-slow  the tests that take minutes with the 1.5B model"
 	@echo "make bench      measure speed and size on this machine, and print the tables"
 	@echo "make evaluation hold whole systems against each other on the dev files in DATA, for hours; goes on where it was"
@@ -44,6 +45,10 @@ $(VENV)/.installed-test: $(VENV)/.installed
 
 demo: $(VENV)/.installed
 	@$(BIN)/deepthink demo
+
+# Everything but the app, real models and other processes: what to run after each change.
+check: lint types contracts $(VENV)/.installed-test
+	$(BIN)/python -m pytest -m "not outer" --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: lint types contracts pytest
 

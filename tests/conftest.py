@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,21 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 _MODELS = paths.models_dir()  # before any test moves the home: model files are shared
 DATA = Path(os.environ.get("DEEPTHINK_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+_OUTER_FIXTURES = {"make_app", "snap_compare"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as ``outer`` what `make check` leaves out: the app, real models, what starts processes."""
+    for item in items:
+        module = getattr(item, "module", None)
+        if (
+            _OUTER_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+            or item.get_closest_marker("model")
+            or hasattr(module, "subprocess")
+        ):
+            item.add_marker("outer")
 
 
 @pytest.fixture(autouse=True)
@@ -40,10 +56,18 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of an empty store, for `store` to copy: the schema takes longer to make than to copy."""
+    file = tmp_path_factory.mktemp("empty") / "store.duckdb"
+    with Store(file).connect():
+        return file
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path, empty_store: Path) -> Store:
     """An empty store."""
-    return Store(tmp_path / "store.duckdb")
+    return Store(Path(shutil.copy(empty_store, tmp_path)))
 
 
 @pytest.fixture(scope="session")

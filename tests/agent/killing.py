@@ -1,8 +1,9 @@
 """Kills a run with SIGKILL at one moment after another, resumes each, and reports what came of it.
 
-Run as ``python -m tests.agent.killing FOLDER``: one JSON line per moment. Each run is a fork, so that
-what a run imports is imported once and the kill is a real one. A moment is known by its name, and a run
-is killed when it first comes to it: searches side by side are kept in any order, and beside what follows.
+Run as ``python -m tests.agent.killing FOLDER some`` (or ``every``): one JSON line per moment. Each run is
+a fork, so that what a run imports is imported once and the kill is a real one. A moment is known by its
+name, and a run is killed when it first comes to it: searches side by side are kept in any order, and
+beside what follows. ``some`` leaves out the moments at which nothing lies between two stores.
 """
 
 from __future__ import annotations
@@ -33,10 +34,13 @@ from traces.sessions import Sessions
 from traces.store import Store
 
 QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
+BEGINS, CHECKPOINTED, EVENTS_STORED = "begins", "a checkpoint was written", "its events were stored"
 VOLATILE = {"seconds", "latency_ms", "waited", "run_id", "session"}
 
 _LATE = ("duckdb", "langgraph.graph", "pandas", "pyarrow")
 """What a run imports when it first needs it: a second in each fork, half of all that a run takes."""
+
+_SETTLED = (BEGINS, EVENTS_STORED)
 
 _REPLIES: tuple[tuple[str, Any], ...] = (
     ("Split the QUESTION", {"steps": ["Who supplies Orlavane's ceramic bearings?", "What halted #1?"]}),
@@ -107,7 +111,7 @@ def _texts() -> list[tuple[str, str]]:
     return [(sign, r if isinstance(r, str) else json.dumps(r)) for sign, r in _REPLIES]
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, which: str) -> None:
     """Report the undisturbed run, then each killed and resumed one."""
     for name in _LATE:
         importlib.import_module(name)
@@ -117,6 +121,8 @@ def main(folder: Path) -> None:
     shutil.copytree(template, whole)
     _forked(lambda: _begin(whole, None))
     moments = json.loads((whole / "moments.json").read_text())
+    if which == "some":
+        moments = [moment for moment in moments if not moment.endswith(_SETTLED)]
     _report(whole, "")
     for number, moment in enumerate(dict.fromkeys(moments)):
         place = folder / str(number)
@@ -180,7 +186,7 @@ def _watch_moments(kill_at: str | None) -> list[str]:
     def emitting(self: recording.Recorder, event: events.Event) -> None:
         if isinstance(event, events.NodeStarted):
             nodes.append(event.node)
-            moment("begins")
+            moment(BEGINS)
         emit(self, event)
 
     keep = Journal.keep
@@ -192,9 +198,9 @@ def _watch_moments(kill_at: str | None) -> list[str]:
     checkpointed = recording.Recorder.checkpointed
 
     def checkpointing(self: recording.Recorder, log: Sequence[Logged], *rest: Any) -> None:
-        moment("a checkpoint was written")
+        moment(CHECKPOINTED)
         checkpointed(self, log, *rest)
-        moment("its events were stored")
+        moment(EVENTS_STORED)
 
     put_writes = SqliteSaver.put_writes
 
@@ -251,4 +257,4 @@ def _lasting(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 import agent.events as ev
-from agent.ingest import FileDone
+from agent.ingest import FileDone, ingest
 from agent.retrieval.recall import Recall, aim
 from agent.retrieval.sections import match_sections
 from agent.run import Request, run
 from models.llama_cpp_chat import LlamaCppChat
 from models.protocols import Chat, Embedder
+from models.scripted import HashEmbedder
 from tests.benchmarks import library as made
-from tests.benchmarks.filings import pages_found
 from traces.library import Library
 from traces.records import Scope
 from traces.store import Store
@@ -50,13 +50,10 @@ def nvidia(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture(scope="module")
-def filings(
-    data: Path, nvidia: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Store, dict[str, FileDone]]:
-    """All of them in one collection, and what their reading told."""
-    store = Store(Path(shutil.copy(nvidia, tmp_path_factory.mktemp("filings"))))
-    return store, {done.name: done for done in made.read_into(store, "filings", [data / "filings"])}
+@pytest.fixture
+def filing(nvidia: Path) -> Library:
+    """NVIDIA's filing."""
+    return Library(Store(nvidia))
 
 
 @pytest.fixture
@@ -69,10 +66,11 @@ def bearing(nvidia: Path, tmp_path: Path) -> Store:
     return store
 
 
-def test_nearly_all_text_of_every_filing_is_in_chunks(filings: tuple[Store, dict[str, FileDone]]) -> None:
-    _, done = filings
-    assert len(done) >= 4
-    assert {name: event.coverage for name, event in done.items() if event.coverage < 0.95} == {}
+def test_nearly_all_text_of_every_filing_is_in_chunks(data: Path, store: Store) -> None:
+    read = ingest([data / "filings"], collection="filings", store=store, embedder=HashEmbedder())
+    coverage = {event.name: event.coverage for event in read if isinstance(event, FileDone)}
+    assert len(coverage) >= 4
+    assert {name: share for name, share in coverage.items() if share < 0.95} == {}
 
 
 @pytest.mark.parametrize(
@@ -84,49 +82,30 @@ def test_nearly_all_text_of_every_filing_is_in_chunks(filings: tuple[Store, dict
     ],
 )
 def test_a_figure_comes_in_a_table_with_its_label_and_its_years(
-    filings: tuple[Store, dict[str, FileDone]], minilm: Embedder, query: str, value: str, label: str
+    filing: Library, minilm: Embedder, query: str, value: str, label: str
 ) -> None:
-    store, _ = filings
-    hits = Recall(Library(store), minilm).search(query, "hybrid", [Scope()], 10)
+    hits = Recall(filing, minilm).search(query, "hybrid", [Scope()], 10)
     tables = [h.passage.text for h in hits if h.passage.kind == "table" and value in h.passage.text]
     assert any(
         label in text and "January 29, 2023" in text and "January 30, 2022" in text for text in tables
     ), [h.passage.text[:80] for h in hits]
 
 
-def test_the_question_brings_both_segments_in_one_table(
-    filings: tuple[Store, dict[str, FileDone]], minilm: Embedder
-) -> None:
-    store, _ = filings
-    library = Library(store)
-    scopes = aim(library, ["filings"], _QUESTION, "", "", hard=False)
-    hits = Recall(library, minilm).search(_QUESTION, "hybrid", scopes, 5)
+def test_the_question_brings_both_segments_in_one_table(filing: Library, minilm: Embedder) -> None:
+    scopes = aim(filing, ["filings"], _QUESTION, "", "", hard=False)
+    hits = Recall(filing, minilm).search(_QUESTION, "hybrid", scopes, 5)
     assert any("15,068" in h.passage.text and "11,906" in h.passage.text for h in hits)
 
 
-def test_the_risk_factors_are_found_though_worded_otherwise(
-    filings: tuple[Store, dict[str, FileDone]], minilm: Embedder
-) -> None:
-    store, _ = filings
-    library = Library(store)
-    nvidia = next(d.id for d in library.documents() if d.name.startswith("nvda"))
-    whole = Scope(documents=(nvidia,))
-    (section,) = match_sections("the risk factors section (Item 1A)", library.sections(whole))
+def test_the_risk_factors_are_found_though_worded_otherwise(filing: Library, minilm: Embedder) -> None:
+    (section,) = match_sections("the risk factors section (Item 1A)", filing.sections(Scope()))
     assert "risk factors" in section.casefold()
-    hits = Recall(library, minilm).search(
-        "competition from other chip makers", "hybrid", [Scope(documents=(nvidia,), sections=(section,))], 5
+    hits = Recall(filing, minilm).search(
+        "competition from other chip makers", "hybrid", [Scope(sections=(section,))], 5
     )
     assert len(hits) == 5
     assert all(h.passage.section.startswith(section) for h in hits)
     assert any("compet" in h.passage.text.casefold() for h in hits)
-
-
-def test_financebench_pages_are_among_the_top_ten(
-    filings: tuple[Store, dict[str, FileDone]], minilm: Embedder
-) -> None:
-    store, _ = filings
-    found, misses = pages_found(store, minilm, made.reader())
-    assert len(found) >= 11, misses
 
 
 def _answer(request: Request, model: Chat, vectors: Embedder, store: Store) -> list[ev.Event]:

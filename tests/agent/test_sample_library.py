@@ -24,8 +24,6 @@ from agent.sample_library import (
 
 REPORT = "reports/annual-report-2024.html"
 PRELIMINARY = "reports/preliminary-results-2024.md"
-FIGURE = re.compile(r"^\(?\$?([\d,]+\.\d)\s*\)?$")
-CJK = re.compile(r"[\u4e00-\u9fff]")
 
 QUESTIONS = questions()
 by_id = pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.id)
@@ -89,40 +87,6 @@ def all_names() -> list[str]:
     return [f"{name}/{path.name}" for name in COLLECTIONS for path in documents(name)]
 
 
-def amount(text: str) -> float | None:
-    """A figure as the report prints it; in parentheses it is negative."""
-    if text.strip() == "—":
-        return 0.0
-    if not (found := FIGURE.match(text.strip())):
-        return None
-    value = float(found[1].replace(",", ""))
-    return -value if text.strip().startswith("(") else value
-
-
-@cache
-def tables() -> list[dict[str, list[list[float]]]]:
-    """Every table of the annual report: label of a row to the figures of each such row."""
-    result: list[dict[str, list[list[float]]]] = []
-    for table in report().find_all("table"):
-        rows: dict[str, list[list[float]]] = {}
-        for row in table.find_all("tr"):
-            cells = [spaced(c.get_text()) for c in row.find_all("td")]
-            label = next((c for c in cells if c), "")
-            values = [v for c in cells if (v := amount(c)) is not None]
-            if label and values:
-                rows.setdefault(label, []).append(values)
-        result.append(rows)
-    return result
-
-
-def table_with(*labels: str) -> dict[str, list[list[float]]]:
-    return next(t for t in tables() if all(label in t for label in labels))
-
-
-def assert_sum(parts: list[list[float]], total: list[float]) -> None:
-    assert [sum(column) for column in zip(*parts, strict=True)] == pytest.approx(total)
-
-
 def parts_of(answer: str) -> list[str]:
     return [part for part in answer.casefold().split("; ") if part]
 
@@ -137,38 +101,15 @@ def test_collections_hold_a_dozen_documents_and_nothing_else() -> None:
     assert all("\n" not in line for line in COLLECTIONS.values())
 
 
-def test_library_is_small_enough_to_index_in_the_first_minute() -> None:
-    assert 55_000 < sum(len(visible_text(n)) for n in all_names()) < 95_000
-
-
 def test_unknown_collection_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match=r"letters.*reports, newsroom"):
         documents("letters")
-
-
-@pytest.mark.parametrize("name", [n for n in all_names() if n.endswith((".md", ".txt"))])
-def test_text_documents_open_with_a_title_and_a_date(name: str) -> None:
-    lines = [x for x in (root() / name).read_text(encoding="utf-8").splitlines() if x.strip()]
-    assert len(lines[0]) > 20
-    assert re.match(r"(Date: \d{1,2} [A-Z][a-z]+ 2025|日期:2025年\d{1,2}月\d{1,2}日)$", lines[1])
 
 
 def test_hidden_header_of_the_report_is_not_visible() -> None:
     assert "EntityCentralIndexKey" in (root() / REPORT).read_text(encoding="utf-8")
     assert "0000000000" not in visible_text(REPORT)
     assert "iso4217" not in visible_text(REPORT)
-
-
-def test_contents_page_links_to_headings_that_exist() -> None:
-    targets = {a["href"] for a in report().find_all("a")}
-    assert len(targets) > 10
-    assert all(report().find(id=str(t).removeprefix("#")) for t in targets)
-
-
-def test_only_one_document_is_chinese() -> None:
-    assert [n for n in all_names() if CJK.search(visible_text(n))] == [
-        "newsroom/2025-08-05-yunpu-expansion-zh.md"
-    ]
 
 
 # ---------------------------------------------------------------- questions
@@ -236,11 +177,6 @@ def test_bridge_cannot_skip_its_first_hop(q: SampleQuestion) -> None:
     assert found in q.steps[1].casefold()
 
 
-def test_two_bridges_cross_the_collections() -> None:
-    bridges = [q for q in QUESTIONS if q.kind == "bridge"]
-    assert len([q for q in bridges if len(set(q.collections)) == 2]) >= 2
-
-
 def test_superseded_value_stands_only_in_the_earlier_document() -> None:
     (question,) = [q for q in QUESTIONS if q.kind == "superseded"]
     old = question.must_not_contain[0]
@@ -257,113 +193,3 @@ def test_chinese_answer_stands_nowhere_else() -> None:
 
 
 # ---------------------------------------------------------------- figures
-
-
-def test_segment_revenue_and_income_add_up() -> None:
-    segments = table_with("Building Systems", "Industrial Heat", "Unallocated corporate costs")
-    names = ("Building Systems", "Industrial Heat", "Services")
-    assert_sum([segments[n][0] for n in names], segments["Total net revenue"][0])
-    earned = segments["Total segment operating income"][0]
-    assert_sum([segments[n][1] for n in names], earned)
-    costs = segments["Unallocated corporate costs"][0]
-    assert_sum([earned, costs], segments["Operating income"][0])
-    regions = table_with("Europe", "Total net revenue by region")
-    total = regions.pop("Total net revenue by region")[0]
-    assert_sum([values[0] for values in regions.values()], total)
-    assert total == segments["Total net revenue"][0]
-
-
-def test_income_statement_adds_up() -> None:
-    t = table_with("Gross profit", "Net income")
-    assert_sum([t["Products"][0], t["Services"][0]], t["Total net revenue"][0])
-    assert_sum([t["Products"][1], t["Services"][1]], t["Total cost of revenue"][0])
-    assert_sum([t["Gross profit"][0], t["Total cost of revenue"][0]], t["Total net revenue"][0])
-    spent = ["Research and development", "Selling, general and administrative", "Restructuring"]
-    assert_sum([t[n][0] for n in spent], t["Total operating expenses"][0])
-    assert_sum([t["Operating income"][0], t["Total operating expenses"][0]], t["Gross profit"][0])
-    below = [
-        "Operating income",
-        "Interest expense",
-        "Equity in income of joint venture",
-        "Other income (expense), net",
-        "Income tax expense",
-    ]
-    assert_sum([t[n][0] for n in below], t["Net income"][0])
-    assert_sum([t[n][0] for n in below[:-1]], t["Income before income taxes"][0])
-
-
-def test_balance_sheet_balances() -> None:
-    rows = {label: values[0] for label, values in table_with("Total assets").items()}
-    labels = list(rows)
-
-    def between(first: str, last: str) -> list[list[float]]:
-        return [rows[n] for n in labels[labels.index(first) : labels.index(last)]]
-
-    assert_sum(between("Cash and cash equivalents", "Total current assets"), rows["Total current assets"])
-    assert_sum(between("Total current assets", "Total assets"), rows["Total assets"])
-    assert_sum(between("Accounts payable", "Total current liabilities"), rows["Total current liabilities"])
-    assert_sum(between("Total current liabilities", "Total liabilities"), rows["Total liabilities"])
-    assert_sum([rows["Total liabilities"], rows["Total stockholders’ equity"]], rows["Total assets"])
-
-
-@pytest.mark.parametrize(
-    "total",
-    [
-        "Total backlog",
-        "Total inventories",
-        "Income tax expense",
-        "Accrued warranty at end of year",
-        "Investment at end of year",
-        "Equity at end of year",
-        "Total principal due",
-    ],
-)
-def test_last_row_of_a_note_is_the_sum_of_the_rows_above(total: str) -> None:
-    table = next(t for t in tables() if list(t)[-1:] == [total])
-    *above, last = [values[0] for values in table.values()]
-    assert_sum(above, last)
-
-
-def test_property_adds_up() -> None:
-    rows = [values[0] for values in table_with("Construction in progress").values()]
-    land, machinery, construction, cost, depreciation, net = rows
-    assert_sum([land, machinery, construction], cost)
-    assert_sum([cost, depreciation], net)
-    assert net == table_with("Total assets")["Property, plant and equipment, net"][0]
-
-
-def test_cash_flow_adds_up() -> None:
-    rows = [values[0] for values in table_with("Cash at end of year").values()]
-    operating, investing, financing, exchange, increase, beginning, end = rows
-    assert_sum([operating, investing, financing, exchange], increase)
-    assert_sum([beginning, increase], end)
-
-
-def test_debt_adds_up() -> None:
-    rows = [values[0] for values in table_with("Total principal").values()]
-    loan, notes, revolver, principal, costs, net, current, long_term = rows
-    assert_sum([loan, notes, revolver], principal)
-    assert_sum([principal, costs], net)
-    assert_sum([net, current], long_term)
-    assert long_term == table_with("Total assets")["Long-term debt, less current portion"][0]
-
-
-def test_quarters_add_up_to_the_year() -> None:
-    quarters = table_with("Net revenue", "Operating income")
-    year = table_with("Gross profit", "Net income")
-    assert sum(quarters["Net revenue"][0]) == pytest.approx(year["Total net revenue"][0][0])
-    assert sum(quarters["Operating income"][0]) == pytest.approx(year["Operating income"][0][0])
-
-
-def test_preliminary_table_adds_up_and_differs_in_one_segment_only() -> None:
-    rows: dict[str, list[float]] = {}
-    for line in (root() / PRELIMINARY).read_text(encoding="utf-8").splitlines():
-        cells = [c.strip().removeprefix("$") for c in line.strip("|").split("|")]
-        values = [v for c in cells[1:] if (v := amount(c)) is not None]
-        if len(values) == 2:
-            rows[cells[0]] = values
-    total = rows.pop("Total net revenue")
-    assert_sum(list(rows.values()), total)
-    final = table_with("Building Systems", "Unallocated corporate costs")
-    changed = {n: v[0] - final[n][0][0] for n, v in rows.items() if v != final[n][0][:2]}
-    assert changed == {"Industrial Heat": pytest.approx(12.5)}

@@ -11,7 +11,7 @@ from models.llama_cpp_chat import LlamaCppChat
 from tests.models.ollama_server import LoopbackOllama
 from traces import paths
 
-_FOLDER = "qwen2.5-coder-0.5b"
+_FOLDER = "smollm2-135m"
 _MODELS = paths.models_dir()  # read before any test moves the home
 
 

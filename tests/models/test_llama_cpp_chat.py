@@ -258,7 +258,7 @@ def test_opens_on_first_use_closes_twice_and_opens_again(model_file: Path) -> No
     assert not engine.close.alive  # freed
     assert chat.count_tokens("one two three") == 3
     chat.close()
-    assert LlamaCppChat(model_file, name="x", context_tokens=10**6).context_tokens == 32768
+    assert LlamaCppChat(model_file, name="x", context_tokens=10**6).context_tokens == 8192
 
 
 @pytest.mark.model

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
+import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
+import duckdb
 import pytest
+import typer.main
 
 from agent.prompts import NOT_FOUND
 from models.protocols import ChatOptions, Choice, Message, Reply, Usage
 from models.scripted import HashEmbedder
 from tests.agent.conftest import UnsureReader
+from traces.paths import store_file
+from traces.store import Store
 from tui import cli
 
 FACTS = {
@@ -21,6 +27,7 @@ FACTS = {
     "fire.md": "# Fire\n\nA fire at the Brevnes plant of Tolvang Ceramics halted production in May.\n",
 }
 QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
+_get_command = cache(typer.main.get_command)
 _NUMBERED = re.compile(r"^\[(\d+)\].*", re.MULTILINE)
 
 
@@ -94,8 +101,9 @@ Answer = Callable[..., Answering]
 
 
 @pytest.fixture
-def deepthink(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command; its exit code, stdout and stderr."""
+def deepthink(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command; its exit code, stdout and stderr. What typer makes of the commands is made once."""
+    monkeypatch.setattr("typer.main.get_command", _get_command)
 
     def run(*arguments: str) -> Ran:
         capsys.readouterr()
@@ -117,6 +125,25 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for user in ("assemble", "asking", "comparing", "evaluating", "collecting"):
         monkeypatch.setattr(f"tui.{user}.open_reader", lambda _settings: UnsureReader())
     monkeypatch.setattr("policy.registry._SHIPPED", Path("no-box"))  # the rules decide
+
+
+@pytest.fixture(autouse=True)
+def stay_open(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep a store open once it was opened, since each opening takes 16 ms; not where others open it."""
+    held: dict[Path, duckdb.DuckDBPyConnection] = {}
+    opening = Store._open
+
+    def opened(store: Store) -> duckdb.DuckDBPyConnection:
+        connection = opening(store)
+        if store.path not in held:
+            held[store.path] = duckdb.connect(str(store.path))
+        return connection
+
+    if not hasattr(request.module, "subprocess"):
+        monkeypatch.setattr(Store, "_open", opened)
+    yield
+    for connection in held.values():
+        connection.close()
 
 
 @pytest.fixture
@@ -148,7 +175,16 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def library(folder: Path, deepthink: Run) -> Path:
-    """The two documents are in the library, in the collection ``facts``."""
-    assert deepthink("ingest", str(folder), "-c", "facts", "-d", "what is known").code == 0
+def library(folder: Path, home: Path, deepthink: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The two documents are in the library, in the collection ``facts``; read once, then copied."""
+    read = tmp_path_factory.getbasetemp() / "read"
+    if not read.exists():
+        assert deepthink("ingest", str(folder), "-c", "facts", "-d", "what is known").code == 0
+        with Store(store_file()).connect() as db:
+            db.execute("CHECKPOINT")
+        shutil.copytree(home, read)
+        return folder
+    shutil.copytree(read, home, dirs_exist_ok=True)
+    with Store(store_file()).connect() as db:
+        db.execute("UPDATE documents SET source = ? || name", [f"{folder}/"])
     return folder

@@ -13,10 +13,8 @@ from rich.console import Console
 from agent import events as ev
 from agent.steering import Steering
 from tests.tui.parts import evidence, whole_run
-from tui import failures
 from tui.keys import Wheel
 from tui.render import LiveRun, PlainRun
-from tui.terminal import clean, duration, one_line, size
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
@@ -198,18 +196,3 @@ def test_an_event_of_a_later_version_is_passed_over(capsys: pytest.CaptureFixtur
 
     PlainRun().take(FromTheFuture())
     assert capsys.readouterr().out == ""
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.04, "0.0 s"), (9.94, "9.9 s"), (59.4, "59 s"), (61, "1 min 01 s"), (3600, "60 min 00 s")],
-)
-def test_durations(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
-
-
-def test_small_forms() -> None:
-    assert (size(999), size(491_400_064), size(1_117_320_768)) == ("999 bytes", "491 MB", "1.1 GB")
-    assert one_line(" a\n b\x1b[1m ", 4) == "a b…"
-    assert clean("a\tb\nc\x00") == "a\tb\nc"
-    assert failures.DONE == 0

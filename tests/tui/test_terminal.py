@@ -6,14 +6,7 @@ import pytest
 
 from tests.tui import stored
 from tests.tui.conftest import Run
-from tui.terminal import cells, columns, console, counted
-
-
-@pytest.mark.parametrize(
-    ("number", "told"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (12_345, "12,345 runs")]
-)
-def test_one_takes_no_s(number: int, told: str) -> None:
-    assert counted(number, "run") == told
+from tui.terminal import cells, columns, console
 
 
 def test_in_a_pipe_text_stays_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,6 +54,18 @@ from agent.cognition.decomposing import decompose
                 "What is said about AMD's launch of the MI300X, with its cloud customers?",
             ],
         ),
+        (
+            "Where did the mother of the author of the novel Marrow die?",
+            ["Who is the author of the novel Marrow?", "Who is the mother of #1?", "Where did #2 die?"],
+        ),
+        (
+            "Which film came out first, Kadis or Lunar Tide?",
+            ["When was Kadis released?", "When was Lunar Tide released?"],
+        ),
+        (
+            "Marrow is an album by the Romanian singer who studied at what college?",
+            ["Marrow is an album by which Romanian singer?", "#1 studied at what college?"],
+        ),
     ],
 )
 def test_forms(question: str, steps: list[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,13 +14,10 @@ from textual.screen import Screen
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
-from agent.ingest import ingest
 from models.protocols import ChatOptions, GenerationCancelled
 from models.scripted import HashEmbedder
 from tests.tui.app.waiting import until
 from tests.tui.conftest import Answering
-from traces.paths import store_file
-from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.app.appearance import Appearance
 
@@ -49,12 +46,9 @@ def make_app(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
 
 
 @pytest.fixture
-def filled(folder: Path, home: Path) -> Path:
+def filled(library: Path) -> Path:
     """Two small documents are in the library, in the collection ``facts``; their folder."""
-    store = Store(store_file())
-    for _ in ingest([folder], collection="facts", store=store, embedder=HashEmbedder()):
-        pass
-    return folder
+    return library
 
 
 class Gate:
@@ -86,33 +80,26 @@ class Gate:
 
 @dataclass(frozen=True)
 class Look:
-    """A size, a theme, and whether there are colours."""
+    """A size in columns and rows, and a theme."""
 
     size: tuple[int, int]
     theme: str
-    colour: bool = True
-
-    @property
-    def id(self) -> str:
-        """For the name of the test."""
-        return f"{self.size[0]}x{self.size[1]}-{self.theme if self.colour else 'no-color'}"
 
 
-LOOKS = [
-    Look(size, theme, colour)
-    for size in ((80, 24), (120, 40))
-    for theme, colour in (("dark", True), ("light", True), ("dark", False))
-]
+def looks(*names: str) -> pytest.MarkDecorator:
+    """The looks in which a scene is compared, each as ``80x24-dark``; the colour may be ``no-color``."""
+    return pytest.mark.parametrize("look", names, indirect=True)
 
 
-@pytest.fixture(params=LOOKS, ids=lambda look: look.id)
-def look(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Look]:
-    """Each of the looks in which every screen is compared."""
-    wanted: Look = request.param
-    if not wanted.colour:
-        monkeypatch.setenv("NO_COLOR", "1")
-    yield wanted
-    monkeypatch.delenv("NO_COLOR", raising=False)
+@pytest.fixture
+def look(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Look:
+    """The look that ``looks`` names."""
+    size, _, colour = request.param.partition("-")
+    columns, rows = map(int, size.split("x"))
+    if colour != "no-color":
+        return Look((columns, rows), colour)
+    monkeypatch.setenv("NO_COLOR", "1")
+    return Look((columns, rows), "dark")
 
 
 Snap = Callable[..., bool]

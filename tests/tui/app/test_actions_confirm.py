@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.app.bare import bare
-from tests.tui.app.conftest import LOOKS, Look, MakeApp, Snap
+from tests.tui.app.conftest import Look, MakeApp, Snap, looks
 from tui.app.screens.confirm import ConfirmScreen
 
 __all__ = ["bare"]
@@ -43,7 +43,7 @@ def _question() -> ConfirmScreen:
     )
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.id, indirect=True)
+@looks("80x24-dark")
 def test_confirm_in_pictures(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     async def ask(pilot: object) -> None:
         app.push_screen(_question())

@@ -12,7 +12,7 @@ from agent import events as ev
 from agent.state import PlanStep
 from models.protocols import ModelError
 from tests.tui import parts
-from tests.tui.app.conftest import Look, MakeApp, Snap
+from tests.tui.app.conftest import Look, MakeApp, Snap, looks
 from tests.tui.app.test_ask import ready
 from tests.tui.app.waiting import until
 from tests.tui.conftest import Answering
@@ -70,6 +70,7 @@ def picture(snap_compare: Snap, make_app: MakeApp, look: Look, before: Before) -
     assert snap_compare(app, terminal_size=look.size, run_before=before)
 
 
+@looks("120x40-dark")
 def test_before_anything(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
     async def before(pilot: Pilot[int]) -> None:
         await ready(pilot)
@@ -77,6 +78,7 @@ def test_before_anything(snap_compare: Snap, make_app: MakeApp, filled: Path, lo
     picture(snap_compare, make_app, look, before)
 
 
+@looks("80x24-dark", "120x40-light")
 def test_running(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
     async def before(pilot: Pilot[int]) -> None:
         await running(pilot, *research())
@@ -84,6 +86,7 @@ def test_running(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look
     picture(snap_compare, make_app, look, before)
 
 
+@looks("80x24-dark")
 def test_failed(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
     async def before(pilot: Pilot[int]) -> None:
         screen = await running(pilot, *research(), parts.finished("failed", "ModelError: it fell over"))
@@ -95,6 +98,7 @@ def test_failed(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look)
     picture(snap_compare, make_app, look, before)
 
 
+@looks("80x24-light", "120x40-dark")
 def test_answered(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
     async def before(pilot: Pilot[int]) -> None:
         screen = await running(pilot, *parts.whole_run())
@@ -106,9 +110,9 @@ def test_answered(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Loo
     picture(snap_compare, make_app, look, before)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+@looks("80x24-dark")
 def test_asking_what_becomes_of_the_answer(
-    snap_compare: Snap, make_app: MakeApp, filled: Path, size: tuple[int, int]
+    snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look
 ) -> None:
     async def before(pilot: Pilot[int]) -> None:
         claims = [parts.claim("Orlavane buys them from Mars", "not", "“Mars” does not stand in [1]")]
@@ -118,16 +122,16 @@ def test_asking_what_becomes_of_the_answer(
         screen = await running(pilot, *research(), asked)
         await until(pilot, lambda: screen.query("AskedBox OptionList"))
 
-    assert snap_compare(make_app(Answering()), terminal_size=size, run_before=before)
+    assert snap_compare(make_app(Answering(), theme=look.theme), terminal_size=look.size, run_before=before)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-def test_the_thinking(snap_compare: Snap, make_app: MakeApp, filled: Path, size: tuple[int, int]) -> None:
+@looks("80x24-dark", "120x40-dark")
+def test_the_thinking(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
     async def before(pilot: Pilot[int]) -> None:
         screen = await running(pilot, *research())
-        if size[0] < 110:
+        if look.size[0] < 110:
             await pilot.press("ctrl+l")
         screen.query_one("TabbedContent").active = "evidence"  # type: ignore[attr-defined]
         await pilot.pause()
 
-    assert snap_compare(make_app(Answering()), terminal_size=size, run_before=before)
+    assert snap_compare(make_app(Answering(), theme=look.theme), terminal_size=look.size, run_before=before)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -106,17 +105,6 @@ def test_answers_and_cost(sections: dict[str, Section]) -> None:
     assert (time.first, time.second, time.sign) == ("time: 1.1 s", "time: 6.2 s", "differs")
     assert time.ratio == pytest.approx(6.2 / 1.1)
     assert (calls.first, calls.sign) == ("model calls: 2", "same")
-
-
-def test_settings_that_differ_have_a_row_each() -> None:
-    run = read(stored.store_run())
-    other = Compared(replace(run.run, profile="seed", reranker="", collections=("facts",)), run.outcome)
-    rows = {s.title: s for s in compare(run, other)}["Settings"].rows
-    assert [(row.first, row.second) for row in rows] == [
-        ("profile: lean", "profile: seed"),
-        ("collections: facts, web", "collections: facts"),
-        ("reranker: cross", "reranker: none"),
-    ]
 
 
 def test_runs_that_came_to_nothing_can_be_compared() -> None:

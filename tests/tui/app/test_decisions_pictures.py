@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.app.conftest import Look, MakeApp, Snap
+from tests.tui.app.conftest import Look, MakeApp, Snap, looks
 from tests.tui.app.test_decisions import ASKED, QUESTION, TAKEN, going_on, opened, store_decided, text
 from tests.tui.app.waiting import until
 from tui.app.widgets.decision_strip import DecisionStrip
@@ -26,13 +26,7 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-def test_empty(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
-    async def before(pilot: Pilot[Any]) -> None:
-        await opened(pilot)
-
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
-
-
+@looks("80x24-dark", "120x40-light", "120x40-no-color")
 def test_a_run(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     app = make_app(theme=look.theme)
     store_decided(app.engine.store, question="Who supplies it?", at=datetime(2026, 3, 13))
@@ -47,6 +41,7 @@ def test_a_run(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     assert snap_compare(app, terminal_size=look.size, run_before=before)
 
 
+@looks("80x24-dark")
 def test_a_run_that_asks(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     app = make_app(theme=look.theme)
 
@@ -59,20 +54,3 @@ def test_a_run_that_asks(look: Look, make_app: MakeApp, snap_compare: Snap) -> N
         await until(pilot, lambda: screen.query_one(DecisionStrip).option_count == 3)
 
     assert snap_compare(app, terminal_size=look.size, run_before=before)
-
-
-def test_an_error(
-    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_arguments: object, **_how: object) -> None:
-        from traces.store import StoreError
-
-        raise StoreError("The file cannot be read.", "If it is damaged, move it away and ingest again.")
-
-    async def before(pilot: Pilot[Any]) -> None:
-        await pilot.app.workers.wait_for_complete()  # what else is read has been
-        monkeypatch.setattr("traces.runs.Runs.search", broken)
-        screen = await opened(pilot)
-        await until(pilot, lambda: "cannot be used" in text(screen, "#told"))
-
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)

@@ -137,7 +137,11 @@ async def test_the_real_doctor_finds_its_rows_here(make_app: MakeApp, no_models:
         assert sum(row.startswith("✗ fail") for row in _rows(app)) == 3
 
 
-@pytest.mark.parametrize("state", ["running", "done"])
+@pytest.mark.parametrize(
+    ("look", "state"),
+    [("80x24-dark", "running"), ("120x40-light", "done")],
+    indirect=["look"],
+)
 def test_doctor_in_pictures(
     state: str, look: Look, make_app: MakeApp, doctor: _Doctor, snap_compare: Snap
 ) -> None:

@@ -8,11 +8,11 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from tests.tui.app.conftest import Look, MakeApp, Snap
+from tests.tui.app.conftest import Look, MakeApp, Snap, looks
 from tests.tui.app.library_shelf import begin_with_nothing, fill
 from tests.tui.app.waiting import until
 from tui.app.screens.files import FilesScreen
-from tui.app.widgets.library_paths import PathInput, PathTree
+from tui.app.widgets.library_paths import PathTree
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +43,7 @@ def told(screen: FilesScreen) -> str:
     return str(screen.query_one("#told", Static).content)
 
 
+@looks("120x40-dark")
 def test_choosing_files(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     app = make_app(theme=look.theme)
     fill(app.engine.store)
@@ -56,22 +57,3 @@ def test_choosing_files(look: Look, make_app: MakeApp, snap_compare: Snap) -> No
         await until(pilot, lambda: told(screen).startswith("2 marked"))
 
     assert snap_compare(app, terminal_size=look.size, run_before=mark)
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-def test_an_address_while_the_web_is_off(
-    size: tuple[int, int], make_app: MakeApp, snap_compare: Snap
-) -> None:
-    app = make_app()
-
-    async def write(pilot: Pilot[int]) -> None:
-        screen = FilesScreen(Path("documents"))
-        await opened(pilot, screen)
-        line = screen.query_one(PathInput)
-        line.focus()
-        line.value = "https://example.org/report.html"
-        await until(pilot, lambda: told(screen) == "Enter reads 1 address.")
-        await pilot.press("enter")
-        await until(pilot, lambda: told(screen).startswith("✗"))
-
-    assert snap_compare(app, terminal_size=size, run_before=write)

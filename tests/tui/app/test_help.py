@@ -7,7 +7,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
 from tests.tui.app.bare import BareAnswer, bare
-from tests.tui.app.conftest import LOOKS, Look, MakeApp, Snap
+from tests.tui.app.conftest import Look, MakeApp, Snap, looks
 from tests.tui.app.waiting import until
 from tui.app.actions import ACTIONS, every
 from tui.app.app import DeepthinkApp
@@ -73,7 +73,7 @@ async def test_it_scrolls_with_the_keys(make_app: MakeApp) -> None:
         assert pages.max_scroll_x == 0
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.id, indirect=True)
+@looks("80x24-dark")
 def test_help_in_pictures(
     look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
 ) -> None:

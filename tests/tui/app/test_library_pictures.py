@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from agent import ingest as ing
 from agent.reading.document import UnreadableDocument
-from tests.tui.app.conftest import Look, MakeApp, Snap
+from tests.tui.app.conftest import Look, MakeApp, Snap, looks
 from tests.tui.app.library_shelf import fill
 from tests.tui.app.test_library import facts, opened
 from tests.tui.app.test_library_search import search
@@ -20,8 +20,6 @@ from tui.app.widgets.ingest_job import IngestJob
 from tui.app.widgets.ingest_panel import IngestPanel
 from tui.app.widgets.library_details import Outline
 from tui.app.widgets.library_shelves import Shelves
-
-SIZES = [(80, 24), (120, 40)]
 
 
 @pytest.fixture(autouse=True)
@@ -56,14 +54,15 @@ REST = [
 ]
 
 
-@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
-def test_an_empty_library(size: tuple[int, int], make_app: MakeApp, snap_compare: Snap) -> None:
+@looks("80x24-dark")
+def test_an_empty_library(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     async def wait(pilot: Pilot[int]) -> None:
         await opened(pilot)
 
-    assert snap_compare(make_app(), terminal_size=size, run_before=wait)
+    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=wait)
 
 
+@looks("80x24-light", "120x40-dark")
 def test_a_document_and_its_sections(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     app = make_app(theme=look.theme)
     fill(app.engine.store)
@@ -80,18 +79,16 @@ def test_a_document_and_its_sections(look: Look, make_app: MakeApp, snap_compare
     assert snap_compare(app, terminal_size=look.size, run_before=choose)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
-def test_a_collection_with_low_coverage(
-    size: tuple[int, int], make_app: MakeApp, snap_compare: Snap
-) -> None:
-    app = make_app()
+@looks("120x40-dark")
+def test_a_collection_with_low_coverage(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    app = make_app(theme=look.theme)
     fill(app.engine.store)
 
     async def wait(pilot: Pilot[int]) -> None:
         await opened(pilot)
         await until(pilot, lambda: "on average" in facts(pilot))
 
-    assert snap_compare(app, terminal_size=size, run_before=wait)
+    assert snap_compare(app, terminal_size=look.size, run_before=wait)
 
 
 async def reading(pilot: Pilot[int]) -> IngestPanel:
@@ -104,6 +101,7 @@ async def reading(pilot: Pilot[int]) -> IngestPanel:
     return panel
 
 
+@looks("120x40-dark")
 def test_reading_under_way(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     app = make_app(theme=look.theme)
     fill(app.engine.store)
@@ -114,11 +112,9 @@ def test_reading_under_way(look: Look, make_app: MakeApp, snap_compare: Snap) ->
     assert snap_compare(app, terminal_size=look.size, run_before=begin)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
-def test_reading_with_a_file_that_failed(
-    size: tuple[int, int], make_app: MakeApp, snap_compare: Snap
-) -> None:
-    app = make_app()
+@looks("80x24-dark")
+def test_reading_with_a_file_that_failed(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    app = make_app(theme=look.theme)
     fill(app.engine.store)
 
     async def end(pilot: Pilot[int]) -> None:
@@ -127,9 +123,10 @@ def test_reading_with_a_file_that_failed(
         panel.finish()
         await pilot.pause()
 
-    assert snap_compare(app, terminal_size=size, run_before=end)
+    assert snap_compare(app, terminal_size=look.size, run_before=end)
 
 
+@looks("80x24-dark")
 def test_what_a_search_found(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     app = make_app(theme=look.theme)
     fill(app.engine.store)

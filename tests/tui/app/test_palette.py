@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from tests.tui.app.bare import bare
-from tests.tui.app.conftest import Look, MakeApp, Snap
+from tests.tui.app.conftest import Look, MakeApp, Snap, looks
 from tests.tui.app.waiting import until
 from tui.app.actions import ACTIONS
 from tui.app.app import DeepthinkApp
@@ -186,6 +186,7 @@ async def test_a_theme_that_cannot_be_kept_is_told(make_app: MakeApp, home: Path
 
 
 @pytest.mark.usefixtures("bare")
+@looks("80x24-dark")
 def test_palette_in_pictures(
     look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.app.conftest import Look, MakeApp, Snap
+from tests.tui.app.conftest import Look, MakeApp, Snap, looks
 from tests.tui.app.library_shelf import begin_with_nothing, fill
 from tests.tui.app.waiting import until
 from traces.library import Library
@@ -20,6 +20,7 @@ def beneath(monkeypatch: pytest.MonkeyPatch) -> None:
     begin_with_nothing(monkeypatch)
 
 
+@looks("80x24-dark", "120x40-light")
 def test_a_passage_in_its_document(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     app = make_app(theme=look.theme)
     ids = fill(app.engine.store)
@@ -33,24 +34,9 @@ def test_a_passage_in_its_document(look: Look, make_app: MakeApp, snap_compare: 
     assert snap_compare(app, terminal_size=look.size, run_before=open_it)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-def test_words_found(size: tuple[int, int], make_app: MakeApp, snap_compare: Snap) -> None:
-    app = make_app()
-    ids = fill(app.engine.store)
-    wanted = Library(app.engine.store).document_passages(ids["report.pdf"])[2].id
-
-    async def find(pilot: Pilot[int]) -> None:
-        screen = PassageScreen(wanted, "Europe 1,204 1,118", number=1)
-        await app.push_screen(screen)
-        await until(pilot, lambda: screen.query_one(DocumentText).passage)
-        await pilot.press("slash", *"bonds")
-
-    assert snap_compare(app, terminal_size=size, run_before=find)
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-def test_a_passage_that_is_gone(size: tuple[int, int], make_app: MakeApp, snap_compare: Snap) -> None:
-    app = make_app()
+@looks("80x24-dark")
+def test_a_passage_that_is_gone(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    app = make_app(theme=look.theme)
 
     async def open_it(pilot: Pilot[int]) -> None:
         screen = PassageScreen(
@@ -59,4 +45,4 @@ def test_a_passage_that_is_gone(size: tuple[int, int], make_app: MakeApp, snap_c
         await app.push_screen(screen)
         await until(pilot, lambda: screen.query_one("#gone").display)
 
-    assert snap_compare(app, terminal_size=size, run_before=open_it)
+    assert snap_compare(app, terminal_size=look.size, run_before=open_it)

@@ -23,7 +23,6 @@ from traces.ratings import Ratings
 from traces.store import Store
 from tui import settings
 from tui.app.screens.policy import PolicyScreen
-from tui.app.widgets import policy_sections as sections
 from tui.app.widgets.policy_agreement import pairs, points, spans, table
 
 MARCH = date(2026, 3, 2)
@@ -113,18 +112,6 @@ async def test_what_was_gathered_is_counted_and_drawn(make_app: MakeApp) -> None
         assert "100%" in plot.render().plain  # type: ignore[union-attr]
 
 
-async def test_it_counts_again_by_key_and_on_coming_back(make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        store_decided(app.engine.store)
-        await pilot.press("u")
-        await until(pilot, lambda: "4 decisions in 1 run" in text(screen, "#data"))
-        store_decided(app.engine.store)
-        await pilot.press("f2", "f6")
-        await until(pilot, lambda: "8 decisions in 2 runs" in text(screen, "#data"))
-
-
 async def test_who_decides_is_switched(make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
@@ -162,23 +149,6 @@ async def test_a_policy_decides_and_is_asked_where_there_is_one(make_app: MakeAp
             await pilot.press("s")
             await says(pilot, screen, f"{name}, recorded and not acted on")
             assert settings.load().shadow == name
-
-
-async def test_whose_second_opinion_is_asked_is_chosen(make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("s")
-        await says(pilot, screen, "llm, recorded and not acted on")
-        assert settings.load().shadow == "llm"
-        await pilot.press("d")
-        await says(pilot, screen, "nothing to compare")
-        await pilot.press("s")
-        await says(pilot, screen, "nobody")
-        assert settings.load().shadow == ""
-        await pilot.press("s")
-        await says(pilot, screen, "rules, recorded")
-        assert settings.load().shadow == "rules"
 
 
 async def test_what_the_environment_says_is_not_written_over(
@@ -255,21 +225,6 @@ def test_days_are_taken_together_where_there_are_many() -> None:
         across, up = points(pair, MARCH, together)
         assert across == list(range(0, days, together))
         assert up[0] == pytest.approx({1: 0.0, 7: 300 / 7, 28: 50.0}[together])
-
-
-def test_a_training_that_could_begin_says_so() -> None:
-    told = sections.training(some(usable=3000, sources={"rules": 3100})).plain
-    assert "Enough for a training." in told
-    assert "100 decisions of an older encoding" in told
-    few = sections.training(some(labels={"said": 0}, usable=1, sources={"rules": 1}, runs=1)).plain
-    assert "About 2,999 runs more" in few
-    assert "No label of yours yet" in few
-
-
-def test_nothing_of_a_kind_is_one_line() -> None:
-    told = sections.data(some(ratings={"good": 0, "partly": 0, "wrong": 0}), "f2").plain
-    assert "ratings      none yet" in told
-    assert "  1,204 decisions" not in told
 
 
 def test_what_is_counted_is_what_the_store_holds(store: Store) -> None:

@@ -9,10 +9,9 @@ import pytest
 from textual.pilot import Pilot
 from textual_plotext import PlotextPlot
 
-from policy.training.errors import CannotTrain
 from policy.training.progress import TrainingEvent
-from tests.tui.app.conftest import Look, MakeApp, Snap
-from tests.tui.app.test_policy import opened, some, text
+from tests.tui.app.conftest import Look, MakeApp, Snap, looks
+from tests.tui.app.test_policy import opened, some
 from tests.tui.app.trained import FAILED, PASSED, Trainer, judged, learning
 from tests.tui.app.waiting import until
 from tui.app.screens.policy import PolicyScreen
@@ -95,16 +94,10 @@ OTHERS = (
         active=False,
     ),
 )
-LITTLE = [Look((80, 24), "dark"), Look((120, 40), "light")]
-"""Where the six looks differ in nothing that other pictures do not show."""
-
 STORES = (
     Source(Path("hotpotqa_train.duckdb"), 31_000_000),
     Source(Path("musique_train.duckdb"), 18_400_000),
 )
-
-
-a_few = pytest.mark.parametrize("look", LITTLE, ids=lambda look: look.id, indirect=True)
 
 
 @pytest.fixture(autouse=True)
@@ -137,16 +130,11 @@ async def train(pilot: Pilot[Any], *, ends: bool = True) -> PolicyScreen:
     return screen
 
 
-@a_few
-@pytest.mark.parametrize("rows", [(), (BOX,)], ids=["none", "box"])
-def test_few_policies(
-    rows: tuple[PolicyRow, ...],
-    look: Look,
-    make_app: MakeApp,
-    snap_compare: Snap,
-    monkeypatch: pytest.MonkeyPatch,
+@looks("80x24-dark")
+def test_no_policies(
+    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    have(monkeypatch, *rows)
+    have(monkeypatch)
 
     async def before(pilot: Pilot[Any]) -> None:
         await opened(pilot)
@@ -154,12 +142,7 @@ def test_few_policies(
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
 
 
-@pytest.mark.parametrize(
-    "look",
-    [Look((80, 24), "dark", False), Look((120, 40), "dark")],
-    ids=lambda look: look.id,
-    indirect=True,
-)
+@looks("80x24-no-color", "120x40-dark")
 def test_policies(
     look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,7 +156,7 @@ def test_policies(
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
 
 
-@a_few
+@looks("80x24-dark")
 def test_a_choice(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         screen = await opened(pilot)
@@ -185,6 +168,7 @@ def test_a_choice(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
 
 
+@looks("80x24-dark")
 def test_training(
     look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,8 +180,14 @@ def test_training(
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
 
 
-@a_few
-@pytest.mark.parametrize("events", [judged(PASSED), judged(FAILED)], ids=["passed", "failed"])
+@pytest.mark.parametrize(
+    ("events", "look"),
+    [
+        pytest.param(judged(PASSED), "120x40-light", id="passed-120x40-light"),
+        pytest.param(judged(FAILED), "80x24-dark", id="failed-80x24-dark"),
+    ],
+    indirect=["look"],
+)
 def test_a_verdict(
     events: list[TrainingEvent],
     look: Look,
@@ -213,48 +203,12 @@ def test_a_verdict(
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
 
 
-@a_few
-def test_too_few_decisions(
-    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few = CannotTrain(
-        "There are 31 decisions of 12 questions to learn from; at least 28 questions and 169 decisions "
-        "more are needed.",
-        "Get them with “deepthink collect --questions FILE”, or rate the answers of "
-        "your own runs: “deepthink runs”.",
-    )
-    Trainer(learning(until=0)[:1], error=few).take_place(monkeypatch)
-
-    async def before(pilot: Pilot[Any]) -> None:
-        await train(pilot)
-
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
-
-
-@a_few
+@looks("120x40-light")
 def test_what_was_gathered(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         screen = await opened(pilot)
         await pilot.press("3")
         await until(pilot, lambda: screen.query(PlotextPlot))
         await pilot.pause()
-
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
-
-
-@a_few
-def test_an_error(
-    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(_store: object) -> None:
-        from traces.store import StoreError
-
-        raise StoreError("The file cannot be read.", "If it is damaged, move it away and ingest again.")
-
-    monkeypatch.setattr("policy.gathered.gathered", broken)
-
-    async def before(pilot: Pilot[Any]) -> None:
-        screen = await opened(pilot)
-        await until(pilot, lambda: "cannot be used" in text(screen, "#told"))
 
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)

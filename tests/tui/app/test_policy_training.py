@@ -24,7 +24,6 @@ from tests.tui.app.waiting import until
 from tui.app.screens.confirm import ConfirmScreen
 from tui.app.screens.policy import PolicyScreen
 from tui.app.training_fold import TrainingFold
-from tui.app.widgets.policy_list import PolicyRows
 from tui.app.widgets.training_choice import MethodList, SourceList, TrainingChoice
 from tui.app.widgets.training_panel import TrainingPanel
 from tui.app.widgets.training_plot import TrainingPlots, thinned
@@ -265,16 +264,6 @@ async def test_what_goes_wrong_is_told_and_the_active_policy_stays(
         assert not panel.running
         await pilot.press("t")
         await until(pilot, lambda: isinstance(screen.focused, MethodList))
-
-
-async def test_the_tabs_by_key(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        tabs = screen.query_one(TabbedContent)
-        for key, name in (("2", "training"), ("3", "gathered"), ("1", "policies")):
-            await pilot.press(key)
-            await until(pilot, lambda name=name: tabs.active == name)  # type: ignore[misc]
-        assert not screen.query_one(PolicyRows).has_focus, "there is none to have it"
 
 
 def test_a_fold_takes_events_in_any_number() -> None:

@@ -16,14 +16,11 @@ from tests.tui.app.waiting import until
 from traces.labels import Labels
 from traces.runs import DecisionRow, Runs
 from tui.app.app import DeepthinkApp
-from tui.app.screens.export import ExportScreen
 from tui.app.screens.passage import PassageScreen
 from tui.app.screens.replay import ReplayScreen
 from tui.app.screens.runs import RunsScreen
 from tui.app.widgets.answer import Answer
 from tui.app.widgets.decision_strip import DecisionStrip
-from tui.app.widgets.plan_tree import PlanTree
-from tui.app.widgets.player import READING
 from tui.assemble import open_store
 from tui.imported import told_by
 
@@ -82,21 +79,6 @@ async def test_events_are_gone_through_one_by_one(run_id: str, make_app: MakeApp
         assert track(screen).startswith("■")
 
 
-async def test_research_steps_are_gone_through(run_id: str, make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await replayed(pilot, run_id)
-        for key, back in (("n", "p"), ("shift+right", "shift+left")):
-            await pilot.press("home", key)
-            assert words(screen) == "step 1: Who supplies it?"
-            plan = str(screen.query_one(PlanTree).get_option_at_index(0).prompt)
-            assert plan.startswith("▸ 1. Who supplies it?")
-            await pilot.press(key)
-            assert screen.player.over
-            await pilot.press(back)
-            assert words(screen) == "step 1: Who supplies it?"
-
-
 async def test_an_answer_is_not_on_the_screen_before_it_was_given(run_id: str, make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
@@ -126,22 +108,6 @@ async def test_it_plays_to_the_end_and_begins_anew(run_id: str, make_app: MakeAp
         here = screen.player.position
         await pilot.pause(0.1)
         assert screen.player.position == here
-
-
-async def test_seeking_while_it_plays_goes_on_from_there_and_a_step_pauses(
-    run_id: str, make_app: MakeApp
-) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await replayed(pilot, run_id)
-        await pilot.press("equals_sign", "space", "n")
-        assert screen.player.position >= screen.player.steps[0]
-        assert track(screen).startswith("▶")
-        await pilot.press("left")
-        assert track(screen).startswith("‖")
-        await pilot.press("plus", "plus", "plus")
-        assert screen.player.speed == READING
-        assert track(screen).endswith("reading")
 
 
 async def test_the_track_can_be_clicked(run_id: str, make_app: MakeApp) -> None:
@@ -188,22 +154,6 @@ async def test_a_citation_opens_its_passage(run_id: str, make_app: MakeApp) -> N
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
 
 
-async def test_it_can_be_written_to_a_file(run_id: str, make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        await replayed(pilot, run_id)
-        await pilot.press("x")
-        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
-
-
-async def test_escape_goes_back_to_the_list(run_id: str, make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        await replayed(pilot, run_id)
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
-
-
 async def test_a_run_that_is_gone_says_so(make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
@@ -215,16 +165,6 @@ async def test_a_run_that_is_gone_says_so(make_app: MakeApp) -> None:
         assert "cannot be read" in str(screen.query_one("#replay-none", Static).content)
         await pilot.press("space", "right", "escape")
         await until(pilot, lambda: isinstance(app.screen, RunsScreen))
-
-
-async def test_a_run_without_an_end_is_played_as_far_as_it_came(make_app: MakeApp) -> None:
-    run_id = stored.store_run(stored.everything()[:9], status="running")
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await replayed(pilot, run_id)
-        await pilot.press("end")
-        assert screen.player.over
-        assert not screen.player.fold.over
 
 
 async def test_a_run_that_came_without_its_events_shows_its_decisions_and_its_answer(

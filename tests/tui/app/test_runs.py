@@ -212,20 +212,6 @@ async def test_a_run_that_is_going_on_is_not_deleted(make_app: MakeApp) -> None:
     assert Runs(open_store()).find(run_id)
 
 
-async def test_one_run_is_marked_at_a_time(three: list[str], make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot, 3)
-        runs = app.screen.query_one(RunList)
-        await pilot.press("c")
-        assert runs.marked == three[0]
-        assert str(runs.get_cell(three[0], "question")).startswith("▸")
-        await pilot.press("c")
-        assert runs.marked == ""
-        await pilot.press("c", "escape")
-        assert runs.marked == ""
-
-
 class Asked:
     """What was handed to the screen where one asks."""
 
@@ -280,18 +266,6 @@ async def test_only_what_can_go_on_is_resumed(make_app: MakeApp, monkeypatch: py
         await until(pilot, lambda: asked.calls)
         assert app.current_mode == "ask"
     assert asked.calls == [(resumable,)]
-
-
-async def test_keys_are_named_as_they_are_mapped(make_app: MakeApp) -> None:
-    cut_off()
-    app = make_app(keys="runs.resume=z, runs.mark=M")
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot, 1)
-        assert "z goes on with it" in said(app, "#preview-answer")
-        assert said(app, "#preview-keys") == "f status · M compare · o ask again · u unfinished"
-        await pilot.press("M")
-        (told,) = app._notifications
-        assert told.message == "Marked. M on another run compares the two."
 
 
 async def test_what_matters_most_fits_into_the_footer(make_app: MakeApp) -> None:
@@ -353,13 +327,3 @@ async def test_ten_thousand_runs_come_by_the_page(make_app: MakeApp) -> None:
         choice = app.screen.query_one(RunFilter)
         await until(pilot, lambda: choice.active and runs.row_count == 100)
         assert "found" in said(app, "#run-count")
-
-
-async def test_the_mouse_chooses_and_opens(three: list[str], make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot, 3)
-        await pilot.click(RunList, offset=(5, 2))
-        await until(pilot, lambda: "Who paints them?" in said(app, "#preview-question"))
-        await pilot.click("#run-status", offset=(9, 0))
-        await until(pilot, lambda: "‹answered›" in said(app, "#run-status"))

@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 
 from tests.tui import stored
 from tests.tui.app.bare import bare
-from tests.tui.app.conftest import LOOKS, Look, MakeApp, Snap
+from tests.tui.app.conftest import Look, MakeApp, Snap, looks
 from tests.tui.app.test_compare import two_runs
 from tests.tui.app.test_runs import cut_off
 from tests.tui.app.waiting import until
@@ -36,7 +36,6 @@ from tui.assemble import open_store
 
 __all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
-SIZES = pytest.mark.parametrize("look", [LOOKS[0], LOOKS[3]], ids=lambda look: look.id, indirect=True)
 LONG = "Which single supplier does Orlavane buy its ceramic bearings from, and why only one?"
 _NOON = datetime(2026, 3, 14, 12, 0)
 
@@ -106,29 +105,18 @@ def over(make: Callable[[], Screen[Any]], ready: Callable[[Any], object], *keys:
     return run
 
 
+@looks("80x24-dark")
 def test_no_run_yet(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=listed)
 
 
+@looks("80x24-dark", "120x40-light")
 def test_the_list(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     some_runs()
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=listed)
 
 
-@SIZES
-def test_nothing_fits(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
-    some_runs()
-
-    async def filtered(pilot: Pilot[Any]) -> None:
-        await listed(pilot)
-        still(pilot)
-        await pilot.press("f", "slash", *"no such words")
-        await until(pilot, lambda: pilot.app.screen.query("#runs.-none"))
-
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=filtered)
-
-
-@SIZES
+@looks("120x40-dark")
 def test_the_list_cannot_be_read(
     look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,9 +127,13 @@ def test_the_list_cannot_be_read(
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=listed)
 
 
-@SIZES
 @pytest.mark.parametrize(
-    "keys", [(), ("n", "right", "right", "right", "right"), ("end",)], ids=["start", "middle", "end"]
+    ("keys", "look"),
+    [
+        pytest.param(("n", "right", "right", "right", "right"), "120x40-dark", id="middle-120x40-dark"),
+        pytest.param(("end",), "80x24-dark", id="end-80x24-dark"),
+    ],
+    indirect=["look"],
 )
 def test_the_replay(keys: Sequence[str], look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     run_id = stored.store_run(stored.everything())
@@ -154,14 +146,14 @@ def test_the_replay(keys: Sequence[str], look: Look, make_app: MakeApp, snap_com
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=played)
 
 
-@SIZES
+@looks("120x40-dark")
 def test_the_comparison(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     ids = two_runs()
     shown = over(lambda: CompareScreen(*ids), lambda screen: len(screen.query(".section")) == 8)
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
 
 
-@SIZES
+@looks("80x24-dark")
 def test_the_unfinished_runs(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     cut_off(question=LONG)
     cut_off(status="waiting", question="Which year?")
@@ -169,7 +161,7 @@ def test_the_unfinished_runs(look: Look, make_app: MakeApp, snap_compare: Snap) 
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
 
 
-@SIZES
+@looks("80x24-dark")
 def test_the_sessions(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     sessions = Sessions(open_store())
     for name in ("", "bearings"):
@@ -182,7 +174,7 @@ def test_the_sessions(look: Look, make_app: MakeApp, snap_compare: Snap) -> None
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
 
 
-@SIZES
+@looks("80x24-dark")
 def test_the_export(
     look: Look, make_app: MakeApp, snap_compare: Snap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,17 +61,6 @@ async def test_the_chosen_run_is_returned(make_app: MakeApp) -> None:
     assert [run.id for run in chosen if run] == [older]
 
 
-async def test_later_leaves_them(make_app: MakeApp) -> None:
-    cut_off()
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        _, chosen = await shown(pilot)
-        await pilot.press("escape")
-        await until(pilot, lambda: chosen)
-    assert chosen == [None]
-    assert len(unfinished(open_store())) == 1
-
-
 async def test_a_run_that_is_given_up_is_not_offered_again(make_app: MakeApp) -> None:
     store = open_store()
     call = ev.ModelCalled("route", 50, 10, 5, 0.1)

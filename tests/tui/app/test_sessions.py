@@ -69,16 +69,6 @@ async def test_the_session_used_last_is_first(two: list[str], make_app: MakeApp)
     assert chosen == [two[1]]
 
 
-@pytest.mark.parametrize(("key", "returned"), [("n", ""), ("escape", None)])
-async def test_none_of_them(key: str, returned: str | None, two: list[str], make_app: MakeApp) -> None:
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        _, chosen = await opened(pilot, 2)
-        await pilot.press(key)
-        await until(pilot, lambda: chosen)
-    assert chosen == [returned]
-
-
 async def test_words_are_looked_for_in_name_and_question(two: list[str], make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
@@ -143,20 +133,6 @@ async def test_without_a_session_it_says_what_to_do(make_app: MakeApp) -> None:
         )
         await pilot.press("enter", "r", "d")
         assert app.screen is screen
-        await pilot.press("n")
-        await until(pilot, lambda: chosen)
-    assert chosen == [""]
-
-
-async def test_after_the_last_one_is_deleted_a_key_begins_one(make_app: MakeApp) -> None:
-    stored.store_run(session=Sessions(open_store()).begin())
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        screen, chosen = await opened(pilot, 1)
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        await pilot.press("y")
-        await until(pilot, lambda: app.screen is screen and not shown(screen))
         await pilot.press("n")
         await until(pilot, lambda: chosen)
     assert chosen == [""]

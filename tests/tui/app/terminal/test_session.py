@@ -70,7 +70,6 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     # The first start, and a folder of one's own.
     terminal.start(command, environment)
     terminal.shows("▸ 2  Documents")
-    _picture(terminal, "welcome", "The first start")
     terminal.press("welcome.files")
     terminal.shows("holds 12 files")
     terminal.key("shift+tab")  # from the tree to the line for a path
@@ -105,7 +104,6 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     terminal.key("shift+tab")  # from the plan to the names of the tabs
     terminal.key("right")
     terminal.shows("ORLAVANE THERMAL")  # the evidence
-    _picture(terminal, "thinking", "The thinking: plan, evidence, decisions")
 
     # What a decision should have been.
     terminal.press("app.decisions")
@@ -128,7 +126,6 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     terminal.shows("A run was interrupted", "Industrial Heat")
     terminal.press("ask.unfinished")
     terminal.shows("One run can go on", "Later")
-    _picture(terminal, "resume", "What was cut off can go on")
     terminal.press("unfinished.resume")
     terminal.shows("step 1 of", patience=_LONG)
     terminal.press("run.decide")
