@@ -117,6 +117,11 @@ async def test_a_question_is_answered_and_each_citation_opens_its_passage(
         assert isinstance(app.focused, Sources)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        await pilot.press("escape")
+        block = next(block for block in answer.query(Static) if "[1]" in shown(block))
+        at = shown(block).split("[1]")[0]
+        await pilot.click(block, offset=(len(at) % block.size.width + 1, len(at) // block.size.width))
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
 
 
 async def test_what_a_run_warns_of_is_told_once_under_its_answer(make_app: MakeApp, filled: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
+from textual import events
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
@@ -115,7 +116,7 @@ stands for in its document, with the supporting sentence marked. A mouse click o
             for mark in marks:
                 number = int(mark[1])
                 self._citations.append((block, *mark.span(), number))
-                opening = Style.from_meta({"@click": f"open_number({number})"})
+                opening = Style.from_meta({"citation": number})
                 content = content.stylize(opening, *mark.span()).stylize("bold $primary", *mark.span())
             if marks:
                 self._plain[block] = content
@@ -138,9 +139,11 @@ stands for in its document, with the supporting sentence marked. A mouse click o
             return
         self.post_message(self.Opened(self._citations[max(self._at, 0)][3]))
 
-    def action_open_number(self, number: int) -> None:
-        """Open a citation that was clicked."""
-        self.post_message(self.Opened(number))
+    def on_click(self, event: events.Click) -> None:
+        """Open the citation that was clicked; the block around it has no action for it."""
+        number = event.style.meta.get("citation")
+        if number is not None:
+            self.post_message(self.Opened(number))
 
     def on_blur(self) -> None:
         """Nobody is at a citation any more."""
