@@ -235,11 +235,14 @@ def _taken(name: str, node: Node, state: Any, deps: Deps) -> dict[str, Any]:
         except StepSkipped:
             pass
     # The step still gets its finding, none, so that the trajectory has no hole.
+    session.stop.heeds_skip = False
+    if name not in {"distil", "reflect"}:
+        return _undone(name)
+    update = node({**state, "candidates": []}, deps)
     if name == "reflect":
         deps.steering.take_skip()
         session.emit(Steered("skip", f"step {state['step']}"))
-    session.stop.heeds_skip = False
-    return node({**state, "candidates": []}, deps) if name in {"distil", "reflect"} else _undone(name)
+    return update
 
 
 def _undone(name: str) -> dict[str, Any]:

@@ -9,9 +9,15 @@ from typing import Any, cast
 from agent import events as ev
 from agent.state import Candidate, Claim, Evidence, Note, PlanStep
 from traces.runs import Run, StoredEvent
-from tui.failures import DONE, NOT_FOUND, REJECTED, WAITING
+from tui.failures import DONE, NOT_FOUND, PARTLY, REJECTED, STOPPED, WAITING
 
-_EXIT_CODES = {"answered": DONE, "not_found": NOT_FOUND, "waiting": WAITING, "rejected": REJECTED}
+_EXIT_CODES = {
+    "answered": DONE,
+    "not_found": NOT_FOUND,
+    "stopped": STOPPED,
+    "waiting": WAITING,
+    "rejected": REJECTED,
+}
 
 
 @dataclass(slots=True)
@@ -130,7 +136,17 @@ class Outcome:
     @property
     def exit_code(self) -> int:
         """What the command that asked exits with; `NOT_FOUND` for a run without an answer."""
+        if self.status == "answered" and self.partial:
+            return PARTLY
         return _EXIT_CODES.get(self.status, NOT_FOUND)
+
+    @property
+    def partial(self) -> bool:
+        """Whether something of the answer is missing, or is not supported by its sources."""
+        answered = self.answered
+        return answered is not None and bool(
+            answered.missing or any(claim["verdict"] != "supported" for claim in answered.sentences)
+        )
 
     @property
     def status(self) -> str:
@@ -172,6 +188,7 @@ class Outcome:
             "stopped_because": finished.stopped_because if finished else "",
             "grounded": answered.grounded if answered else False,
             "share": answered.share if answered else 0.0,
+            "missing": list(answered.missing) if answered else [],
             "sentences": [_sentence(claim) for claim in answered.sentences] if answered else [],
             "sources": sources,
             "evidence": [{**item, "url": self.address(item)} for item in self.evidence],

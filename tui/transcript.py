@@ -166,7 +166,7 @@ class Transcript:
         items = [cost, f"run {self._run_id}"]
         if event.status in RESUMABLE:
             items[-1] = going_on(self._run_id, event.status)
-        if self._claims and event.status not in {"not_found", "interrupted", "cancelled", "failed"}:
+        if self._claims and event.status not in {"not_found", "stopped", "interrupted", "cancelled", "failed"}:
             items.insert(0, blocks.supported(self._claims))
         because = event.stopped_because if event.stopped_because != event.status else ""
         because = f" ({one_line(because)})" if because else ""

@@ -16,7 +16,8 @@ from tui.terminal import counted, duration
 VERDICTS: Final = {"supported": "supported", "partly": "partly supported", "not": "not supported"}
 ENDINGS: Final = {
     "answered": "answered",
-    "not_found": "not found in the documents",
+    "not_found": "not found in your documents",
+    "stopped": "stopped before an answer was found",
     "rejected": "withheld: the sources do not support all of it",
     "waiting": "waiting for a person's answer",
     "interrupted": "interrupted",

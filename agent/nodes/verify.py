@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from agent import citations
+from agent.budget import ANSWER_NOW
 from agent.cognition.reflecting import LIKELY
 from agent.cognition.verifying import grounded, share
-from agent.cognition.writing import abstains, from_findings, gaps, unanswered, with_gaps
+from agent.cognition.writing import abstains, from_findings, gaps, with_gaps
 from agent.deps import Deps
 from agent.events import Answered
 from agent.language import readable
 from agent.passage_text import show
 from agent.prompts import NOT_FOUND
-from agent.state import Claim, RunState, nothing_found
+from agent.state import Claim, RunState, nothing_found, still_missing
 
+_STOPPED: Final = "Stopped before an answer was found."
 _DOUBTFUL: Final = 0.2  # probability of a passage below which the reader rules an answer out
 
 
@@ -29,7 +31,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     """
     evidence = state["evidence"]
     if state["status"] == "not_found" or not state["draft"]:
-        return _not_found(deps)
+        return _without_answer(state, deps)
     checked = citations.claims(state["draft"], evidence)
     draft = state["draft"]
     if not checked:
@@ -37,7 +39,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
         checked = citations.claims(draft, evidence)
     empty = [abstains(claim["text"]) for claim in checked]
     if not checked or empty[0]:
-        return _not_found(deps)
+        return _without_answer(state, deps)
     claims = deps.cognition.verifier.verify(
         deps.session,
         state["question"],
@@ -47,7 +49,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     supported, relied = round(share(claims), 3), grounded(claims, evidence)
     reread = nothing_found(state["notes"])
     if reread and not _stands(state, claims):
-        return _not_found(deps)
+        return _without_answer(state, deps)
     left = iter(claims)
     # What says nothing keeps its place in the answer, without marks.
     shown = [
@@ -55,8 +57,11 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
         for old, no in zip(checked, empty, strict=True)
     ]
     answer = citations.render(shown, draft)
-    open_ = [] if reread else [q for q in unanswered(state["notes"]) if not _answers(answer, q, deps)]
-    answer = with_gaps(answer, gaps(open_), deps.length)
+    open_ = [] if reread else still_missing(state["notes"])
+    skipped = [note["question"] for note in open_ if note.get("skipped")]
+    open_ = [note for note in open_ if not (note.get("skipped") or _answers(answer, note["question"], deps))]
+    lacking = [note["question"] for note in open_]
+    answer = with_gaps(answer, [*gaps(lacking), *(f"You skipped: {q}" for q in skipped)], deps.length)
     cited = {number for claim in claims for number in claim["cites"]}
     deps.session.emit(
         Answered(
@@ -66,6 +71,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
             share=supported,
             grounded=relied,
             quotes=citations.quotes(claims, evidence),
+            missing=[*lacking, *skipped],
         )
     )
     return {
@@ -77,9 +83,13 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     }
 
 
-def _not_found(deps: Deps) -> dict[str, Any]:
-    deps.session.emit(Answered(NOT_FOUND, [], []))
-    return {"claims": [], "share": 0.0, "grounded": False, "answer": NOT_FOUND, "status": "not_found"}
+def _without_answer(state: RunState, deps: Deps) -> dict[str, Any]:
+    """What the documents do not say, or what was not searched to its end: that says nothing of them."""
+    notes, ended = state["notes"], state["stopped_because"]
+    early = ended == ANSWER_NOW or (bool(notes or ended) and all(note.get("skipped") for note in notes))
+    answer, status, share = (_STOPPED, "stopped", None) if early else (NOT_FOUND, "not_found", 0.0)
+    deps.session.emit(Answered(answer, [], [], share))
+    return {"claims": [], "share": 0.0, "grounded": False, "answer": answer, "status": status}
 
 
 def _answers(answer: str, question: str, deps: Deps) -> bool:

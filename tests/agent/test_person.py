@@ -293,7 +293,22 @@ def test_a_skipped_step_ends_without_a_finding_and_the_next_goes_on(person: Pers
     )
     assert [n.note["found"] for n in _only(events, ev.Noted)] == [False, True]
     assert [s.what for s in _only(events, ev.Steered)] == ["skip"]
+    answered = _only(events, ev.Answered)[-1]
+    assert answered.missing == ["Who supplies Orlavane's ceramic bearings?"]
+    assert answered.answer.endswith("You skipped: Who supplies Orlavane's ceramic bearings?")
+    assert "Not found" not in answered.answer
     assert _end(events).status == "answered"
+
+
+def test_answering_now_before_anything_was_searched_says_nothing_of_the_documents(person: Person) -> None:
+    def do(event: ev.Event) -> None:
+        if isinstance(event, ev.Routed):
+            person.steering.finish()
+
+    events = person.watch([], DEEP, do)
+    (answered,) = _only(events, ev.Answered)
+    assert (answered.answer, answered.share) == ("Stopped before an answer was found.", None)
+    assert _end(events).status == "stopped"
 
 
 def test_a_paused_run_waits(person: Person) -> None:
