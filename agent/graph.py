@@ -265,6 +265,6 @@ def _wait_while_paused(deps: Deps) -> None:
     stop = deps.session.stop
     if deps.steering.wait_while_paused(lambda: deps.session.emit(Steered("pause")), lambda: stop.cancelled):
         waited = time.monotonic() - began
-        stop.extend(waited)
+        deps.session.give_back(waited)
         if not stop.cancelled:
             deps.session.emit(Steered("resume", waited=round(waited, 3)))

@@ -317,7 +317,7 @@ def test_a_paused_run_waits(person: Person) -> None:
     def do(event: ev.Event) -> None:
         if isinstance(event, ev.Steered) and event.what == "pause":
             waited.set()
-            time.sleep(0.05)
+            time.sleep(0.5)
             person.steering.resume()
 
     script: list[Scripted] = [person.when_asked(Steering.pause, ONE), FIRST, TRUE]
@@ -325,7 +325,10 @@ def test_a_paused_run_waits(person: Person) -> None:
     assert waited.is_set()
     pause, resumed = _only(events, ev.Steered)
     assert (pause.what, resumed.what) == ("pause", "resume")
-    assert resumed.waited >= 0.05
+    assert resumed.waited >= 0.5
+    (run,) = Runs(person.store).recent(1)
+    last = Runs(person.store).events(run.id)[-1]
+    assert run.seconds == _end(events).seconds == pytest.approx(last.elapsed - resumed.waited, abs=0.4)
     assert _end(events).status == "answered"
 
 

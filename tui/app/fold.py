@@ -107,7 +107,8 @@ class RunFold:
             case ev.Steered():
                 self._steered(event)
             case ev.Heartbeat():
-                self.elapsed = self._resumed_after + event.elapsed
+                if self.asked is None and not self.paused:  # the run does not wait for a person
+                    self.elapsed = self._resumed_after + event.elapsed
                 self.generating = event.generated
             case ev.RunFinished():
                 self.node, self.step, self.message, self.asked, self.paused = "", 0, "", None, False

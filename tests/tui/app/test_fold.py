@@ -73,6 +73,11 @@ def test_tokens_of_the_call_under_way_count_and_the_end_has_the_last_word() -> N
     assert folded(parts.started()).tokens_per_second is None
 
 
+def test_the_seconds_stand_still_while_the_run_waits_for_a_person() -> None:
+    fold = folded(ev.Heartbeat("plan", 0, 5.0, 0), ev.Steered("pause"), ev.Heartbeat("plan", 0, 9.0, 0))
+    assert fold.elapsed == 5.0
+
+
 def test_a_resumed_run_goes_on_counting_its_seconds() -> None:
     fold = folded(parts.started(), ev.Heartbeat("plan", 0, 5.0, 0))
     fold.take(ev.Resumed("abc", parts.LONG, "retrieve", "qwen"))
