@@ -256,7 +256,7 @@ def _ollama(settings: Settings) -> Finding:
         return Finding(
             "Ollama", "fail", f"version {release}, without {missing[0]}", f"`ollama pull {missing[0]}`"
         )
-    return Finding("Ollama", "ok", f"version {release} at {server.url}, {len(there)} models")
+    return Finding("Ollama", "ok", f"version {release} at {server.url}, {counted(len(there), 'model')}")
 
 
 def _memory() -> Finding:

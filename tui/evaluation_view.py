@@ -29,7 +29,7 @@ from traces.errors import DeepthinkError
 from traces.typed_path import expanded_path
 from tui import failures
 from tui.failures import WrongUsage
-from tui.terminal import cells, clean, columns, console, counted, duration
+from tui.terminal import cells, clean, columns, console, counted, duration, print_json
 
 _BESIDE: Final = (".json", ".html")
 _MARKS: Final = {None: "? ", True: "✓ ", False: "✗ "}
@@ -219,7 +219,7 @@ def _number(standing: Standing, name: str, digits: int) -> str:
     return "–" if found is None or math.isnan(found.estimate) else f"{found.estimate:,.{digits}f}"
 
 
-def show_question(question: str, work: Path | None) -> int:
+def show_question(question: str, work: Path | None, *, as_json: bool = False) -> int:
     """Show what every system answered to one question, and the trajectories it was replayed from.
 
     Raises:
@@ -241,6 +241,9 @@ def show_question(question: str, work: Path | None) -> int:
     trajectories = [
         one for one in Trajectories(place / "trajectories.jsonl").all() if one.question == ids[0]
     ]
+    if as_json:
+        print_json({"question": ids[0], "rows": mine, "trajectories": trajectories})
+        return failures.DONE
     shown.print(Text(clean(f"{mine[0].questions} · {ids[0]}"), style="bold"))
     for text in dict.fromkeys(one.text for one in trajectories):
         shown.print(Text(clean(text)))
