@@ -383,7 +383,9 @@ class Heartbeat(Event):
 class RunFinished(Event):
     """The last event of every run that was not killed."""
 
-    status: str  # answered, not_found, stopped (before an answer), rejected, waiting (for a person), interrupted, cancelled, failed
+    # answered, not_found, stopped (before an answer), rejected, waiting (for a person), interrupted,
+    # cancelled, failed
+    status: str
     stopped_because: str
     seconds: float
     model_calls: int

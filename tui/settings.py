@@ -208,8 +208,8 @@ def load(
 
     Args:
         flags: Dotted key to value as given on the command line; None means that it was not given.
-        warn: Takes a sentence about each setting that is passed over: one that does not exist, or a value of
-            the app's looks that cannot be used. Neither stops an answer.
+        warn: Takes a sentence about each setting that is passed over, which stops no answer: one that does
+            not exist, or a value of the app's looks that cannot be used.
 
     Raises:
         BadSetting: a value cannot be used, or the file cannot be read.
@@ -338,7 +338,7 @@ def _explained(key: str, problem: Mapping[str, Any], flags: Mapping[str, object]
     """What is wrong with a value, named by where the person can change it."""
     reason, way_out = _reason(problem), f"{key}: {keys().get(key, '')}".rstrip(": ")
     if key in flags:
-        return BadSetting(f"--{key.split('.')[-1].replace('_', '-')}: {reason}.", way_out)
+        return BadSetting(f"--{key.rsplit('.', maxsplit=1)[-1].replace('_', '-')}: {reason}.", way_out)
     if not _in_environment(key):
         way_out = f"{way_out} Correct it there, or `deepthink config unset {key}`.".strip()
     return BadSetting(f"{_place(key)}: {reason}.", way_out)

@@ -59,7 +59,9 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     answer = citations.render(shown, draft)
     open_ = [] if reread else still_missing(state["notes"])
     skipped = [note["question"] for note in open_ if note.get("skipped")]
-    open_ = [note for note in open_ if not (note.get("skipped") or _answers(answer, note["question"], deps))]
+    open_ = [
+        note for note in open_ if not (note.get("skipped") or _answers(answer, note["question"], deps))
+    ]
     lacking = [note["question"] for note in open_]
     answer = with_gaps(answer, [*gaps(lacking), *(f"You skipped: {q}" for q in skipped)], deps.length)
     cited = {number for claim in claims for number in claim["cites"]}

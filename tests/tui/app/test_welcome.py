@@ -283,6 +283,9 @@ async def test_escape_leaves_and_stops(
     answers: list[str | None] = []
     async with app.run_test(size=(80, 24)) as pilot:
         await _opened(app, pilot, answers)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: any("quit" in toast.message for toast in app._notifications))
+        assert "Quit" in {key.description for key in app.screen.query("FooterKey")}
         machine.hold.clear()
         await pilot.press("enter")
         await until(pilot, lambda: "50%" in _shown(app))
