@@ -28,15 +28,18 @@ $(VENV)/.python:
 	  || { echo "deepthink needs Python 3.11 or newer; name one: make PYTHON=python3.12 …" >&2; exit 1; }
 	@command -v cmake >/dev/null && command -v c++ >/dev/null \
 	  || { echo "llama.cpp is compiled during set-up (about five minutes, once): install cmake and a C++ compiler." >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --upgrade pip
+	@echo "Setting up, once: a virtual environment …"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --quiet --upgrade pip
 	@touch $@
 
 # torch by its exact version first: where a CPU build is offered that version resolves to it, while an
 # open range may bring gigabytes of GPU libraries.
 $(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt
-	$(PIP) install --quiet "$$(grep '^torch==' constraints.txt)"
-	$(PIP) install --quiet --constraint constraints.txt --editable .
+	@echo "Setting up, 1 of 2: torch …"
+	@$(PIP) install "$$(grep '^torch==' constraints.txt)"
+	@echo "Setting up, 2 of 2: the rest. llama.cpp is compiled, which takes about five minutes …"
+	@$(PIP) install --constraint constraints.txt --editable .
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed

@@ -333,17 +333,19 @@ class Answered(Event):
         answer: As a person reads it, with marks, and with what is not supported flagged.
         sentences: Its claims with their verdicts.
         sources: The cited passages.
-        share: Of the sentences that are supported, 0 to 1.
+        share: Of the sentences that are supported, 0 to 1; None where the run was stopped before an answer.
         grounded: Whether that is enough to stand on; never without evidence.
         quotes: For each cited number the sentence of the passage that is nearest to the answer in words.
+        missing: What the answer says to be missing: steps that found nothing, or that the person skipped.
     """
 
     answer: str
     sentences: list[Claim]
     sources: list[Evidence]
-    share: float = 0.0
+    share: float | None = 0.0
     grounded: bool = False
     quotes: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +383,9 @@ class Heartbeat(Event):
 class RunFinished(Event):
     """The last event of every run that was not killed."""
 
-    status: str  # answered, not_found, rejected, waiting (for a person), interrupted, cancelled, failed
+    # answered, not_found, stopped (before an answer), rejected, waiting (for a person), interrupted,
+    # cancelled, failed
+    status: str
     stopped_because: str
     seconds: float
     model_calls: int

@@ -239,7 +239,10 @@ def _watch(stream: Stream, session: Session) -> Iterator[ev.Event]:
             event = stream.get(timeout=_HEARTBEAT_SECONDS)
         except queue.Empty:
             yield ev.Heartbeat(
-                node, step, round(time.monotonic() - began, 2), session.ledger.usage.generated
+                node,
+                step,
+                round(time.monotonic() - began - session.given_back, 2),
+                session.ledger.usage.generated,
             )
             continue
         if event is None:

@@ -235,11 +235,14 @@ def _taken(name: str, node: Node, state: Any, deps: Deps) -> dict[str, Any]:
         except StepSkipped:
             pass
     # The step still gets its finding, none, so that the trajectory has no hole.
+    session.stop.heeds_skip = False
+    if name not in {"distil", "reflect"}:
+        return _undone(name)
+    update = node({**state, "candidates": []}, deps)
     if name == "reflect":
         deps.steering.take_skip()
         session.emit(Steered("skip", f"step {state['step']}"))
-    session.stop.heeds_skip = False
-    return node({**state, "candidates": []}, deps) if name in {"distil", "reflect"} else _undone(name)
+    return update
 
 
 def _undone(name: str) -> dict[str, Any]:
@@ -262,6 +265,6 @@ def _wait_while_paused(deps: Deps) -> None:
     stop = deps.session.stop
     if deps.steering.wait_while_paused(lambda: deps.session.emit(Steered("pause")), lambda: stop.cancelled):
         waited = time.monotonic() - began
-        stop.extend(waited)
+        deps.session.give_back(waited)
         if not stop.cancelled:
             deps.session.emit(Steered("resume", waited=round(waited, 3)))

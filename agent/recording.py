@@ -49,7 +49,7 @@ class Recorder:
         self._stored = -2  # the last superstep whose events the store has
         self._stored_at = 0.0
         self._unstored: list[Logged] = []  # of the last checkpoint
-        self.waited = 0.0  # of the seconds before a resumed run was cut off, those that were not its own
+        self.waited = 0.0  # of the seconds so far, those that were not the run's own
         self.failure: BaseException | None = None
 
     @property
@@ -85,6 +85,7 @@ class Recorder:
     def emit(self, event: ev.Event) -> None:
         """Pass an event on; the node under way keeps it if it is of the kind that is stored."""
         self._stream.put(event)
+        self.waited += getattr(event, "waited", 0.0)
         node: tuple[int, list[Logged]] | None = getattr(self._here, "node", None)
         if event.stored and node is not None:
             superstep, collected = node
@@ -181,7 +182,7 @@ class Recorder:
         finished = ev.RunFinished(
             status=status,
             stopped_because=stopped_because,
-            seconds=round(self.elapsed, 3),
+            seconds=round(max(0.0, self.elapsed - self.waited), 3),
             model_calls=calls,
             evaluated=usage.evaluated,
             reused=usage.reused,

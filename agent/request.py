@@ -91,8 +91,8 @@ def checked_question(question: str, chat: Chat) -> str:
     # A token is at least one byte: an enormous text need not be counted to be refused.
     if len(text) > 40 * most or (at_most(text) > most and chat.count_tokens(text) > most):
         raise UnusableQuestion(
-            f"The question is too long: {len(text):,} characters; the model's context of "
-            f"{chat.context_tokens:,} tokens leaves room for about {3 * most:,}.",
+            f"The question is too long: it has {len(text):,} characters, and there is room for about "
+            f"{3 * most:,} characters in the model's context of {chat.context_tokens:,} tokens.",
             "Put the long text into a file, `deepthink ingest` it, and ask about it.",
         )
     return text

@@ -130,6 +130,7 @@ class Note(TypedDict):
     found: bool
     revision: int  # of the plan, when the step was taken
     relevance: NotRequired[float]  # of the step's best passage, by the grader; runs of before have none
+    skipped: NotRequired[bool]  # by the person: nothing is known of what the documents say
     sure: NotRequired[bool]  # whether the reader was sure, so that nothing else was asked
     earlier: NotRequired[Earlier]  # where two versions of a document disagree; the later one is followed
 
@@ -211,7 +212,7 @@ class RunState(TypedDict):
     grounded: bool
     approval: str  # what the person said to an ungrounded answer: accept, rewrite, search, stop
     answer: str
-    status: str  # "", then "answered", "not_found" or "rejected"
+    status: str  # "", then "answered", "not_found", "stopped" or "rejected"
     log: Annotated[list[Logged], unstored]
 
 

@@ -356,8 +356,8 @@ CATALOGUE: tuple[ModelEntry, ...] = (
 )
 
 
-def entry(name: str) -> ModelEntry:
-    """The catalogue's entry called ``name`` (case does not matter).
+def entry(name: str, role: CatalogueRole | None = None) -> ModelEntry:
+    """The catalogue's entry called ``name`` (case does not matter); ``role``: what is wanted of it.
 
     Raises:
         ModelMissing: No entry has that name.
@@ -365,7 +365,7 @@ def entry(name: str) -> ModelEntry:
     for known in CATALOGUE:
         if known.name == name.strip().lower():
             return known
-    names = ", ".join(known.name for known in CATALOGUE)
+    names = ", ".join(known.name for known in CATALOGUE if role in {None, known.role})
     raise ModelMissing(
         f"The catalogue has no model called “{name}”.",
         f"Pick one of these: {names}.",

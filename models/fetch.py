@@ -78,6 +78,12 @@ def installed(entry: ModelEntry, folder: Path | None = None) -> Path | None:
     return entry.location(models) if whole else None
 
 
+def begun(entry: ModelEntry, folder: Path | None = None) -> int:
+    """Bytes that an interrupted `pull` of ``entry`` has left; the next one goes on from there."""
+    incoming = (folder or models_dir()) / _INCOMING / entry.name
+    return sum(part.stat().st_size for part in incoming.glob("*.part"))
+
+
 def checked(
     entry: ModelEntry,
     *,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,7 +97,7 @@ class Library:
                 there = ", ".join(known) or "none yet"
                 raise UnknownCollection(
                     f"There is no collection “{name}”; the library has: {there}.",
-                    f"Make it with `deepthink ingest PATH --collection {shlex.quote(name)}`.",
+                    "Use one of these; `deepthink ingest PATH --collection NAME` makes a new one.",
                 )
         return [known[name] for name in wanted]
 

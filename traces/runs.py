@@ -124,7 +124,12 @@ class Runs:
                     """
                     UPDATE runs SET status = ?, stopped_because = ?, answer = ?, finished = ?,
                         model_calls = ?, evaluated = ?, reused = ?, generated = ?, standalone = ?,
-                        seconds = (SELECT max(elapsed) FROM events WHERE run_id = ?)
+                        seconds = (
+                            SELECT coalesce(
+                                max(CAST(payload ->> 'seconds' AS DOUBLE)) FILTER (kind = 'RunFinished'),
+                                max(elapsed)
+                            ) FROM events WHERE run_id = ?
+                        )
                     WHERE id = ?
                     """,
                     [

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import errno
 import random
+import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -24,6 +25,8 @@ from traces.errors import DeepthinkError
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_HOLDER = re.compile(r"PID (\d+)")
+_TELL_AFTER = 1.5  # seconds of waiting
 _HELD = (
     "could not set lock",
     "conflicting lock",
@@ -90,10 +93,19 @@ class Store:
         path: The file.
         patience: Seconds to wait for another process to let go of it.
         named: A person named this file: it has to be a store already, and none is made of it.
+        on_wait: Told once, in a sentence, who holds the file, if that takes longer than a moment.
     """
 
-    def __init__(self, path: Path, patience: float = 20.0, *, named: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        patience: float = 20.0,
+        *,
+        named: bool = False,
+        on_wait: Callable[[str], object] = lambda _told: None,
+    ) -> None:
         self.path = path
+        self._on_wait = on_wait
         self._named = named
         self.patience = patience
         self._migrated = False
@@ -158,7 +170,7 @@ class Store:
                 "Set DEEPTHINK_HOME to a folder you may write to.",
             ) from error
         deadline = time.monotonic() + self.patience
-        pause = 0.01
+        pause, told = 0.01, False
         while True:
             try:
                 with _connecting:
@@ -169,9 +181,14 @@ class Store:
                     if self._named and "not a valid duckdb" in str(error).lower():
                         raise _no_store(self.path) from error
                     raise _translated(error, self.path) from error
+                holder = _HOLDER.search(str(error))
+                who = f"Another process (number {holder[1]})" if holder else "Another process"
+                if not told and time.monotonic() >= deadline - self.patience + _TELL_AFTER:
+                    told = True
+                    self._on_wait(f"{who} is using the library; waiting for it.")
                 if time.monotonic() >= deadline:
                     raise StoreBusy(
-                        f"Another process has held {self.path.name} for {self.patience:.0f} seconds.",
+                        f"{who} has held {self.path.name} for {self.patience:.0f} seconds.",
                         "Let the other deepthink command finish, or stop it, and try again.",
                     ) from error
             # Jitter keeps two waiting processes from meeting again and again.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
@@ -19,18 +20,21 @@ from traces.errors import DeepthinkError
 from traces.runs import Runs
 from traces.sessions import Sessions, SeveralSessions, UnknownSession
 from traces.store import Store
-from tui import embedding, questions
+from tui import embedding, failures, questions
 from tui.assemble import open_chat, open_embedder, open_learned, open_reader, open_store, open_web
+from tui.blocks import place
 from tui.interrupts import ctrl_c
 from tui.keyboard import keys
 from tui.keys import Wheel
 from tui.outcome import Outcome, events_of, outcome_of
-from tui.render import Renderer, SilentRun, renderer
+from tui.render import PipedRun, Renderer, SilentRun, renderer
 from tui.settings import Settings
-from tui.terminal import is_live
+from tui.terminal import is_live, one_line
 
-Form = Literal["auto", "plain", "json"]
+Form = Literal["auto", "plain", "quiet", "json"]
 Route = Literal["", "single", "deep"]
+
+_NEAREST = 160  # characters of a passage
 
 
 def request(
@@ -107,7 +111,9 @@ def ask(request: Request, settings: Settings, form: Form = "auto") -> int:
     Args:
         request: The question and how to answer it.
         settings: Which models to use.
-        form: ``auto`` moves on a terminal, ``plain`` never does, ``json`` is one object at the end.
+        form: ``auto`` moves on a terminal; in a pipe it writes the answer to stdout and progress to stderr.
+            ``quiet`` leaves the progress out, ``plain`` writes everything line by line to stdout, ``json``
+            one object at the end.
 
     Raises:
         DeepthinkError: whatever kept the question from being answered.
@@ -153,8 +159,19 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
         answer = outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json()
         sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
         sys.stdout.flush()
+    elif form != "quiet":
+        _tell_nearest(watch.outcome)
     embedding.after(store, embedder)
     return watch.outcome.exit_code
+
+
+def _tell_nearest(outcome: Outcome) -> None:
+    """Where nothing was found: the passages that came nearest, and how to look on."""
+    if outcome.status not in {"not_found", "stopped"}:
+        return
+    for hit in outcome.nearest():
+        failures.warn(f"Nearest: {place(hit)}: {one_line(hit['text'], _NEAREST)}")
+    failures.warn(f"To look yourself: deepthink library search {shlex.quote(outcome.question)}")
 
 
 class _Watch:
@@ -185,7 +202,10 @@ class _Watch:
                             self.run_id = event.run_id
                             warming = _warm_up(models)
                         if isinstance(event, ev.Resumed):
-                            screen.recall(events_of(Runs(self._store).events(event.run_id)))
+                            before = events_of(Runs(self._store).events(event.run_id))
+                            screen.recall(before)
+                            for earlier in before:
+                                self.outcome.take(earlier)
                         self.outcome.take(event)
                         screen.take(event)
                         if isinstance(event, ev.Asked):
@@ -196,7 +216,11 @@ class _Watch:
                 warming.join()  # an interpreter that ends in the middle of an import may crash
 
     def _screen(self, wheel: Wheel | None) -> Renderer:
-        return SilentRun() if self._form == "json" else renderer(wheel, plain=not self._live)
+        if self._form == "json":
+            return SilentRun()
+        if self._form == "quiet" or (self._form == "auto" and not sys.stdout.isatty()):
+            return PipedRun(quiet=self._form == "quiet")
+        return renderer(wheel, plain=not self._live)
 
 
 def _warm_up(models: Sequence[Embedder | Reader]) -> threading.Thread:

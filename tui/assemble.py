@@ -12,6 +12,7 @@ from models.protocols import Chat, Embedder, ModelMissing, Reader, Reranker
 from traces.paths import store_file
 from traces.store import Store
 from traces.typed_path import expanded_path
+from tui import failures
 from tui.settings import DDGS, Settings
 from tui.terminal import size
 
@@ -32,7 +33,7 @@ class NoModelYet(ModelMissing):
 
 def open_store() -> Store:
     """The library and the runs; the file is opened by the first query."""
-    return Store(store_file())
+    return Store(store_file(), on_wait=failures.warn_once)
 
 
 def open_chat(settings: Settings) -> Chat:
@@ -190,7 +191,7 @@ def default_entries(settings: Settings) -> list[ModelEntry]:
 
 
 def _of_role(name: str, role: CatalogueRole) -> ModelEntry:
-    known = entry(name)
+    known = entry(name, role)
     if known.role != role:
         fitting = ", ".join(e.name for e in CATALOGUE if e.role == role) or "a folder on disk"
         raise ModelMissing(f"{known.name} is {_ROLE[known.role]}, not {_ROLE[role]}.", f"Choose {fitting}.")

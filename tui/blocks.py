@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +10,8 @@ from typing import Literal
 from agent import events as ev
 from agent.state import Candidate, Claim, Evidence
 from traces.records import SECTION_SEPARATOR
-from tui.terminal import clean, one_line
+from tui.terminal import clean, one_line, unmarked
+from tui.wording import graded
 
 Tone = Literal["opening", "part", "line", "warning", "answer", "sources", "closing"]
 
@@ -21,6 +23,7 @@ REPLIES: Mapping[str, str] = {
 }
 """What may become of an answer that is not supported, in words."""
 
+_REFERENCE = re.compile(r"#(\d+)\b")
 _TITLES = 3
 # Characters while the run goes on; the sources show all.
 _TITLE, _QUERY, _PLACE, _LINE, _SENTENCE = 36, 100, 32, 70, 240
@@ -39,9 +42,9 @@ _RUNGS = {
 }
 _STEERED = {
     "pause": "paused",
-    "resume": "went on",
+    "resume": "resumed",
     "finish": "answer now, from what was found",
-    "skip": "given up",
+    "skip": "skipped",
     "add": "also to be found out",
     "override": "decided",
 }
@@ -55,6 +58,11 @@ class Block:
     text: str = ""
     items: tuple[str, ...] = ()
     tone: Tone = "line"
+
+
+def step_question(question: str) -> str:
+    """A step's question in a line; what an earlier step is to find is named as its answer."""
+    return _REFERENCE.sub(r"(answer \1)", one_line(question))
 
 
 def supported(claims: Sequence[Claim]) -> str:
@@ -83,7 +91,7 @@ def source(item: Evidence, quote: str = "") -> Block:
     if item["date"]:
         where.append(item["date"])
     words = clean(quote or item["excerpt"]).strip()
-    lines = tuple(words.splitlines()) if item["kind"] == "table" else (f"“{one_line(words)}”",)
+    lines = tuple(words.splitlines()) if item["kind"] == "table" else (f"“{unmarked(one_line(words))}”",)
     return Block(f"[{item['number']}]", place(item), (" · ".join(map(one_line, where)), *lines), "sources")
 
 
@@ -130,7 +138,7 @@ def plan(event: ev.Planned) -> Block:
     """The steps, those that are done included."""
     label = "plan" if not event.revision else "re-plan"
     items = tuple(
-        f"{number}. {one_line(step['question'])}" + (f" → {step['tool']}" if step["tool"] else "")
+        f"{number}. {step_question(step['question'])}" + (f" → {step['tool']}" if step["tool"] else "")
         for number, step in enumerate(event.steps, start=1)
     )
     return Block(label, "" if items else "no further step", items, "part")
@@ -160,13 +168,8 @@ def search(together: Sequence[ev.Searched], question: str) -> Block:
 
 def grades(event: ev.Graded) -> Block:
     """How many passages were found fit, and whether that is enough."""
-    counted = [
-        f"{event.grades.count(name)} {name}"
-        for name in ("correct", "ambiguous", "incorrect")
-        if name in event.grades
-    ]
     so = _GRADES.get(event.grade, event.grade)
-    return Block("grade", f"{', '.join(counted) or 'no passages'} ({event.grader}): {so}")
+    return Block("grade", f"{graded(event)} ({event.grader}): {so}")
 
 
 def correction(event: ev.Corrected) -> Block:
@@ -202,7 +205,7 @@ def finding(event: ev.Noted) -> Block:
     if not note["found"]:
         return Block("finding", "nothing that answers this step")
     marks = "".join(f"[{number}]" for number in note["cites"])
-    return Block("finding", f"{one_line(note['sentence'])} {marks}".rstrip())
+    return Block("finding", f"{unmarked(one_line(note['sentence']))} {marks}".rstrip())
 
 
 def contradiction(event: ev.Contradicted) -> Block:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import shlex
 import sys
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
@@ -32,23 +33,45 @@ from tui.commands import (
     train_policy,
 )
 
-_ORDER = (
-    "demo ingest ask compare resume sessions library runs traces collect train-policy policy evaluate "
-    "models config doctor paths graph tui"
-).split()
+_GROUPS: Final = {
+    "Ask and read": "ask resume sessions runs compare tui",
+    "Your library": "ingest library",
+    "Learn and measure": "traces collect train-policy policy evaluate graph",
+    "Set up": "demo models config doctor paths",
+}
+_EXITS: Final = """Exit codes: 0 answered or done, 2 wrong usage, 3 not found in your documents, 4 a file or
+other input, 5 a model, 6 the library, 7 waits for you, 8 withheld, 9 answered in part, 10 stopped before an
+answer was found, 70 a fault in deepthink, 130 cancelled."""
 
 
-class _InOrder(TyperGroup):
-    """Commands in the order a person meets them; typer itself puts groups after commands."""
+class _Grouped(TyperGroup):
+    """Commands by what they are for, in the order a person meets them."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Names for the help."""
-        return list(_ORDER)
+        return " ".join(_GROUPS.values()).split()
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """A list for each group."""
+        for title, names in _GROUPS.items():
+            commands = [(name, self.commands[name]) for name in names.split()]
+            with formatter.section(title):
+                limit = formatter.width - 6 - max(map(len, names.split()))
+                formatter.write_dl([(n, c.get_short_help_str(limit)) for n, c in commands])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """What looks like a question is told how to ask it."""
+        if args and args[0] not in self.commands and (" " in args[0] or args[0].endswith(("?", "？"))):
+            raise failures.WrongUsage(
+                f"There is no command “{args[0]}”.", f"To ask it: deepthink ask {shlex.quote(args[0])}"
+            )
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
     name="deepthink",
-    cls=_InOrder,
+    cls=_Grouped,
+    epilog=_EXITS,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -113,7 +136,24 @@ def run(arguments: list[str]) -> int:
     for parameter in command.params:  # completion is there for who looks for it
         if parameter.name in {"install_completion", "show_completion"}:
             parameter.hidden = True  # type: ignore[attr-defined] # options have it, arguments do not
+    _say_types_in_words(command)
     return failures.guarded(lambda: command.main(arguments, prog_name="deepthink", standalone_mode=False))
+
+
+def _say_types_in_words(command: Any) -> None:
+    """What a parameter takes, as a person says it; typer says ``<list[str]>`` and ``<int range>``."""
+    for parameter in command.params:
+        shown = parameter.display_type
+        parameter.display_type = lambda ctx, shown=shown: _in_words(shown(ctx))
+    for inner in getattr(command, "commands", {}).values():
+        _say_types_in_words(inner)
+
+
+def _in_words(shown: str) -> str:
+    if "|" in shown:
+        return shown.strip("<>")
+    words = {"int": "N", "float": "X", "str": "TEXT", "path": "PATH", "file": "FILE", "directory": "FOLDER"}
+    return words.get(shown.strip("<>").removesuffix(" range"), "")
 
 
 def main() -> None:

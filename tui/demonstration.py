@@ -15,7 +15,11 @@ from tui.terminal import console, size
 
 
 def demonstrate(form: Form) -> int:
-    """Make sure of models and sample library, then ask its demo question; the exit code of `ask`."""
+    """Make sure of models and sample library, then ask its demo question.
+
+    Returns:
+        The exit code of `ask`; 0 for an answer in part.
+    """
     settings = load()
     out = console()
     missing = [entry for entry in default_entries(settings) if installed(entry) is None]
@@ -29,7 +33,8 @@ def demonstrate(form: Form) -> int:
     question = sample_library.demo_question()
     out.print()
     wanted = request(question.question, settings, form, collections=question.collections)
-    return ask(wanted, settings, form)
+    code = ask(wanted, settings, form)
+    return failures.DONE if code == failures.PARTLY else code
 
 
 def _read_samples(settings: Settings) -> int:

@@ -127,10 +127,13 @@ def _packages() -> Finding:
 def _settings() -> tuple[Settings, Finding]:
     """The settings, or the defaults where they cannot be used, so that the rest is still looked at."""
     try:
-        settings = load()
+        doubts: list[str] = []
+        settings = load(warn=doubts.append)
     except BadSetting as bad:
         return Settings(), Finding("settings", "fail", bad.message, bad.way_out)
     path = paths.config_file()
+    if doubts:
+        return settings, Finding("settings", "warn", " ".join(doubts))
     return settings, Finding("settings", "ok", str(path) if path.exists() else "all defaults, no file")
 
 
@@ -253,7 +256,7 @@ def _ollama(settings: Settings) -> Finding:
         return Finding(
             "Ollama", "fail", f"version {release}, without {missing[0]}", f"`ollama pull {missing[0]}`"
         )
-    return Finding("Ollama", "ok", f"version {release} at {server.url}, {len(there)} models")
+    return Finding("Ollama", "ok", f"version {release} at {server.url}, {counted(len(there), 'model')}")
 
 
 def _memory() -> Finding:

@@ -20,7 +20,7 @@ from traces.errors import DeepthinkError
 from traces.typed_path import expanded_path
 from tui import failures
 from tui.failures import WrongUsage
-from tui.terminal import cells, clean, columns, console, duration
+from tui.terminal import cells, clean, columns, console, duration, print_json
 
 _NOTES: Final = (
     "The short answer is taken out of every system's answer in the same way, by what the answer states "
@@ -164,7 +164,7 @@ def _number(standing: Standing, name: str, digits: int) -> str:
     return "–" if found is None or math.isnan(found.estimate) else f"{found.estimate:,.{digits}f}"
 
 
-def show_question(question: str, work: Path | None) -> int:
+def show_question(question: str, work: Path | None, *, as_json: bool = False) -> int:
     """Show what every system answered to one question.
 
     Raises:
@@ -183,6 +183,9 @@ def show_question(question: str, work: Path | None) -> int:
         )
     shown = console()
     mine = [row for row in rows if row.question == ids[0]]
+    if as_json:
+        print_json({"question": ids[0], "rows": mine})
+        return failures.DONE
     shown.print(Text(clean(f"{mine[0].questions} · {ids[0]}"), style="bold"))
     table = columns("system", "model", "short answer", "F1", "steps", "seconds", "stopped", "lost at")
     for row in mine:

@@ -2,13 +2,15 @@
 
 0 answered or done, 2 wrong usage, 3 not in the documents, 4 a file or other input, 5 a model, 6 the
 library, 7 the run waits for a person's approval, 8 the answer was withheld because the sources do not
-support it, 70 a fault in this program, 130 cancelled. A person sees a title, a sentence and a way out;
+support it, 9 only a part was answered or is supported, 10 stopped before an answer was found, 70 a fault in
+this program, 130 cancelled. A person sees a title, a sentence and a way out;
 a traceback only with ``--debug``.
 """
 
 from __future__ import annotations
 
 import errno
+import functools
 import logging
 import os
 import re
@@ -28,6 +30,8 @@ DONE: Final = 0
 NOT_FOUND: Final = 3
 WAITING: Final = 7
 REJECTED: Final = 8
+PARTLY: Final = 9
+STOPPED: Final = 10
 EXIT_CODES: Final[dict[ErrorKind, int]] = {
     "usage": 2,
     "input": 4,
@@ -114,6 +118,12 @@ def guarded(command: Callable[[], object]) -> int:
 def warn(message: str) -> None:
     """Tell a person something on stderr that does not stop the command."""
     _say(message, lead="Note:", code="33")
+
+
+@functools.cache
+def warn_once(message: str) -> None:
+    """The same, however often it is found."""
+    warn(message)
 
 
 def report(error: DeepthinkError, about: str = "") -> None:

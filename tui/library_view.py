@@ -15,16 +15,19 @@ from tui import embedding, failures
 from tui.assemble import open_embedder, open_store
 from tui.failures import WrongUsage
 from tui.settings import load
-from tui.terminal import cells, clean, columns, console, counted, one_line
+from tui.terminal import cells, clean, columns, console, counted, one_line, print_json
 
 _EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
 
 
-def show_collections() -> None:
+def show_collections(*, as_json: bool = False) -> None:
     """One line per collection."""
     library = Library(open_store())
     collections = library.collections()
     out = console()
+    if as_json:
+        print_json(collections)
+        return
     if not collections:
         out.print(_EMPTY)
         return
@@ -59,13 +62,16 @@ def embed() -> int:
     return failures.EXIT_CODES["cancelled"]
 
 
-def show_documents(collection: str | None) -> None:
+def show_documents(collection: str | None, *, as_json: bool = False) -> None:
     """A table for each collection, one line per document. Raises `UnknownCollection`."""
     library = Library(open_store())
     if collection is not None:
         library.require_collections([collection])
     documents = library.documents(collection)
     out = console()
+    if as_json:
+        print_json(documents)
+        return
     if not documents:
         out.print(f"{collection} holds no documents." if collection else _EMPTY)
         return
@@ -101,14 +107,17 @@ def _documents(library: Library, documents: list[Document]) -> Table:
     return table
 
 
-def show_sections(wanted: str) -> None:
+def show_sections(wanted: str, *, as_json: bool = False) -> None:
     """The outline of one document. Raises `UnknownDocument`."""
     library = Library(open_store())
     document = _find(library, wanted, None)
+    paths = library.sections(Scope(documents=(document.id,)))
+    if as_json:
+        print_json({"document": document, "sections": [path.split(SECTION_SEPARATOR) for path in paths]})
+        return
     out = console()
     out.print(Text(clean(document.title), style="bold"))
     shown: tuple[str, ...] = ()
-    paths = library.sections(Scope(documents=(document.id,)))
     for path in paths:
         headings = tuple(path.split(SECTION_SEPARATOR))
         shared = 0

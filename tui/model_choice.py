@@ -9,31 +9,66 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from models.catalogue import CATALOGUE, CatalogueRole, entry
-from models.fetch import installed
+from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
+from models.fetch import begun, installed
 from models.model_folder import is_onnx
+from models.ollama_api import OllamaServer
+from models.ollama_wire import Patience
 from models.probe import ProbeResult, probe, recall, remember
 from models.protocols import ModelMissing
+from traces.errors import DeepthinkError
 from traces.paths import models_dir
 from traces.typed_path import expanded_path
 from tui import assemble, failures
 from tui.interrupts import ctrl_c
 from tui.settings import Settings, load
 from tui.settings_file import put
-from tui.terminal import console, size
+from tui.terminal import console, counted, print_json, size
 
 KEYS: dict[CatalogueRole, str] = {"chat": "model", "embedder": "embedder", "reranker": "reranker"}
 """Role of a model to the setting that names the one in use."""
 
 
-def show_models() -> None:
-    """The catalogue with what is here and in use, and what is in use beyond it."""
+def ollama_models(settings: Settings) -> tuple[str, list[tuple[str, CatalogueRole]], str]:
+    """What the Ollama server has, if one answers at once.
+
+    Returns:
+        Its address; its models as the settings name them, each with what it is for; and that in words.
+    """
+    try:
+        server = OllamaServer(settings.ollama_url or None, Patience(connect=1.5, first_token=3.0, idle=3.0))
+    except DeepthinkError as error:
+        return settings.ollama_url, [], f"{error.message} {error.way_out}"
+    found: list[tuple[str, CatalogueRole]] = []
+    try:
+        for name in server.models():
+            embeds = "embedding" in server.facts(name).capabilities
+            found.append((f"{assemble.OLLAMA}{name}", "embedder" if embeds else "chat"))
+    except DeepthinkError:
+        return server.url, [], f"No Ollama answers at {server.url}; it is optional."
+    return server.url, found, f"Ollama at {server.url} has {counted(len(found), 'model')}."
+
+
+def show_models(*, as_json: bool = False) -> None:
+    """The catalogue with what is here and in use, what Ollama has, and what is in use beyond them."""
     settings = load()
     out = console()
     used = _in_use(settings)
+    url, found, told = ollama_models(settings)
+    if as_json:
+        print_json(
+            {
+                "in_use": used,
+                "folder": models_dir(),
+                "known": [{**_as_row(known), "here": installed(known) is not None} for known in CATALOGUE],
+                "ollama": {"url": url, "models": [{"name": name, "role": role} for name, role in found]},
+            }
+        )
+        return
     for known in CATALOGUE:
         here = installed(known) is not None
-        states = ["here" if here else f"not here: deepthink models pull {known.name}"]
+        half = f", {size(left)} of it fetched" if not here and (left := begun(known)) else ""
+        states = ["here" if here else f"not here{half}: deepthink models pull {known.name}"]
         if known.name in used.values():
             states.insert(0, "in use")
         line = Text(known.name, style="bold" if here else "")
@@ -42,7 +77,10 @@ def show_models() -> None:
         out.print(
             Padding(Text(f"{known.description} ({known.licence})", style="dim"), (0, 0, 0, 4), expand=False)
         )
-    names = {known.name for known in CATALOGUE}
+    for name, role in found:
+        states = ["in use", "from Ollama"] if name in used.values() else ["from Ollama"]
+        out.print(Text(f"{name}  {KEYS[role]}, {', '.join(states)}"))
+    names = {*(known.name for known in CATALOGUE), *(name for name, _ in found)}
     for key, name in used.items():
         if name not in {*names, assemble.NO_RERANKER}:
             out.print(Text(f"in use as {key}: {name}"))
@@ -52,7 +90,12 @@ def show_models() -> None:
             out.print(
                 Text(f"{model}, measured {known_of.measured_at[:10]}: {_speed(known_of)}", style="dim")
             )
-    out.print(Text(f"\nThey lie in {models_dir()}. Any .gguf path and ollama:NAME work too.", style="dim"))
+    out.print(
+        Text(
+            f"\nStored in {models_dir()}. Any .gguf file and ollama:NAME can be used too. {told}",
+            style="dim",
+        )
+    )
 
 
 def probe_model(name: str | None) -> None:
@@ -98,6 +141,10 @@ def choose(name: str, role: CatalogueRole | None) -> None:
     """
     key, stored = take(name, role)
     typer.echo(f"{key} = {stored}")
+    if stored.startswith(assemble.OLLAMA):
+        _, there, told = ollama_models(load())
+        if stored not in {name for model, _ in there for name in (model, model.removesuffix(":latest"))}:
+            failures.warn(f"{told} Without it nothing can be answered: `ollama pull` fetches a model.")
     if key == KEYS["embedder"]:
         failures.warn(
             "A library that another made is embedded anew as you go on, or by `library embed` now."
@@ -159,6 +206,10 @@ def _located(name: str, role: CatalogueRole) -> str:
     else:
         assemble.located(name, role)
     return entry(name).name
+
+
+def _as_row(known: ModelEntry) -> dict[str, object]:
+    return {"name": known.name, "role": known.role, "size": known.size, "licence": known.licence}
 
 
 def _in_use(settings: Settings) -> dict[str, str]:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 from agent import events as ev
 from agent.state import Candidate, Claim, Evidence, Note, PlanStep
 from traces.runs import Run, StoredEvent
-from tui.failures import DONE, NOT_FOUND, REJECTED, WAITING
+from tui.failures import DONE, NOT_FOUND, PARTLY, REJECTED, STOPPED, WAITING
+from tui.numbering import numbered, reading_order, renumbered
 
-_EXIT_CODES = {"answered": DONE, "not_found": NOT_FOUND, "waiting": WAITING, "rejected": REJECTED}
+_EXIT_CODES = {
+    "answered": DONE,
+    "not_found": NOT_FOUND,
+    "stopped": STOPPED,
+    "waiting": WAITING,
+    "rejected": REJECTED,
+}
 
 
 @dataclass(slots=True)
@@ -124,13 +131,58 @@ class Outcome:
                 self.answered = event
             case ev.RunFinished():
                 self.finished = event
+                if event.status in {"answered", "rejected"}:  # nothing is cited after it
+                    self._number_as_read()
             case _:
                 pass
+
+    def _number_as_read(self) -> None:
+        if self.answered is None:
+            return
+        order = reading_order(self.answered, self.evidence)
+        self.answered = renumbered(self.answered, order)
+        self.evidence = numbered(self.evidence, order)
+        for step in self.steps:
+            step.kept = [order.get(number, number) for number in step.kept]
+            if step.note is not None:
+                cites = [order.get(number, number) for number in step.note["cites"]]
+                step.note = Note({**step.note, "cites": cites})
+        self.contradictions = [
+            replace(
+                event,
+                number=order.get(event.number, event.number),
+                superseded_number=order.get(event.superseded_number, event.superseded_number),
+            )
+            for event in self.contradictions
+        ]
+
+    def nearest(self, most: int = 3) -> list[Candidate]:
+        """The passages that come nearest to an answer, the likeliest first."""
+        graded: dict[int, float] = {}
+        found: dict[int, Candidate] = {}
+        for step in self.steps:
+            for event in step.gradings:
+                graded.update(zip(event.passages, event.probabilities, strict=True))
+            found.update((hit["passage_id"], hit) for hit in step.hits)
+        likeliest = sorted(
+            found.values(), key=lambda hit: (-graded.get(hit["passage_id"], 0.0), -hit["score"])
+        )
+        return likeliest[:most]
 
     @property
     def exit_code(self) -> int:
         """What the command that asked exits with; `NOT_FOUND` for a run without an answer."""
+        if self.status == "answered" and self.partial:
+            return PARTLY
         return _EXIT_CODES.get(self.status, NOT_FOUND)
+
+    @property
+    def partial(self) -> bool:
+        """Whether something of the answer is missing, or is not supported by its sources."""
+        answered = self.answered
+        return answered is not None and bool(
+            answered.missing or any(claim["verdict"] != "supported" for claim in answered.sentences)
+        )
 
     @property
     def status(self) -> str:
@@ -172,6 +224,7 @@ class Outcome:
             "stopped_because": finished.stopped_because if finished else "",
             "grounded": answered.grounded if answered else False,
             "share": answered.share if answered else 0.0,
+            "missing": list(answered.missing) if answered else [],
             "sentences": [_sentence(claim) for claim in answered.sentences] if answered else [],
             "sources": sources,
             "evidence": [{**item, "url": self.address(item)} for item in self.evidence],

@@ -21,7 +21,7 @@ from policy.registry import Activation, Listed, Registry, base_of
 from traces.typed_path import expanded_path
 from tui.failures import WrongUsage, warn
 from tui.settings import load
-from tui.terminal import cells, clean, columns, console, one_line
+from tui.terminal import cells, clean, columns, console, one_line, print_json
 
 if TYPE_CHECKING:
     from policy.comparing import Comparison
@@ -33,10 +33,13 @@ _NONE = (
 _CAUSAL = frozenset({"sft", "dpo"})
 
 
-def show_list() -> None:
+def show_list(*, as_json: bool = False) -> None:
     """One line per policy, the box's first, the active one marked."""
     registry = Registry()
     found = registry.listed()
+    if as_json:
+        print_json(found)
+        return
     out = console()
     _tell_damage(registry)
     if not found:
@@ -49,7 +52,7 @@ def show_list() -> None:
     _tell_who_decides(registry)
 
 
-def show(wanted: str) -> None:
+def show(wanted: str, *, as_json: bool = False) -> None:
     """One policy: where it stands, what it was made from, what was measured, what the gate said.
 
     Raises:
@@ -64,6 +67,9 @@ def show(wanted: str) -> None:
         return
     manifest = read(folder)
     check_base(manifest, base_of(manifest))
+    if as_json:
+        sys.stdout.write(manifest.model_dump_json(indent=2) + "\n")
+        return
     out = console()
     title = Text(manifest.name, style="bold")
     title.append(f"  {_standing(registry, folder)}", style="not bold")
@@ -87,11 +93,14 @@ def show_card(wanted: str) -> None:
     sys.stdout.write((folder / CARD).read_text(encoding="utf-8"))
 
 
-def show_history() -> None:
+def show_history(*, as_json: bool = False) -> None:
     """When which policy became active, the latest first."""
     registry = Registry()
     _tell_damage(registry)
     found = registry.history()
+    if as_json:
+        print_json(found)
+        return
     if not found:
         console().print("No policy was chosen yet: the one in the box is active.")
         return

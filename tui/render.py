@@ -153,6 +153,26 @@ class PlainRun:
         sys.stdout.flush()
 
 
+class PipedRun(PlainRun):
+    """The answer on stdout, everything else on stderr.
+
+    Args:
+        quiet: Nothing else is written.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__()
+        self._quiet = quiet
+
+    def _write(self, blocks: Sequence[Block]) -> None:
+        for block in blocks:
+            if block.tone == "answer":
+                sys.stdout.write(f"{block.text}\n")
+                sys.stdout.flush()
+            elif not self._quiet:
+                sys.stderr.write(f"{_as_line(block)}\n")
+
+
 class LiveRun:
     """What happened scrolls by; beneath it a line says what is going on, and the answer takes shape.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from traces.ratings import RATINGS, Rating, Ratings
-from traces.runs import Runs
+from traces.runs import Run, Runs
 from traces.typed_path import expanded_path
 from tui.assemble import open_store
 from tui.export import Form, written
@@ -18,13 +18,16 @@ from tui.outcome import events_of
 from tui.removal import check_stopped, delete_run
 from tui.render import LiveRun, PlainRun, Renderer
 from tui.run_status import WHY, local, status
-from tui.terminal import cells, clean, columns, console, duration, is_live, one_line
+from tui.terminal import cells, clean, columns, console, duration, is_live, one_line, print_json
 
 
-def show_list(limit: int) -> None:
+def show_list(limit: int, *, as_json: bool = False) -> None:
     """One line per run, newest first."""
     found = Runs(open_store()).recent(limit)
     out = console()
+    if as_json:
+        print_json([_row(run) for run in found])
+        return
     if not found:
         out.print('No run is stored yet. Ask something: deepthink ask "…"')
         return
@@ -37,13 +40,30 @@ def show_list(limit: int) -> None:
     out.print(table)
 
 
-def show_unfinished() -> None:
+def _row(run: Run) -> dict[str, object]:
+    return {
+        "run_id": run.id,
+        "question": run.question,
+        "status": run.status,
+        "answer": run.answer,
+        "started": run.started,
+        "seconds": run.seconds,
+        "session": run.session,
+        "model": run.chat_model,
+        "collections": run.collections,
+    }
+
+
+def show_unfinished(*, as_json: bool = False) -> None:
     """One line per run that can go on: why it stopped, and what to type."""
     from agent.run import resumable
     from tui.resuming import NOTHING
 
     found = resumable(open_store())
     out = console()
+    if as_json:
+        print_json([{**_row(entry.run), "why": entry.why} for entry in found])
+        return
     if not found:
         out.print(NOTHING)
         return

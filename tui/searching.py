@@ -17,12 +17,20 @@ from tui.assemble import open_embedder, open_store
 from tui.blocks import located
 from tui.failures import DONE, NOT_FOUND, WrongUsage
 from tui.settings import load
-from tui.terminal import clean, console, one_line
+from tui.terminal import clean, console, one_line, print_json
 
 _SHOWN = 320  # characters of a passage
 
 
-def show_search(query: str, collections: list[str], strategy: Strategy, section: str, limit: int) -> int:
+def show_search(
+    query: str,
+    collections: list[str],
+    strategy: Strategy,
+    section: str,
+    limit: int,
+    *,
+    as_json: bool = False,
+) -> int:
     """The best passages for ``query``; `DONE`, or `NOT_FOUND` if there is none.
 
     Raises:
@@ -38,9 +46,27 @@ def show_search(query: str, collections: list[str], strategy: Strategy, section:
     embedding.before(store, embedder)
     recall = Recall(library, embedder)
     hits = recall.search(one_line(query), strategy, [scope], limit)
-    _show(hits)
+    if as_json:
+        print_json([_plain(hit) for hit in hits])
+    else:
+        _show(hits)
     embedding.after(store, embedder)
     return DONE if hits else NOT_FOUND
+
+
+def _plain(hit: Hit) -> dict[str, object]:
+    passage = hit.passage
+    return {
+        "passage_id": passage.id,
+        "collection": passage.collection,
+        "document": passage.document,
+        "title": passage.title,
+        "section": passage.section,
+        "page": passage.page,
+        "date": passage.date,
+        "text": passage.text,
+        "scores": hit.scores,
+    }
 
 
 def _show(hits: Sequence[Hit]) -> None:

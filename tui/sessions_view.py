@@ -14,13 +14,16 @@ from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.removal import called, check_idle, delete_session
 from tui.run_status import local, status
-from tui.terminal import cells, clean, columns, console, counted, one_line
+from tui.terminal import cells, clean, columns, console, counted, one_line, print_json
 
 
-def show_list(limit: int) -> None:
+def show_list(limit: int, *, as_json: bool = False) -> None:
     """One line per session, the one used last first."""
     found = Sessions(open_store()).recent(limit)
     out = console()
+    if as_json:
+        print_json(found)
+        return
     if not found:
         out.print('No session is stored yet. Ask something: deepthink ask "…"')
         return
@@ -41,12 +44,19 @@ def show_list(limit: int) -> None:
     out.print(table)
 
 
-def show(wanted: str) -> None:
+def show(wanted: str, *, as_json: bool = False) -> None:
     """A session as a conversation: each question with its answer and its run. Raises `UnknownSession`."""
     store = open_store()
     session = Sessions(store).find(wanted)
     runs = Runs(store).of_session(session.id)
     out = console()
+    if as_json:
+        turns = [
+            {"run_id": run.id, "question": run.question, "status": run.status, "answer": run.answer}
+            for run in runs
+        ]
+        print_json({"session": session, "turns": turns})
+        return
     out.print(Text(f"session {called(session)}", style="bold"))
     for run in runs:
         out.print()

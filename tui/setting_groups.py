@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from agent.budget import Budget
 
-DESCRIBED = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+DESCRIBED = ConfigDict(extra="ignore", use_attribute_docstrings=True)
 """Every field says under it what it is for; `deepthink config` shows that."""
 
 _DEFAULT_BUDGET = Budget()

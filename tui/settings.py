@@ -11,7 +11,7 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
@@ -30,6 +30,7 @@ from agent.budget import Budget
 from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, QWEN_CODER_1_5B
 from traces.errors import DeepthinkError
 from traces.paths import config_file
+from tui import failures
 from tui.setting_groups import DESCRIBED, AppSettings, BudgetSettings
 
 Layer = Literal["flag", "environment", "file", "default"]
@@ -37,6 +38,7 @@ Layer = Literal["flag", "environment", "file", "default"]
 DDGS = "ddgs"
 
 _PREFIX = "DEEPTHINK_"
+_APP = "app."
 _EMAIL = re.compile(r"[!-?A-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
 
 
@@ -169,7 +171,7 @@ class _Layered(Settings, BaseSettings):
         env_nested_delimiter="_",
         env_nested_max_split=1,
         env_ignore_empty=True,
-        extra="forbid",
+        extra="ignore",
     )
 
     @classmethod
@@ -196,20 +198,32 @@ class Entry:
     description: str
 
 
-def load(flags: Mapping[str, object] | None = None) -> Settings:
+def load(
+    flags: Mapping[str, object] | None = None, warn: Callable[[str], None] = failures.warn_once
+) -> Settings:
     """The settings in force.
 
     Args:
         flags: Dotted key to value as given on the command line; None means that it was not given.
+        warn: Takes a sentence about each setting that is passed over, which stops no answer: one that does
+            not exist, or a value of the app's looks that cannot be used.
 
     Raises:
-        BadSetting: a key is unknown, a value cannot be used, or the file cannot be read.
+        BadSetting: a value cannot be used, or the file cannot be read.
     """
     given = {key: value for key, value in (flags or {}).items() if value is not None}
     try:
+        for key in _unknown():
+            warn(f"{_place(key)}: there is no such setting; it is ignored. {_suggestion(key)}")
         return _Layered(**_nested(given))
     except ValidationError as error:
-        raise _explained(error, given) from error
+        wrong = {".".join(str(part) for part in problem["loc"]): problem for problem in error.errors()}
+        for key, problem in wrong.items():
+            if not key.startswith(_APP):
+                raise _explained(key, problem, given) from error
+        for key, problem in wrong.items():
+            warn(f"{_place(key)}: {_reason(problem)}; the default is used.")
+        return _Layered(**_nested({**{key: value_of(Settings(), key) for key in wrong}, **given}))
     except SettingsError as error:
         named = re.search(r'field "(\w+)"', str(error))  # a group of settings, which has to be JSON
         group = f"{_PREFIX}{named.group(1).upper()}" if named else f"{_PREFIX}…"
@@ -310,21 +324,30 @@ def _environment() -> dict[str, object]:
     return _flat(cast(dict[str, object], EnvSettingsSource(_Layered)()))
 
 
-def _explained(error: ValidationError, flags: Mapping[str, object]) -> BadSetting:
-    """The first thing that is wrong, named by where the person can change it."""
-    problem = error.errors()[0]
-    key = ".".join(str(part) for part in problem["loc"])
-    unknown = problem["type"] == "extra_forbidden"
-    reason = "there is no such setting" if unknown else _reason(problem)
-    way_out = _suggestion(key) if unknown else f"{key}: {keys().get(key, '')}".rstrip(": ")
+def _unknown() -> list[str]:
+    """Keys of the file and the environment that are no settings, nor groups of them."""
+    known = keys()
+    found = {**_flat(read_file()), **_environment()}
+    return [key for key in found if key not in known and not any(k.startswith(f"{key}.") for k in known)]
+
+
+def _explained(key: str, problem: Mapping[str, Any], flags: Mapping[str, object]) -> BadSetting:
+    """What is wrong with a value, named by where the person can change it."""
+    reason, way_out = _reason(problem), f"{key}: {keys().get(key, '')}".rstrip(": ")
     if key in flags:
-        return BadSetting(f"--{key.split('.')[-1].replace('_', '-')}: {reason}.", way_out)
-    if variable(key) in {name.upper() for name in os.environ}:
-        return BadSetting(f"{variable(key)} in the environment: {reason}.", way_out)
-    return BadSetting(
-        f"{key} in {config_file()}: {reason}.",
-        f"{way_out} Correct it there, or `deepthink config unset {key}`.".strip(),
-    )
+        return BadSetting(f"--{key.rsplit('.', maxsplit=1)[-1].replace('_', '-')}: {reason}.", way_out)
+    if not _in_environment(key):
+        way_out = f"{way_out} Correct it there, or `deepthink config unset {key}`.".strip()
+    return BadSetting(f"{_place(key)}: {reason}.", way_out)
+
+
+def _place(key: str) -> str:
+    """A setting by where its value is from."""
+    return f"{variable(key)} in the environment" if _in_environment(key) else f"{key} in {config_file()}"
+
+
+def _in_environment(key: str) -> bool:
+    return variable(key) in {name.upper() for name in os.environ}
 
 
 def _reason(problem: Mapping[str, Any]) -> str:

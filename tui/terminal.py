@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
+import re
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 
 from rich import box
 from rich.console import Console, RenderableType
@@ -14,6 +18,8 @@ from rich.text import Text
 
 from tui.failures import CONTROL
 
+_STRONG = re.compile(r"(\*\*)(?=\S)(.+?)(?<=\S)\1")
+_BULLET = re.compile(r"^\s*(?:[-*+•]|#{1,6})\s+")
 _WIDEST = 100  # longer lines are hard to read, however wide the window is
 _NARROW = 60  # an id, a date and a duration leave no room for words in less
 _UNBOUNDED = 10_000  # what a program reads is never folded
@@ -52,6 +58,11 @@ def console() -> Console:
 def clean(text: str) -> str:
     """``text`` without control characters: a document must not be able to steer the terminal."""
     return CONTROL.sub("", text)
+
+
+def unmarked(text: str) -> str:
+    """A line of Markdown without the marks of its emphasis, its bullet or its heading."""
+    return _BULLET.sub("", _STRONG.sub(r"\2", text))
 
 
 def one_line(text: str, longest: int = 0) -> str:
@@ -108,6 +119,21 @@ def cells(*values: object) -> list[Text]:
 def counted(number: int, noun: str) -> str:
     """A number with its noun, which takes an s but for one."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def print_json(value: object) -> None:
+    """A value as JSON on stdout: dataclasses as objects, moments in ISO 8601 and UTC, paths as text."""
+    sys.stdout.write(json.dumps(value, default=_plain, ensure_ascii=False, indent=2) + "\n")
+
+
+def _plain(value: object) -> object:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if hasattr(value, "model_dump"):  # of pydantic, which is not imported for this
+        return value.model_dump(mode="json")
+    if isinstance(value, datetime):
+        return f"{value.isoformat(timespec='seconds')}Z"
+    return list(value) if isinstance(value, set | frozenset) else str(value)
 
 
 def size(count: int) -> str:

@@ -13,6 +13,7 @@ from agent import events as ev
 from agent.state import Claim
 from tui import blocks
 from tui.blocks import Block
+from tui.numbering import reading_order, renumbered
 from tui.terminal import clean, duration, one_line
 from tui.wording import ENDINGS
 
@@ -126,6 +127,9 @@ class Transcript:
                     "cancelled",
                 }:  # it was not wanted as it is, and may yet become another
                     self._answered = None
+                elif self._answered is not None:
+                    order = reading_order(self._answered, self._answered.sources)
+                    self._answered = renumbered(self._answered, order)
                 return [*self.rest(), self._closing(event)]
             case _:
                 return []
@@ -166,7 +170,7 @@ class Transcript:
         items = [cost, f"run {self._run_id}"]
         if event.status in RESUMABLE:
             items[-1] = going_on(self._run_id, event.status)
-        if self._claims and event.status not in {"not_found", "interrupted", "cancelled", "failed"}:
+        if self._claims and event.status in {"answered", "rejected", "waiting"}:
             items.insert(0, blocks.supported(self._claims))
         because = event.stopped_because if event.stopped_because != event.status else ""
         because = f" ({one_line(because)})" if because else ""

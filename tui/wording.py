@@ -16,7 +16,8 @@ from tui.terminal import counted, duration
 VERDICTS: Final = {"supported": "supported", "partly": "partly supported", "not": "not supported"}
 ENDINGS: Final = {
     "answered": "answered",
-    "not_found": "not found in the documents",
+    "not_found": "not found in your documents",
+    "stopped": "stopped before an answer was found",
     "rejected": "withheld: the sources do not support all of it",
     "waiting": "waiting for a person's answer",
     "interrupted": "interrupted",
@@ -24,9 +25,11 @@ ENDINGS: Final = {
     "failed": "failed",
     "running": "without an end: still going on, or killed",
 }
+GRADES: Final = {"correct": "relevant", "ambiguous": "maybe relevant", "incorrect": "not relevant"}
+"""How a passage was graded, in words."""
 _STEERED: Final = {
     "pause": "paused",
-    "resume": "went on",
+    "resume": "resumed",
     "finish": "asked to answer now",
     "skip": "skipped the step",
     "add": "added a step",
@@ -81,6 +84,12 @@ def support(claims: Sequence[Claim]) -> str:
     return f"Supported by the sources: {held} of {len(claims)} sentence{'' if len(claims) == 1 else 's'}."
 
 
+def graded(event: ev.Graded) -> str:
+    """How many passages are relevant, may be, or are not."""
+    counts = ((said, event.grades.count(grade)) for grade, said in GRADES.items())
+    return ", ".join(f"{count} {said}" for said, count in counts if count) or "no passages"
+
+
 def trail(event: ev.Searched | ev.Graded | ev.Corrected) -> str:
     """What was done in a step to find its passages."""
     match event:
@@ -89,11 +98,9 @@ def trail(event: ev.Searched | ev.Graded | ev.Corrected) -> str:
             found = f"{len(event.hits)} passage{'' if len(event.hits) == 1 else 's'}"
             return f"searched “{event.query}” ({event.strategy}{place}): {found}"
         case ev.Graded():
-            counts = ((grade, event.grades.count(grade)) for grade in ("correct", "ambiguous", "incorrect"))
-            each = ", ".join(f"{count} {grade}" for grade, count in counts if count)
-            return f"graded {event.grade} by {event.grader}" + (f": {each}" if each else "")
+            return f"read by {event.grader}: {graded(event)}"
         case ev.Corrected():
-            return f"corrected ({event.rung}): {event.detail}"
+            return f"not enough found: {event.detail or event.rung}"
 
 
 def decision(event: ev.Decided) -> str:

@@ -26,7 +26,7 @@ from agent.handed_in import LEARNED
 from agent.state import ADDED, Action, PlanStep, RunState, added_and_open
 from models.protocols import GenerationCancelled
 
-_QUESTION = "What shall the run do next?"
+_QUESTION = "What next?"
 # Sources that may be asked for comparison though nobody wished for it, and how they are spoken of.
 _CHEAP = frozenset({"rules", LEARNED})
 _DECIDES = {"rules": "the rules decide", LEARNED: "the learned policy decides", "llm": "the model decides"}

@@ -40,6 +40,8 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
         relevance=max((c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"]), default=0.0),
         sure=finding.origin == "reader",
     )
+    if deps.steering.skipping and not note["found"]:
+        note["skipped"] = True
     entries = [notebook.note_entry(note)]
     deps.session.emit(Noted(note, finding.origin))
     if earlier is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from agent import citations
+from agent.budget import ANSWER_NOW
 from agent.cognition.reflecting import LIKELY, POSSIBLE
 from agent.cognition.verifying import grounded, share
 from agent.cognition.writing import abstains, from_findings, gaps, with_gaps
@@ -14,6 +15,8 @@ from agent.language import readable
 from agent.passage_text import show
 from agent.prompts import NOT_FOUND
 from agent.state import Claim, Note, RunState, nothing_found, still_missing
+
+_STOPPED: Final = "Stopped before an answer was found."
 
 
 def verify(state: RunState, deps: Deps) -> dict[str, Any]:
@@ -26,7 +29,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     """
     evidence = state["evidence"]
     if state["status"] == "not_found" or not state["draft"]:
-        return _not_found(deps)
+        return _without_answer(state, deps)
     checked = citations.claims(state["draft"], evidence)
     draft = state["draft"]
     if not checked:
@@ -34,7 +37,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
         checked = citations.claims(draft, evidence)
     empty = [abstains(claim["text"]) for claim in checked]
     if not checked or empty[0]:
-        return _not_found(deps)
+        return _without_answer(state, deps)
     claims = deps.cognition.verifier.verify(
         deps.session,
         state["question"],
@@ -44,7 +47,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     unread = nothing_found(state["notes"])
     standing = _standing(state, claims, deps) if unread or deps.cognition.instant else claims
     if not standing:
-        return _not_found(deps)
+        return _without_answer(state, deps)
     if len(standing) < len(claims):
         shown, claims, draft = standing, standing, ""
     else:
@@ -56,10 +59,11 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
         ]
     supported, relied = round(share(claims), 3), grounded(claims, evidence)
     answer = citations.render(shown, draft)
-    if not unread:
-        absent = [note["question"] for note in still_missing(state["notes"]) if _absent(note)]
-        left_open = [question for question in absent if not _answers(answer, question, deps)]
-        answer = with_gaps(answer, gaps(left_open), deps.length)
+    missing = [] if unread else still_missing(state["notes"])
+    skipped = [note["question"] for note in missing if note.get("skipped")]
+    absent = [note["question"] for note in missing if _absent(note) and not note.get("skipped")]
+    left_open = [question for question in absent if not _answers(answer, question, deps)]
+    answer = with_gaps(answer, [*gaps(left_open), *(f"You skipped: {q}" for q in skipped)], deps.length)
     cited = {number for claim in claims for number in claim["cites"]}
     deps.session.emit(
         Answered(
@@ -69,6 +73,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
             share=supported,
             grounded=relied,
             quotes=citations.quotes(claims, evidence),
+            missing=[*left_open, *skipped],
         )
     )
     return {
@@ -80,9 +85,13 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     }
 
 
-def _not_found(deps: Deps) -> dict[str, Any]:
-    deps.session.emit(Answered(NOT_FOUND, [], []))
-    return {"claims": [], "share": 0.0, "grounded": False, "answer": NOT_FOUND, "status": "not_found"}
+def _without_answer(state: RunState, deps: Deps) -> dict[str, Any]:
+    """What the documents do not say, or what was not searched to its end: that says nothing of them."""
+    notes, ended = state["notes"], state["stopped_because"]
+    early = ended == ANSWER_NOW or (bool(notes or ended) and all(note.get("skipped") for note in notes))
+    answer, status, share = (_STOPPED, "stopped", None) if early else (NOT_FOUND, "not_found", 0.0)
+    deps.session.emit(Answered(answer, [], [], share))
+    return {"claims": [], "share": 0.0, "grounded": False, "answer": answer, "status": status}
 
 
 def _absent(note: Note) -> bool:

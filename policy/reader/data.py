@@ -352,7 +352,7 @@ def _written_claims(lines: Sequence[dict[str, Any]], draw: random.Random) -> Ite
 
 
 def _answer_claims(lines: Sequence[dict[str, Any]], draw: random.Random) -> Iterator[Group]:
-    """The sentence that answers a question as a supported claim; with another question's answer, refuted."""
+    """Each question's answer in a sentence, supported; with another question's answer in it, refuted."""
     for record in lines:
         source = Source(record["title"], record.get("section") or "", record.get("date") or "")
         text = evidence(record["context"])

@@ -106,7 +106,7 @@ def test_a_correction_that_is_cut_short_is_not_made_over_and_over(
     wheel = Steering()
     _in_the_rung(rung, lambda: cut(wheel), monkeypatch)
     events = watch([PLAN], steering=wheel)
-    assert _end(events).status == "not_found"
+    assert _end(events).status == "stopped"
     assert _nodes(events)["rerank"] <= 3
     if why == "skip":
         assert [n.note["found"] for n in events if isinstance(n, ev.Noted)] == [False]
@@ -146,7 +146,7 @@ def test_waiting_for_the_web_can_be_cut_short_without_losing_the_run(
             monkeypatch.setattr(Stop, "out_of_time", True)
 
     events = watch([PLAN], steering=wheel, web=_Web(act))
-    assert _end(events).status == "not_found"
+    assert _end(events).status == "stopped"
     if why == "skip":
         assert [n.note["found"] for n in events if isinstance(n, ev.Noted)] == [False]
     else:

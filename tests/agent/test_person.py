@@ -293,7 +293,22 @@ def test_a_skipped_step_ends_without_a_finding_and_the_next_goes_on(person: Pers
     )
     assert [n.note["found"] for n in _only(events, ev.Noted)] == [False, True]
     assert [s.what for s in _only(events, ev.Steered)] == ["skip"]
+    answered = _only(events, ev.Answered)[-1]
+    assert answered.missing == ["Who supplies Orlavane's ceramic bearings?"]
+    assert answered.answer.endswith("You skipped: Who supplies Orlavane's ceramic bearings?")
+    assert "Not found" not in answered.answer
     assert _end(events).status == "answered"
+
+
+def test_answering_now_before_anything_was_searched_says_nothing_of_the_documents(person: Person) -> None:
+    def do(event: ev.Event) -> None:
+        if isinstance(event, ev.Routed):
+            person.steering.finish()
+
+    events = person.watch([], DEEP, do)
+    (answered,) = _only(events, ev.Answered)
+    assert (answered.answer, answered.share) == ("Stopped before an answer was found.", None)
+    assert _end(events).status == "stopped"
 
 
 def test_a_paused_run_waits(person: Person) -> None:
@@ -302,7 +317,7 @@ def test_a_paused_run_waits(person: Person) -> None:
     def do(event: ev.Event) -> None:
         if isinstance(event, ev.Steered) and event.what == "pause":
             waited.set()
-            time.sleep(0.05)
+            time.sleep(0.5)
             person.steering.resume()
 
     script: list[Scripted] = [person.when_asked(Steering.pause, ONE), FIRST, TRUE]
@@ -310,7 +325,10 @@ def test_a_paused_run_waits(person: Person) -> None:
     assert waited.is_set()
     pause, resumed = _only(events, ev.Steered)
     assert (pause.what, resumed.what) == ("pause", "resume")
-    assert resumed.waited >= 0.05
+    assert resumed.waited >= 0.5
+    (run,) = Runs(person.store).recent(1)
+    last = Runs(person.store).events(run.id)[-1]
+    assert run.seconds == _end(events).seconds == pytest.approx(last.elapsed - resumed.waited, abs=0.4)
     assert _end(events).status == "answered"
 
 

@@ -28,7 +28,7 @@ from models.catalogue import (
     ModelFile,
     Piece,
 )
-from models.fetch import Source, checked, installed, pull
+from models.fetch import Source, begun, checked, installed, pull
 from models.fetch_errors import (
     ChecksumMismatch,
     DiskFull,
@@ -199,6 +199,13 @@ def test_a_part_file_that_ends_within_a_part_is_continued_there(
     part_file(models).write_bytes(CONTENT[: PIECE + 17])
     assert pull_tiny().read_bytes() == CONTENT
     assert index.asked == ["tiny-part2", "tiny-part3", "tiny-part4"]
+
+
+def test_what_an_interrupted_pull_left_is_counted(pull_tiny: Puller, models: Path) -> None:
+    assert begun(tiny_entry(), models) == 0
+    incoming(models).mkdir(parents=True)
+    part_file(models).write_bytes(CONTENT[:17])
+    assert begun(tiny_entry(), models) == 17
 
 
 def test_a_whole_part_file_only_has_to_be_checked(

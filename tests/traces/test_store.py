@@ -99,12 +99,14 @@ def test_the_wait_is_bounded(store: Store) -> None:
         pass
     holder = _holder(store.path)
     try:
-        impatient = Store(store.path, patience=0.2)
+        told: list[str] = []
+        impatient = Store(store.path, patience=2.0, on_wait=told.append)
         with pytest.raises(StoreBusy) as caught, impatient.connect():
             pass
     finally:
         _release(holder)
     assert caught.value.way_out
+    assert told == [f"Another process (number {holder.pid}) is using the library; waiting for it."]
 
 
 def test_threads_write_side_by_side(store: Store) -> None:

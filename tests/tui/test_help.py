@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -14,8 +15,8 @@ HEAVY = (
     "pyarrow pydantic_settings httpx lxml"
 ).split()
 COMMANDS = (
-    "demo ingest ask compare resume sessions library runs traces collect train-policy policy evaluate "
-    "models config doctor paths graph tui"
+    "ask resume sessions runs compare tui ingest library traces collect train-policy policy evaluate graph "
+    "demo models config doctor paths"
 ).split()
 SUBCOMMANDS = [
     *([name] for name in COMMANDS),
@@ -37,7 +38,7 @@ SUBCOMMANDS = [
         )
     ),
     *(["models", name] for name in ("list", "pull", "probe", "use")),
-    *(["config", name] for name in ("set", "unset", "path")),
+    *(["config", name] for name in ("get", "set", "unset", "path")),
 ]
 
 
@@ -55,8 +56,10 @@ def test_help_and_usage_errors_import_nothing_heavy(arguments: list[str]) -> Non
 def test_without_arguments_it_says_what_there_is(deepthink: Run) -> None:
     ran = deepthink()
     assert ran.code == 0
-    listed = [line.split()[0] for line in ran.out.partition("Commands:")[2].splitlines() if line.strip()]
-    assert listed == COMMANDS
+    groups = ran.out.partition("Ask and read:")[2].partition("Exit codes:")[0]
+    assert re.findall(r"^  (\S+)  ", groups, re.MULTILINE) == COMMANDS
+    assert "9 answered in part" in ran.out
+    assert "..." not in groups, "a short help is cut off"
     assert "completion" not in ran.out
 
 
@@ -67,6 +70,14 @@ def test_every_command_explains_itself_in_eighty_columns(arguments: list[str], d
     assert ran.out.startswith(f"Usage: deepthink {' '.join(arguments)}")
     assert max(map(len, ran.out.splitlines())) <= 80
     assert "..." not in ran.out.partition("Commands:")[2], "a short help is cut off"
+    assert not re.search(r"<[a-z]|RANGE|INTEGER| range", ran.out), "a type is told as Python calls it"
+
+
+def test_a_question_without_a_command_is_told_how_to_ask_it(deepthink: Run) -> None:
+    ran = deepthink("Who supplies the bearings?")
+    assert ran.code == 2
+    assert "deepthink ask 'Who supplies the bearings?'" in ran.err
+    assert "Did you mean 'runs'?" in deepthink("run").err
 
 
 def test_the_version(deepthink: Run) -> None:

@@ -273,7 +273,7 @@ def test_a_policy_that_cannot_be_loaded_leaves_the_run_to_the_rules(
     deepthink("policy", "use", A)
     (own / A / "said.safetensors").write_bytes(b"")
     model()
-    ran = deepthink("ask", QUESTION)
+    ran = deepthink("ask", QUESTION, "--plain")
     assert ran.code == 0
     assert f"The policy {A} was tampered with: said.safetensors has changed. The rules decide" in ran.err
     answer = json.loads(deepthink("ask", QUESTION, "--json").out)

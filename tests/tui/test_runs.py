@@ -29,7 +29,7 @@ def cut_off() -> str:
 def ran(library: Path, model: Answer, deepthink: Run) -> str:
     """One run is stored; what it showed."""
     model()
-    return deepthink("ask", QUESTION).out
+    return deepthink("ask", QUESTION, "--plain").out
 
 
 def test_a_replay_shows_what_the_run_showed(ran: str, deepthink: Run) -> None:

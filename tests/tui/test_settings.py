@@ -59,7 +59,6 @@ def test_folders_in_the_environment_are_no_settings(home: Path) -> None:
     ("text", "words"),
     [
         ("model = ", "not valid TOML"),
-        ("stepz = 3", "there is no such setting"),
         ("[budget]\nsteps = 0", "it has to be at least 1, not “0”"),
         ('[budget]\nsteps = "many"', "it has to be a whole number, not “many”"),
         ('profile = "wild"', "it has to be one of lean, seed"),
@@ -81,6 +80,22 @@ def test_a_bad_file_is_named_with_its_key_and_a_way_out(text: str, words: str) -
     assert words in caught.value.message
     assert str(path) in caught.value.message
     assert caught.value.way_out
+
+
+def test_what_is_unknown_or_only_looks_is_told_and_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _write('stepz = 3\n[app]\ntheme = "solarized"\n[budget]\nsteps = 3\nstep = 4')
+    monkeypatch.setenv("DEEPTHINK_APP_REDUCED_MOTION", "maybe")
+    told: list[str] = []
+    settings = load({"length": "brief"}, told.append)
+    assert (settings.app.theme, settings.budget.steps, settings.length) == ("dark", 3, "brief")
+    assert told == [
+        f"stepz in {path}: there is no such setting; it is ignored. `deepthink config` lists the settings.",
+        f"budget.step in {path}: there is no such setting; it is ignored. Did you mean budget.steps?",
+        f"app.theme in {path}: it has to be dark, light, contrast or ansi, not “solarized”; the default is "
+        "used.",
+        "DEEPTHINK_APP_REDUCED_MOTION in the environment: it has to be true or false, not “maybe”; the "
+        "default is used.",
+    ]
 
 
 def test_a_bad_value_is_named_where_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,42 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.tui import stored
 from tests.tui.conftest import Run
-from tui.terminal import cells, columns, console
+from traces.sessions import Sessions
+from tui.assemble import open_store
+from tui.terminal import cells, columns, console, unmarked
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("- **Deployed fleet:** 3,120 units", "Deployed fleet: 3,120 units"),
+        ("## Supply", "Supply"),
+        ("2 ** 3 is 8, in __init__.py", "2 ** 3 is 8, in __init__.py"),
+    ],
+)
+def test_a_line_of_markdown_is_told_without_its_marks(line: str, told: str) -> None:
+    assert unmarked(line) == told
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("library", "library list", "library sections fire.md", "library search bearings", "sessions"),
+        *("sessions show", "runs", "runs --unfinished", "runs show", "policy", "policy history", "models"),
+    ],
+)
+def test_what_lists_or_shows_does_it_as_json_too(command: str, library: Path, deepthink: Run) -> None:
+    stored.store_run(session=Sessions(open_store()).begin("one"))
+    ran = deepthink(*command.split(), "--json")
+    assert ran.code == 0
+    assert json.loads(ran.out) or command in {"runs --unfinished", "policy", "policy history"}
 
 
 def test_in_a_pipe_text_stays_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

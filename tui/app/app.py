@@ -20,7 +20,7 @@ from textual.worker import WorkerFailed
 
 from tui.app.actions import Action, bindings, keymap
 from tui.app.appearance import Appearance, appearance
-from tui.app.engine import Engine, EngineChanged, EngineState
+from tui.app.engine import Engine, EngineChanged, EngineState, SettingDoubted
 from tui.app.messages import AlreadyHere
 from tui.app.themes import OURS
 from tui.app.work import Failed, failed, in_background
@@ -119,6 +119,7 @@ class DeepthinkApp(App[int]):
         self.engine = engine or Engine()
         self.engine.tell = self.post_message
         self.failures: list[Failed] = []
+        self.left: list[str] = []  # ids of runs that were under way when the app was left
         self.keys: dict[str, str] = {}
         self._look = look or appearance()
         self._prepare = prepare
@@ -141,6 +142,10 @@ class DeepthinkApp(App[int]):
     @on(EngineChanged)
     def _engine_changed(self, message: EngineChanged) -> None:
         self.engine_states = {**self.engine_states, message.part: (message.state, message.detail)}
+
+    @on(SettingDoubted)
+    def _setting_doubted(self, message: SettingDoubted) -> None:
+        self.notify(message.told, title="Settings", severity="warning", timeout=8, markup=False)
 
     @on(events.DescendantFocus)
     def _still_cursor(self, event: events.DescendantFocus) -> None:

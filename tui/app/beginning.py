@@ -19,6 +19,8 @@ from tui.app.widgets.prompt import Prompt
 from tui.app.work import Failed, in_background
 from tui.terminal import one_line
 
+_RECENT = 5  # questions that are shown
+
 if TYPE_CHECKING:
     from agent.run import Resumable
     from traces.runs import Run
@@ -31,6 +33,11 @@ class Begins(Watches):
     _greeted: bool = False
     _welcome_waits: bool = False
     _away: bool = True
+    _found: Beginning | None = None
+
+    def on_mount(self) -> None:
+        """What is missing is told once the engine knows."""
+        self.watch(self.app, "engine_states", self._introduce)
 
     def on_screen_suspend(self) -> None:
         """Another screen is shown, or only a window over this one, under which nothing changes."""
@@ -54,10 +61,10 @@ class Begins(Watches):
         elsewhere = [text for text in message.history if text not in prompt.earlier]
         prompt.earlier = [*elsewhere, *prompt.earlier]  # what was asked here stays the latest, as typed
         self.known = frozenset(prompt.collections)
-        meters.model, meters.profile, meters.decider = setting.model, setting.profile, setting.decider
-        meters.offline, meters.tokens = setting.offline, setting.tokens
+        meters.model, meters.offline, meters.collections = setting.model, setting.offline, self.known
         meters.redraw()
-        self.query_one(Conversation).introduce(_introduction(message))
+        self._found = message
+        self._introduce()
         if self.live is None:
             self._offer(message.unfinished)
         if self._greeted or self.session or self.exchange is not None or not self.is_current:
@@ -66,6 +73,13 @@ class Begins(Watches):
             self._greeted = True
         else:  # behind the keys that were typed before: they are the prompt's
             self.app.call_later(prompt.call_later, self.call_later, self._welcome)
+
+    def _introduce(self) -> None:
+        """Say what to do first: what is missing, what there is."""
+        if self._found is not None:
+            states = self.deepthink.engine_states
+            lacking = [part for part in ("model", "embedder") if states.get(part, ("",))[0] == "missing"]
+            self.query_one(Conversation).introduce(_introduction(self._found, lacking))
 
     def _welcome(self) -> None:
         """The first steps, at once or, where somebody is typing, when they want them."""
@@ -107,7 +121,8 @@ class Begins(Watches):
             runs = "A run was" if count == 1 else f"{count} runs were"
             question = one_line(unfinished[0].run.question, 60)
             key = self.deepthink.key_of("ask.unfinished")
-            line.update(Content(f"↻ {runs} interrupted: “{question}” {key} goes on with it."))
+            does = "shows it" if count == 1 else "shows them"
+            line.update(Content(f"↻ {runs} interrupted: “{question}” {key.upper()} {does}."))
 
     def action_unfinished(self) -> None:
         """Choose a run to go on with."""
@@ -143,12 +158,23 @@ class Begins(Watches):
             self.query_one(Conversation).introduce(Content(told))
 
 
-def _introduction(found: Beginning) -> Content:
+def _introduction(found: Beginning, lacking: Sequence[str]) -> Content:
     """What to do first."""
+    from agent.sample_library import COLLECTIONS, demo_question
+
+    parts = []
+    if lacking:
+        named = {"model": "language model", "embedder": "embedder"}
+        names = " and no ".join(named[part] for part in lacking)
+        parts.append(Content(f"There is no {names} yet. F7 Models fetches one.\n\n").stylize("$warning"))
     if not found.collections:
-        return Content(
-            "The library is empty.\n\nF3 adds documents; @path in a question reads a file on the way."
-        )
+        added = "The library is empty. F3 Library adds documents; @path in a question reads a file first."
+        return Content("").join([*parts, Content(added)])
+    parts.append(Content("Ask a question about your documents.\n\n").stylize("bold"))
     lines = [f"  {name}  {count} document{'s' * (count != 1)}" for name, count in found.collections]
-    title = Content("Ask a question about your documents.\n\n").stylize("bold")
-    return Content("").join([title, Content("\n".join(lines))])
+    recent = [f"  {one_line(question, 90)}" for question in found.history[: -_RECENT - 1 : -1]]
+    if recent:
+        lines += ["", "Asked recently (↑ brings them back, F10 opens the conversation):", *recent]
+    elif set(COLLECTIONS) & {name for name, _ in found.collections}:
+        lines += ["", "For example:", f"  {demo_question().question}"]
+    return Content("").join([*parts, Content("\n".join(lines))])

@@ -22,10 +22,7 @@ class Setting:
     """What the settings say of runs to come, as the line of meters shows it."""
 
     model: str
-    profile: str
-    decider: str
     offline: bool
-    tokens: int
 
 
 class Beginning(Message):
@@ -88,7 +85,6 @@ class ResumeReady(Message):
 
 def load_beginning(engine: Engine) -> Beginning:
     """Read what there is at the start. Raises `BadSetting`, `StoreError`."""
-    from agent.profiles import decides
     from agent.run import resumable
     from traces.library import Library
     from traces.runs import Runs
@@ -99,13 +95,7 @@ def load_beginning(engine: Engine) -> Beginning:
     recent = runs.search(limit=_HISTORY)
     history = list(dict.fromkeys(run.question for run in recent))
     return Beginning(
-        Setting(
-            settings.model,
-            settings.profile,
-            settings.decider or decides(settings.profile, learned=engine.learned() is not None),
-            not settings.web,
-            settings.budget.tokens,
-        ),
+        Setting(settings.model, not settings.web),
         [(c.name, c.documents) for c in Library(engine.store).collections()],
         history[::-1],
         offered(resumable(engine.store)),

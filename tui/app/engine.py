@@ -45,6 +45,14 @@ class EngineChanged(Message):
         self.detail = detail
 
 
+class SettingDoubted(Message):
+    """A setting is passed over, which does not stop anything; ``told`` says which and why."""
+
+    def __init__(self, told: str) -> None:
+        super().__init__()
+        self.told = told
+
+
 @dataclass(eq=False)
 class _OpenChat:
     """A language model, what it was made of, and how many use it now."""
@@ -84,8 +92,11 @@ class Engine:
             if self._settings is None:
                 from tui.settings import load
 
-                self._settings = load()
+                self._settings = load(warn=self._doubt)
             return self._settings
+
+    def _doubt(self, told: str) -> None:
+        self.tell(SettingDoubted(told))
 
     def reload(self) -> Settings:
         """Read the settings again; models that they no longer name are closed at their next use."""

@@ -22,6 +22,7 @@ class First(Message):
         model: The language model that is here, "" if none is.
         missing: Catalogue names of what has to be fetched.
         size: Bytes of that.
+        begun: Bytes of it that are here already, from a fetch that was interrupted.
         smaller: The same with the smaller language model.
         smaller_size: Bytes of that.
         documents: How many are in the library.
@@ -35,6 +36,7 @@ class First(Message):
         model: str,
         missing: Sequence[str],
         size: int,
+        begun: int,
         smaller: Sequence[str],
         smaller_size: int,
         documents: int,
@@ -46,6 +48,7 @@ class First(Message):
         self.model = model
         self.missing = missing
         self.size = size
+        self.begun = begun
         self.smaller = smaller
         self.smaller_size = smaller_size
         self.documents = documents
@@ -58,7 +61,7 @@ def look(engine: Engine) -> First:
     """See what is here. Raises `BadSetting`, `StoreError`."""
     from agent import sample_library
     from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, QWEN_CODER_0_5B, QWEN_CODER_1_5B
-    from models.fetch import installed
+    from models.fetch import begun, installed
     from models.fetch_errors import ChecksumMismatch
     from models.protocols import ModelMissing
     from traces.library import Library
@@ -87,6 +90,7 @@ def look(engine: Engine) -> First:
         model.removeprefix("llama.cpp:"),
         [entry.name for entry in (*missing, *searching)],
         sum(entry.size for entry in (*missing, *searching)),
+        sum(begun(entry) for entry in (*missing, *searching)),
         [entry.name for entry in smaller],
         sum(entry.size for entry in smaller if installed(entry) is None),
         sum(held.values()),

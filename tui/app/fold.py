@@ -38,7 +38,6 @@ _PARTS: dict[type[ev.Event], tuple[Part, ...]] = {
     ev.Noted: ("plan", "evidence"),
     ev.Contradicted: ("evidence",),
     ev.Decided: ("decisions", "plan", "meters", "asked"),
-    ev.ModelCalled: ("meters",),
     ev.Heartbeat: ("meters",),
     ev.AnswerText: ("text",),
     ev.Answered: ("answer",),
@@ -60,7 +59,6 @@ class RunFold:
         asked: What the run waits for, if anything.
         paused: Whether a person paused it.
         elapsed: Seconds since it began, as far as told.
-        generating: Tokens generated so far, those of the call under way included.
         steered: Steps that were given up.
         failure: What its worker failed with, in words; a run that could not begin has no other end.
     """
@@ -74,10 +72,8 @@ class RunFold:
     asked: ev.Asked | None = None
     paused: bool = False
     elapsed: float = 0.0
-    generating: int = 0
     steered: set[int] = field(default_factory=set)
     failure: str = ""
-    budget_tokens: int = 0  # 0 where the budget is not known
     _resumed_after: float = 0.0
 
     def take(self, event: ev.Event) -> tuple[Part, ...]:  # noqa: PLR0912 - one arm per event
@@ -107,8 +103,8 @@ class RunFold:
             case ev.Steered():
                 self._steered(event)
             case ev.Heartbeat():
-                self.elapsed = self._resumed_after + event.elapsed
-                self.generating = event.generated
+                if self.asked is None and not self.paused:  # the run does not wait for a person
+                    self.elapsed = self._resumed_after + event.elapsed
             case ev.RunFinished():
                 self.node, self.step, self.message, self.asked, self.paused = "", 0, "", None, False
                 self.elapsed = event.seconds
@@ -133,23 +129,6 @@ class RunFold:
     def over(self) -> bool:
         """Whether the run has come to an end, be it that it waits for a person who was not there."""
         return self.outcome.finished is not None or bool(self.failure)
-
-    @property
-    def usage(self) -> tuple[int, int, int]:
-        """Tokens evaluated, reused and generated so far."""
-        done = self.outcome.finished
-        if done is not None:
-            return done.evaluated, done.reused, done.generated
-        calls = self.outcome.calls
-        generated = max(sum(c.generated for c in calls), self.generating)
-        return sum(c.evaluated for c in calls), sum(c.reused for c in calls), generated
-
-    @property
-    def tokens_per_second(self) -> float | None:
-        """Generated tokens over the seconds of the calls that generated them; None before the first."""
-        calls = [c for c in self.outcome.calls if c.generated]
-        seconds = sum(c.seconds for c in calls)
-        return sum(c.generated for c in calls) / seconds if seconds > 0 else None
 
     def state_of(self, step: Step) -> StepState:
         """How far a research step has come."""

@@ -46,6 +46,7 @@ def _open() -> int:
 
     from tui import failures
     from tui.app.app import DeepthinkApp
+    from tui.transcript import going_on
 
     served = os.environ.get("TEXTUAL_DRIVER")  # its input and output are pipes to the server
     if not served and not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -56,6 +57,8 @@ def _open() -> int:
     loop = asyncio.new_event_loop()  # asyncio.run would wait for every thread
     loop.set_default_executor(ThreadPoolExecutor(initializer=_give_way))
     code = app.run(loop=loop)
+    for run_id in app.left:
+        failures.warn(f"{going_on(run_id, 'interrupted')}.")
     if code and app.failures:
         failures.report(app.failures[-1].error)
     return code or failures.DONE

@@ -14,6 +14,7 @@ from textual.message import Message
 
 from tui.app.widgets.model_pull import PullTold
 from tui.app.work import Failed, failed
+from tui.terminal import size
 
 if TYPE_CHECKING:
     from models.catalogue import CatalogueRole, ModelEntry
@@ -116,31 +117,12 @@ def list_models(engine: Engine) -> ModelsListed:
 
 def list_ollama(engine: Engine) -> OllamaListed:
     """What the Ollama server has, if one answers at once; none is needed. Raises `BadSetting`."""
-    from models.ollama_api import OllamaServer
-    from models.ollama_wire import Patience
-    from traces.errors import DeepthinkError
+    from tui.model_choice import ollama_models
 
     settings = engine.settings()
-    try:
-        server = OllamaServer(settings.ollama_url or None, Patience(connect=1.5, first_token=3.0, idle=3.0))
-    except DeepthinkError as error:
-        return OllamaListed([], f"{error.message} {error.way_out}")
-    rows = []
-    try:
-        for name in server.models():
-            role: Role = "embedder" if "embedding" in server.facts(name).capabilities else "chat"
-            rows.append(
-                _row(
-                    role,
-                    f"ollama:{name}",
-                    f"ollama:{name.removesuffix(':latest')}",
-                    settings,
-                    about=server.url,
-                )
-            )
-    except DeepthinkError:
-        return OllamaListed([], f"No Ollama answers at {server.url}; none is needed.")
-    return OllamaListed(rows, f"Ollama at {server.url} has {len(rows)}.")
+    url, found, told = ollama_models(settings)
+    rows = [_row(role, name, name.removesuffix(":latest"), settings, about=url) for name, role in found]
+    return OllamaListed(rows, told)
 
 
 def use(engine: Engine, name: str, role: Role | None) -> ModelUsed:
@@ -207,16 +189,18 @@ def verify(node: DOMNode, row: ModelRow, cancel: threading.Event) -> JobEnded:
 
 
 def _of_catalogue(entry: ModelEntry, settings: Settings) -> ModelRow:
-    from models.fetch import installed
+    from models.fetch import begun, installed
 
+    here, left = installed(entry) is not None, begun(entry)
+    half = f" {size(left)} of it is fetched; fetching resumes there." if left and not here else ""
     return _row(
         entry.role,
         entry.name,
         entry.name,
         settings,
-        about=f"{entry.description} ({entry.licence})",
+        about=f"{entry.description} ({entry.licence}){half}",
         size=entry.size,
-        here=installed(entry) is not None,
+        here=here,
         known=True,
     )
 

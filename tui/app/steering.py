@@ -17,9 +17,6 @@ AFTER_THE_LAST_DECISION = frozenset({"synthesise", "verify", "answer_directly"})
 WITHOUT_DECISIONS = frozenset({"direct", "single"})
 """Routes of questions that take no plan, and so no decision."""
 
-OVERRIDE = "override"
-"""What the question for the next decision is about; the others come from the run."""
-
 
 class Steers(Screen[None]):
     """Actions on the run under way; they are possible only while there is one.
@@ -29,12 +26,14 @@ class Steers(Screen[None]):
         fold: What is known of it, or of the last one.
         exchange: Where it is shown.
         teaching: Whether the person takes each decision, in this run and those to come.
+        deciding: Whether they take the next one.
     """
 
     live: LiveRun | None = None
     fold: RunFold | None = None
     exchange: Exchange | None = None
     teaching: bool = False
+    deciding: bool = False
 
     def cancel(self) -> None:
         """End the run without an answer."""
@@ -49,17 +48,17 @@ class Steers(Screen[None]):
         steering = self.live.steering
         if steering.paused:
             steering.resume()
-            self.notify("It goes on.")
+            self.notify("Resumed.")
         else:
             steering.pause()
-            self.notify("It pauses after what is under way.")
+            self.notify("Pausing after this step.")
         self.paused_changed(steering.paused)
 
     def action_finish(self) -> None:
         """Have it answer from what was found."""
         if self.live is not None:
             self.live.steering.finish()
-            self.notify("It answers from what was found.")
+            self.notify("Answering now, from what was found.")
 
     def action_skip(self) -> None:
         """Give up the step under way."""
@@ -69,26 +68,23 @@ class Steers(Screen[None]):
             return
         if self.fold is not None and self.fold.node in IN_STEP:
             self.live.steering.skip()
-            self.notify(f"Step {self.fold.step} is given up.")
+            self.notify(f"Step {self.fold.step} skipped.")
         else:
-            self.notify("No step is under way.", severity="warning")
+            self.notify("There is no step to skip right now.", severity="warning")
 
     def action_decide(self) -> None:
-        """Ask for the next decision."""
-        if self.live is None or self.exchange is None:
+        """Have the run wait at its next decision, which the person takes."""
+        if self.live is None:
             return
         if self.fold is not None and self.fold.asked is not None:
-            self.notify("The run is asking already.", severity="warning")
+            self.notify("The run is already asking you.", severity="warning")
             return
         if why := self.why_no_decision():
             self.notify(why, severity="warning")
             return
-        from agent import events as ev
-        from agent.state import ACTIONS
-        from tui.app.widgets.asked import AskedBox
-
-        question = "What is to be done at the next decision?"
-        self.exchange.ask(AskedBox(ev.Asked(OVERRIDE, question, list(ACTIONS))))
+        self.deciding = True
+        self.live.steering.teach(True)
+        self.notify("The run waits for you at its next decision.")
 
     def why_no_decision(self) -> str:
         """Why the run comes to no decision any more, in a sentence; "" if it may."""
@@ -96,8 +92,8 @@ class Steers(Screen[None]):
         if fold is None:
             return ""
         if fold.outcome.routed is not None and fold.outcome.routed.route in WITHOUT_DECISIONS:
-            return "This run takes no decisions: its question is answered in one go."
-        return "The last decision of this run is taken." if fold.node in AFTER_THE_LAST_DECISION else ""
+            return "This run makes no decisions: it answers in one go."
+        return "This run has made its last decision." if fold.node in AFTER_THE_LAST_DECISION else ""
 
     def action_teach(self) -> None:
         """Take each decision from now on, or leave them to the decider again."""
@@ -105,15 +101,18 @@ class Steers(Screen[None]):
         if self.live is not None:
             self.live.steering.teach(self.teaching)
         self.notify(
-            "Teaching: each decision waits for you." if self.teaching else "The decider decides again."
+            "Teaching: each decision waits for you." if self.teaching else "Automatic decisions again."
         )
         self.teaching_changed()
 
-    def decided(self, action: str) -> None:
-        """The person took the next decision."""
-        if self.live is not None:
-            self.live.steering.override(action)
-            self.notify(f"{action} at the next decision.")
+    def reply(self, text: str) -> None:
+        """Hand the run what the person replied; the decision they asked for is taken with it."""
+        if self.live is None:
+            return
+        self.live.steering.reply(text)
+        if self.deciding:
+            self.deciding = False
+            self.live.steering.teach(self.teaching)
 
     def paused_changed(self, paused: bool) -> None:
         """To be shown."""

@@ -16,7 +16,7 @@ from tui.app.conversations import ResumeReady, SessionLoaded, load_resumed
 from tui.app.live import Begin, LiveRun, RunEnded, RunEvents
 from tui.app.question import Typed, begin, read
 from tui.app.screens.base import DeepScreen
-from tui.app.steering import OVERRIDE, Steers
+from tui.app.steering import Steers
 from tui.app.ways_out import in_the_app
 from tui.app.widgets.conversation import Conversation
 from tui.app.widgets.meters import Meters
@@ -50,6 +50,8 @@ class Watches(Steers, DeepScreen):
         """The app is left; what was going on can be resumed."""
         if self.live is not None:
             self.live.leave()
+            if self.fold is not None and self.fold.run_id:
+                self.deepthink.left.append(self.fold.run_id)
 
     @on(Prompt.Sent)
     def _sent(self, event: Prompt.Sent) -> None:
@@ -92,7 +94,7 @@ class Watches(Steers, DeepScreen):
         """A question is there: the keys go to it, unless somebody is typing something else."""
         if self.exchange is None or self.exchange.question_box is not event.box:
             return  # it was taken away meanwhile
-        if event.box.asked.about == OVERRIDE or not self.query_one(Prompt).is_being_written:
+        if self.deciding or not self.query_one(Prompt).is_being_written:
             event.box.take_focus()
         else:
             key = self.deepthink.key_of("ask.citations")
@@ -145,7 +147,7 @@ class Watches(Steers, DeepScreen):
     ) -> None:
         self.fold = fold
         self.exchange = self.query_one(Conversation).begin(question)
-        self.live = LiveRun(self.deepthink.engine, prepare, model, web)
+        self.live, self.deciding = LiveRun(self.deepthink.engine, prepare, model, web), False
         self.live.steering.teach(self.teaching)
         self.query_one(RunBar).add_class("-on")
         self.refresh_bindings()
@@ -239,10 +241,7 @@ class Watches(Steers, DeepScreen):
         if self.exchange is not None:
             self.exchange.unask()
         self.to_prompt()
-        if event.about == OVERRIDE:
-            self.decided(event.reply)
-        elif self.live is not None:
-            self.live.steering.reply(event.reply)
+        self.reply(event.reply)
 
     def to_prompt(self) -> None:
         """Keys go to the prompt from the next one on; `focus` would let those pass that wait already."""
@@ -268,14 +267,15 @@ class Watches(Steers, DeepScreen):
         if self.live is None:
             return
         if not text:
-            self.notify("Type what else is to be found out, then press this key.", severity="warning")
+            key = self.deepthink.key_of("run.add")
+            self.notify(f"Type a step in the prompt, then press {key}.", severity="warning")
             return
         if why := self.why_no_decision():
             self.notify(why, severity="warning")
             return
         self.live.steering.add(text)
         prompt.remember(text)
-        self.notify("It joins the plan at the next decision.")
+        self.notify("Added to the plan.")
 
     def paused_changed(self, paused: bool) -> None:
         """Call the action by what it does now."""

@@ -12,6 +12,7 @@ from tui.commands.options import (
     Json,
     Model,
     Plain,
+    Quiet,
     collections_of,
     form_of,
     question_of,
@@ -23,7 +24,7 @@ def ask(
     collection: Collections = None,
     profile: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="lean (few model calls) or seed (asks at every turn)."),
+        typer.Option(metavar="NAME", help="lean: few model calls; seed: asks the model at every turn."),
     ] = None,
     decider: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who decides to go on or stop: rules, llm, learned.")
@@ -35,7 +36,7 @@ def ask(
             "--session",
             "-s",
             metavar="NAME",
-            help="The conversation it belongs to: a name, known or new, or an id (four digits of it do).",
+            help="Its conversation: a name, known or new, or an id (4 characters are enough).",
         ),
     ] = None,
     go_on: Annotated[
@@ -49,7 +50,7 @@ def ask(
     report: Annotated[bool, typer.Option("--report", help="A long answer, with sections.")] = False,
     approve: Annotated[
         Literal["ask", "always", "never"] | None,
-        typer.Option(help="Show an answer that its sources do not support?"),
+        typer.Option(help="Show unsupported answers: ask, always or never."),
     ] = None,
     web: Annotated[
         bool | None,
@@ -60,11 +61,13 @@ def ask(
     tokens: Annotated[str | None, typer.Option(metavar="N", help="Tokens the model may compute.")] = None,
     as_json: Json = False,
     plain: Plain = False,
+    quiet: Quiet = False,
 ) -> int:
     """Answer a question from your documents, with citations.
 
-    Exits with 0 if it was answered, 3 if the documents do not say, 7 if it waits for your approval,
-    8 if the answer was withheld. While it runs on a terminal, ? shows the keys that steer it.
+    In a pipe the answer alone goes to stdout, and progress to stderr. Exits with 0 if it was answered, 3 if
+    the documents do not say, 7 if it waits for you, 8 if the answer was withheld, 9 if it was answered in
+    part, 10 if it was stopped first. While it runs on a terminal, ? shows the keys that steer it.
     """
     from tui.asking import ask as run_and_show
     from tui.asking import request, session_of
@@ -88,7 +91,7 @@ def ask(
             "budget.tokens": tokens,
         }
     )
-    form = form_of(as_json=as_json, plain=plain)
+    form = form_of(as_json=as_json, plain=plain, quiet=quiet)
     wanted = request(
         question_of(question),
         settings,

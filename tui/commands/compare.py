@@ -27,7 +27,7 @@ def compare(
         bool, typer.Option("--plain", help="One answer after the other: no colour, nothing that moves.")
     ] = False,
 ) -> int:
-    """Put one question to several systems, and see their answers next to each other.
+    """Ask several systems the same question.
 
     Each answers from your documents, on the same model, one after the other. Exits with 0 if one of them
     found an answer and none failed, with 3 if the documents do not say.

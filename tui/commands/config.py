@@ -63,6 +63,17 @@ def set_value(
             failures.warn(f"{name} in the environment says {said} and wins over the file.")
 
 
+@app.command("get")
+def get_value(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="For example budget.steps.")],
+) -> None:
+    """Print the value in force."""
+    from tui.settings import load, require_key, value_of
+
+    require_key(key)
+    typer.echo(value_of(load(), key))
+
+
 @app.command("unset")
 def unset(
     key: Annotated[str, typer.Argument(metavar="KEY", help="For example budget.steps.")],

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
+from tui.commands.options import AsJson
+
 
 class _Asking(TyperGroup):
     """What is not the name of a command is a set of questions, and asked."""
@@ -20,7 +22,7 @@ class _Asking(TyperGroup):
 
 
 app = typer.Typer(
-    help="Hold whole systems against each other on known questions.",
+    help="Compare systems on questions with known answers.",
     cls=_Asking,
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -120,8 +122,9 @@ def report(
 def show(
     question: Annotated[str, typer.Argument(metavar="ID", help="Of the question, or how it begins.")],
     work: _Work = None,
+    as_json: AsJson = False,
 ) -> int:
     """Show one question: every answer, and what it took."""
     from tui.evaluation_view import show_question
 
-    return show_question(question, work)
+    return show_question(question, work, as_json=as_json)

@@ -6,18 +6,20 @@ from typing import Annotated, Literal
 
 import typer
 
+from tui.commands.options import AsJson
+
 app = typer.Typer(
     help="See, search and prune what was read.", invoke_without_command=True, rich_markup_mode=None
 )
 
 
 @app.callback()
-def library(context: typer.Context) -> None:
+def library(context: typer.Context, as_json: AsJson = False) -> None:
     """See, search and prune what was read; without a command: the collections."""
     if not context.invoked_subcommand:
         from tui.library_view import show_collections
 
-        show_collections()
+        show_collections(as_json=as_json)
 
 
 @app.command("list")
@@ -25,21 +27,23 @@ def list_documents(
     collection: Annotated[
         str | None, typer.Argument(metavar="[COLLECTION]", help="All collections if none is named.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """List documents: sections, pages, passages, coverage."""
     from tui.library_view import show_documents
 
-    show_documents(collection)
+    show_documents(collection, as_json=as_json)
 
 
 @app.command("sections")
 def sections(
     document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its number or its name.")],
+    as_json: AsJson = False,
 ) -> None:
     """Show the outline of a document as it was found."""
     from tui.library_view import show_sections
 
-    show_sections(document)
+    show_sections(document, as_json=as_json)
 
 
 @app.command("search")
@@ -55,6 +59,7 @@ def search(
         str, typer.Option(metavar="TEXT", help="Only in sections like this, however worded.")
     ] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Passages to show.")] = 5,
+    as_json: AsJson = False,
 ) -> int:
     """Search without a language model.
 
@@ -62,7 +67,7 @@ def search(
     """
     from tui.searching import show_search
 
-    return show_search(" ".join(query), collection or [], strategy, section, limit)
+    return show_search(" ".join(query), collection or [], strategy, section, limit, as_json=as_json)
 
 
 @app.command("embed")

@@ -6,24 +6,26 @@ from typing import Annotated, Literal
 
 import typer
 
+from tui.commands.options import AsJson
+
 app = typer.Typer(
     help="Fetch, measure and choose models.", invoke_without_command=True, rich_markup_mode=None
 )
 
 
 @app.callback()
-def models(context: typer.Context) -> None:
+def models(context: typer.Context, as_json: AsJson = False) -> None:
     """Fetch, measure and choose models; without a command: list them."""
     if not context.invoked_subcommand:
-        list_models()
+        list_models(as_json=as_json)
 
 
 @app.command("list")
-def list_models() -> None:
+def list_models(as_json: AsJson = False) -> None:
     """List known models: which are here, which are in use."""
     from tui.model_choice import show_models
 
-    show_models()
+    show_models(as_json=as_json)
 
 
 @app.command("pull")

@@ -24,6 +24,8 @@ Model = Annotated[
     typer.Option("--model", "-m", metavar="NAME", help="A catalogue name, a .gguf path, or ollama:NAME."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object at the end, nothing else.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer; no progress.")]
 Plain = Annotated[bool, typer.Option("--plain", help="One line per event: no colour, nothing that moves.")]
 
 
@@ -39,6 +41,6 @@ def collections_of(named: Sequence[str] | None, settings: Settings) -> tuple[str
     return tuple(named or ([settings.collection] if settings.collection else ()))
 
 
-def form_of(*, as_json: bool, plain: bool) -> Form:
+def form_of(*, as_json: bool, plain: bool, quiet: bool = False) -> Form:
     """How the answer is shown."""
-    return "json" if as_json else "plain" if plain else "auto"
+    return "json" if as_json else "quiet" if quiet else "plain" if plain else "auto"

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tui.commands.options import AsJson
+
 app = typer.Typer(
     help="See, choose and compare learned policies.", invoke_without_command=True, rich_markup_mode=None
 )
@@ -16,28 +18,29 @@ _Name = Annotated[
 
 
 @app.callback()
-def policy(context: typer.Context) -> None:
+def policy(context: typer.Context, as_json: AsJson = False) -> None:
     """See, choose and compare learned policies; without a command: list them.
 
     A policy decides after each research step whether to go on, revise the plan or answer. The one in the
     box is active until another is chosen; `deepthink train-policy` makes new ones from your own runs.
     """
     if not context.invoked_subcommand:
-        list_policies()
+        list_policies(as_json=as_json)
 
 
 @app.command("list")
-def list_policies() -> None:
+def list_policies(as_json: AsJson = False) -> None:
     """List policies: the active one, their data, the gate's verdict."""
     from tui.policy_view import show_list
 
-    show_list()
+    show_list(as_json=as_json)
 
 
 @app.command("show")
 def show(
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="The active one if none is named.")] = "",
     card: Annotated[bool, typer.Option("--card", help="The model card, as Markdown.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show one policy: its data, its measures, the gate's verdict."""
     from tui.policy_view import show as show_one
@@ -46,7 +49,7 @@ def show(
     if card:
         show_card(name)
     else:
-        show_one(name)
+        show_one(name, as_json=as_json)
 
 
 @app.command("use")
@@ -75,11 +78,11 @@ def rollback() -> None:
 
 
 @app.command("history")
-def history() -> None:
+def history(as_json: AsJson = False) -> None:
     """List when which policy became active, and why."""
     from tui.policy_view import show_history
 
-    show_history()
+    show_history(as_json=as_json)
 
 
 @app.command("compare")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tui.commands.options import Json, Plain, form_of
+from tui.commands.options import Json, Plain, Quiet, form_of
 
 
 def resume(
@@ -29,6 +29,7 @@ def resume(
     ] = None,
     as_json: Json = False,
     plain: Plain = False,
+    quiet: Quiet = False,
 ) -> int:
     """Go on with a run that was cut off, or that waits for you.
 
@@ -44,7 +45,7 @@ def resume(
     if isinstance(chosen, str):
         typer.echo("null" if as_json else chosen)
         return 0
-    form = form_of(as_json=as_json, plain=plain)
+    form = form_of(as_json=as_json, plain=plain, quiet=quiet)
     # Neither may a setting of today take a run to the web that was asked without it.
     allowed = web_of(chosen) if web is None else web
     settings = load({"model": model_of(chosen), "web": allowed})

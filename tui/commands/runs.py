@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from tui.commands.options import AsJson
+
 app = typer.Typer(help="Look at earlier runs.", invoke_without_command=True, rich_markup_mode=None)
 _Id = Annotated[str, typer.Argument(metavar="RUN", help="The beginning of its id, or last.")]
 _Unfinished = Annotated[
@@ -15,10 +17,10 @@ _Unfinished = Annotated[
 
 
 @app.callback()
-def runs(context: typer.Context, unfinished: _Unfinished = False) -> None:
+def runs(context: typer.Context, unfinished: _Unfinished = False, as_json: AsJson = False) -> None:
     """Look at earlier runs; without a command: the latest."""
     if not context.invoked_subcommand:
-        list_runs(unfinished=unfinished)
+        list_runs(unfinished=unfinished, as_json=as_json)
     elif unfinished:
         raise typer.BadParameter("--unfinished belongs behind `runs list`.")
 
@@ -27,24 +29,30 @@ def runs(context: typer.Context, unfinished: _Unfinished = False) -> None:
 def list_runs(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 20,
     unfinished: _Unfinished = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the latest runs, newest first."""
     from tui.runs_view import show_list, show_unfinished
 
     if unfinished:
-        show_unfinished()
+        show_unfinished(as_json=as_json)
     else:
-        show_list(limit)
+        show_list(limit, as_json=as_json)
 
 
 @app.command("show")
 def show(
     run: _Id = "last",
     plain: Annotated[bool, typer.Option("--plain", help="One line per event, no colour.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Show a run as it was shown when it ran."""
+    """Replay a run in the terminal."""
+    from tui.runs_view import export as write_down
     from tui.runs_view import replay
 
+    if as_json:
+        write_down(run, "json", None)
+        return
     replay(run, plain=plain)
 
 
@@ -92,7 +100,7 @@ def export(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Into a file, not to stdout.")
     ] = None,
 ) -> None:
-    """Write a run down: Markdown, HTML or JSON.
+    """Export a run: Markdown, HTML or JSON.
 
     Question, answer, verdicts, sources with quotes, contradictions, plan, steps, decisions, cost.
     """

@@ -9,7 +9,7 @@ import pytest
 from textual.content import Content
 from textual.events import Key
 from textual.pilot import Pilot
-from textual.widgets import OptionList, Static
+from textual.widgets import DataTable, OptionList, Static
 
 from agent import events as ev
 from agent.reading.document import UnreadableDocument
@@ -21,6 +21,7 @@ from traces.runs import Runs
 from tui.app.app import DeepthinkApp
 from tui.app.question import Typed, begin
 from tui.app.screens.ask import AskScreen
+from tui.app.screens.library import LibraryScreen
 from tui.app.screens.passage import PassageScreen
 from tui.app.widgets.answer import Answer
 from tui.app.widgets.conversation import Conversation
@@ -30,6 +31,7 @@ from tui.app.widgets.meters import Meters
 from tui.app.widgets.plan_tree import PlanTree
 from tui.app.widgets.prompt import Prompt
 from tui.app.widgets.run_bar import RunBar
+from tui.app.widgets.ways_on import WaysOn
 
 
 def ask_screen(app: DeepthinkApp) -> AskScreen:
@@ -117,6 +119,11 @@ async def test_a_question_is_answered_and_each_citation_opens_its_passage(
         assert isinstance(app.focused, Sources)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        await pilot.press("escape")
+        block = next(block for block in answer.query(Static) if "[1]" in shown(block))
+        at = shown(block).split("[1]")[0]
+        await pilot.click(block, offset=(len(at) % block.size.width + 1, len(at) // block.size.width))
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
 
 
 async def test_what_a_run_warns_of_is_told_once_under_its_answer(make_app: MakeApp, filled: Path) -> None:
@@ -147,12 +154,54 @@ async def test_the_plan_the_evidence_and_the_meters_tell_the_run(make_app: MakeA
         evidence = screen.query_one(EvidenceList)
         assert any("[1]" in str(option.prompt) for option in evidence.options)
         meters = shown(screen.query_one(Meters))
-        assert "● offline" in meters
-        assert "decides: rules" in meters
-        assert "read " in meters
-        assert "tok/s" in meters
+        assert meters.startswith("scripted  ·  all collections  ·  web off  ·  ")
+        assert not screen.query_one("#thinking").display, "the answer has the screen"
         await pilot.press("ctrl+l")
-        assert not screen.query_one("#thinking").display
+        assert screen.query_one("#thinking").display
+        screen.query_one(Prompt).focus()
+
+
+async def test_one_or_two_keys_from_an_answer_to_what_is_done_with_it(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        exchange, prompt = screen.query_one(Exchange), screen.query_one(Prompt)
+        assert [item["number"] for item in exchange.fold.outcome.answered.sources] == [1, 2]  # type: ignore[union-attr]
+        await pilot.press("ctrl+s")
+        assert app.clipboard == exchange.answer
+        await pilot.press("ctrl+y", "c")
+        assert app.clipboard.startswith(exchange.answer)
+        assert "\n[1] " in app.clipboard
+        await pilot.press("g")
+        await until(pilot, lambda: [toast.message for toast in app._notifications][-1] == "Rated as good.")
+        await pilot.press("ctrl+e")
+        assert (prompt.text, prompt.has_focus) == (QUESTION, True)
+        await pilot.press("ctrl+k")
+        await until(pilot, lambda: not screen.query(Exchange))
+
+
+async def test_what_is_not_found_shows_what_came_nearest_and_other_ways(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering(finds=False))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        ways = screen.query_one(WaysOn)
+        await until(pilot, lambda: ways.option_count > 2)
+        told = [str(option.prompt) for option in ways.options]
+        assert "Tolvang Ceramics" in " ".join(told[:2])
+        assert [row.strip("→ ") for row in told[2:]] == [
+            "Ask in other words",
+            "Search the library with this question",
+        ]
+        ways.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        await pilot.press("escape", "up", "enter")
+        await until(pilot, lambda: isinstance(app.screen, LibraryScreen))
+        await until(pilot, lambda: app.screen.query_one(DataTable).row_count)
 
 
 async def test_on_a_narrow_screen_the_thinking_takes_the_place_of_the_conversation(
@@ -315,6 +364,18 @@ async def test_what_fails_is_a_toast_a_line_and_a_text_to_copy(make_app: MakeApp
         assert "Traceback" in app.clipboard
         await pilot.press("escape")
         assert app.screen is screen
+
+
+async def test_the_empty_screen_says_what_is_missing_and_what_can_be_asked(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        intro = screen.query_one("#intro", Static)
+        assert "facts  2 documents" in shown(intro)
+        app.engine_states = {"model": ("missing", "")}
+        await until(pilot, lambda: "no language model yet. F7 Models" in shown(intro))
 
 
 async def test_without_a_model_the_way_out_is_told(

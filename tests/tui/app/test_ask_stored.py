@@ -168,16 +168,16 @@ async def test_a_new_session_begins_without_the_thinking_and_the_meters_of_the_l
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await asked(pilot)
         meters = screen.query_one(Meters)
-        await until(pilot, lambda: "written" in shown(meters))
+        await until(pilot, lambda: shown(meters).endswith(" s"))
         await pilot.press("ctrl+l")
         await until(pilot, lambda: not screen.query_one(Conversation).display)
         screen.action_new_session()
         await until(pilot, lambda: not screen.query(RunPanel))
-        assert "written" not in shown(meters)
+        assert not shown(meters).endswith(" s")
         assert screen.query_one(Conversation).display
         assert screen.query_one(Prompt).has_focus
         await asked(pilot)
-        await until(pilot, lambda: screen.query(RunPanel) and "written" in shown(meters))
+        await until(pilot, lambda: screen.query(RunPanel) and shown(meters).endswith(" s"))
 
 
 async def stopped_at(gate: Gate, pilot: Pilot[int], screen: AskScreen) -> str:

@@ -166,7 +166,7 @@ def going_on(app: DeepthinkApp, *taken: ev.Decided, run_id: str = "live") -> tup
 
 ASKED = ev.Asked(
     "decide",
-    "What shall the run do next?",
+    "What next?",
     ["CONTINUE", "FINISH"],
     suggested="FINISH",
     probabilities={"CONTINUE": 0.3, "REVISE": 0.0, "FINISH": 0.7},

@@ -219,7 +219,7 @@ async def test_a_run_that_asks_is_answered_on_its_last_row() -> None:
     app = Showing()
     asked = ev.Asked(
         "decide",
-        "What shall the run do next?",
+        "What next?",
         ["CONTINUE", "FINISH"],
         suggested="FINISH",
         probabilities={"CONTINUE": 0.3, "REVISE": 0.0, "FINISH": 0.7},

@@ -60,17 +60,9 @@ def test_what_is_asked_is_gone_with_the_reply_the_decision_or_the_end() -> None:
     assert folded(approve, parts.finished()).asked is None
 
 
-def test_tokens_of_the_call_under_way_count_and_the_end_has_the_last_word() -> None:
-    fold = folded(
-        parts.started(), ev.ModelCalled("plan", 100, 50, 10, 2.0), ev.Heartbeat("plan", 0, 3.0, 25)
-    )
-    assert fold.usage == (100, 50, 25)
-    assert fold.tokens_per_second == 5.0
-    assert fold.elapsed == 3.0
-    fold.take(parts.finished())
-    assert fold.usage == (2066, 3448, 126)
-    assert fold.over
-    assert folded(parts.started()).tokens_per_second is None
+def test_the_seconds_stand_still_while_the_run_waits_for_a_person() -> None:
+    fold = folded(ev.Heartbeat("plan", 0, 5.0, 0), ev.Steered("pause"), ev.Heartbeat("plan", 0, 9.0, 0))
+    assert fold.elapsed == 5.0
 
 
 def test_a_resumed_run_goes_on_counting_its_seconds() -> None:

@@ -37,6 +37,8 @@ async def replayed(pilot: Pilot[Any], run_id: str) -> ReplayScreen:
     screen = ReplayScreen(run_id)
     app.push_screen(screen)
     await until(pilot, lambda: screen.player.position)
+    assert screen.player.over, "a finished run is shown, not the first of its events"
+    await screen._go(1)
     await pilot.pause()
     return screen
 

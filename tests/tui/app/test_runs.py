@@ -101,7 +101,7 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
         assert "Tolvang." in said(app, "#preview-answer")
         await pilot.press("down")
         await until(pilot, lambda: "Who paints them?" in said(app, "#preview-question"))
-        assert "not found in the documents" in said(app, "#preview-facts")
+        assert "not found in your documents" in said(app, "#preview-facts")
 
 
 async def test_questions_and_answers_are_searched(three: list[str], make_app: MakeApp) -> None:

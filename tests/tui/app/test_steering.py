@@ -99,7 +99,7 @@ async def test_a_pause_that_is_asked_for_is_shown_until_it_is_taken_back(
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
         bar = screen.query_one(RunBar)
-        for label, said in (("go on", "It pauses after what is under way."), ("pause", "It goes on.")):
+        for label, said in (("go on", "Pausing after this step."), ("pause", "Resumed.")):
             await pilot.press("ctrl+o")
             screen.draw_all()  # as each event of the run has it
             assert label in shown(bar)
@@ -114,9 +114,9 @@ async def test_a_pause_that_is_asked_for_is_shown_until_it_is_taken_back(
 @pytest.mark.parametrize(
     ("route", "node", "said"),
     [
-        ("deep", "synthesise", "The last decision of this run is taken."),
-        ("single", "grade", "This run takes no decisions: its question is answered in one go."),
-        ("direct", "", "This run takes no decisions: its question is answered in one go."),
+        ("deep", "synthesise", "This run has made its last decision."),
+        ("single", "grade", "This run makes no decisions: it answers in one go."),
+        ("direct", "", "This run makes no decisions: it answers in one go."),
     ],
 )
 async def test_no_step_and_no_decision_is_promised_where_none_can_come(
@@ -167,19 +167,20 @@ async def test_a_decision_is_taken_by_the_person_and_is_a_label(make_app: MakeAp
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
         await pilot.press("ctrl+d")
-        await until(pilot, asking(screen, "override"))
+        gate.open()
+        await until(pilot, asking(screen, "decide"))  # the run waits there
         choices = screen.query_one(AskedBox).query_one(OptionList)
         await until(pilot, lambda: choices.has_focus)
-        choices.highlighted = 2  # FINISH
-        await pilot.press("enter")
-        await until(pilot, lambda: not screen.query(AskedBox))
-        gate.open()
+        assert choices.highlighted is not None, "what is suggested is under the cursor"
+        await pilot.press(str(choices.option_count))  # FINISH comes last
+        await until(pilot, lambda: not asking(screen, "decide")())
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
         await accept(pilot, screen)
         await over(pilot, screen)
         run = Runs(app.engine.store).find("last")
         assert next(d.source for d in Runs(app.engine.store).decisions(run.id) if not d.shadow) == "human"
-        assert Labels(app.engine.store).of_run(run.id)[0].origin == "override"
+        labels = Labels(app.engine.store).of_run(run.id).values()
+        assert [(label.origin, label.action) for label in labels] == [("teach", "FINISH")], "one alone"
 
 
 async def test_teaching_asks_at_each_decision(make_app: MakeApp, filled: Path) -> None:
@@ -232,6 +233,9 @@ async def test_what_is_vague_is_asked_back_inline(make_app: MakeApp, filled: Pat
         await until(pilot, asking(screen, "clarify"))
         field = screen.query_one(AskedBox).query_one(Input)
         await until(pilot, lambda: field.has_focus)
+        await pilot.press(*"Which")
+        assert field.content_size.height == 1
+        assert "Which" in field.render_line(0).text, "what is typed is seen"
         field.value = QUESTION
         await pilot.press("enter")
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
+from textual.widgets._footer import FooterKey
 
 from agent.ingest import FileEmbedding, FileFound, FileStarted
 from agent.sample_library import demo_question
@@ -283,6 +284,9 @@ async def test_escape_leaves_and_stops(
     answers: list[str | None] = []
     async with app.run_test(size=(80, 24)) as pilot:
         await _opened(app, pilot, answers)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: any("quit" in toast.message for toast in app._notifications))
+        assert "Quit" in {key.description for key in app.screen.query(FooterKey)}
         machine.hold.clear()
         await pilot.press("enter")
         await until(pilot, lambda: "50%" in _shown(app))

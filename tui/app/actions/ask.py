@@ -11,12 +11,14 @@ ASK = (
         "ctrl+y",
         "citations",
         "Citations",
-        "To what is asked, or the last answer's citations.",
+        "Go to the last answer and its citations, or to what the run asks.",
         priority=True,
     ),
     Action("ask.unfinished", "f12", "unfinished", "Unfinished", "Runs that can go on.", shown=False),
     Action("ask.sessions", "f10", "sessions", "Sessions", "Open, name or delete a session.", priority=True),
-    Action("ask.new", "", "new_session", "New session", "The next question stands alone."),
+    Action("ask.copy", "ctrl+s", "copy", "Copy answer", "Copy the last answer.", priority=True),
+    Action("ask.new", "ctrl+k", "new_session", "New", "Start a new conversation.", priority=True),
+    Action("ask.retry", "ctrl+e", "retry", "Edit", "Edit the last question and ask again.", priority=True),
     Action("ask.older", "", "older", "Earlier turns", "Show more of the session's earlier turns."),
     Action(
         "ask.up",
@@ -49,23 +51,21 @@ RUN = (
         "To the prompt; there: cancel the run, or clear it.",
         False,
     ),
-    Action("run.pause", "ctrl+o", "pause", "Pause", "Pause, or go on.", False, priority=True),
+    Action("run.pause", "ctrl+o", "pause", "Pause", "Pause, or resume.", False, priority=True),
     Action(
         "run.finish", "ctrl+n", "finish", "Answer now", "Answer from what was found.", False, priority=True
     ),
-    Action("run.skip", "ctrl+g", "skip", "Skip step", "Give up the step under way.", False, priority=True),
+    Action("run.skip", "ctrl+g", "skip", "Skip step", "Skip this step.", False, priority=True),
     Action(
         "run.add", "ctrl+b", "add", "Add step", "The prompt's text becomes a step.", False, priority=True
     ),
     Action(
         "run.decide", "ctrl+d", "decide", "Decide", "Take the next decision yourself.", False, priority=True
     ),
-    Action(
-        "run.teach", "ctrl+t", "teach", "Teach", "Stop at each decision, take yours.", False, priority=True
-    ),
+    Action("run.teach", "ctrl+t", "teach", "Teach", "Every decision waits for you.", False, priority=True),
 )
 PROMPT = (
-    Action("prompt.send", "enter", "send", "Ask", "Ask what stands in the prompt.", priority=True),
+    Action("prompt.send", "enter", "send", "Ask", "Send the question.", priority=True),
     Action("prompt.newline", "ctrl+j,shift+enter", "newline", "New line", "Break the line.", False, True),
     Action("prompt.earlier", "up", "earlier", "Earlier", "The question before this one.", False, True),
     Action("prompt.later", "down", "later", "Later", "The question after this one.", False, True),
@@ -75,6 +75,18 @@ ANSWER = (
     Action("answer.next", "right", "citation(1)", "Next citation", "Go to the next citation."),
     Action("answer.previous", "left", "citation(-1)", "Citation before", "Go back one.", shown=False),
     Action("answer.open", "enter", "open", "Open passage", "Open the cited passage in its document."),
+    *(
+        Action(
+            f"answer.rate_{rating}",
+            rating[0],
+            f"screen.rate('{rating}')",
+            rating.capitalize(),
+            f"Rate the answer as {rating}; once more takes the rating back.",
+        )
+        for rating in ("good", "partly", "wrong")
+    ),
+    Action("answer.copy", "c", "screen.copy(True)", "Copy", "Copy the answer with its sources."),
+    Action("answer.export", "x", "screen.export", "Export", "Write the run to a file."),
 )
 THINKING = (
     Action("thinking.next", "right", "tab(1)", "Next tab", "Go to the next tab."),

@@ -38,4 +38,7 @@ WELCOME = (  # no letter begins anything: one that was meant for the prompt woul
     Action("welcome.files", "ctrl+o", "files", "Own documents", "Choose documents of your own."),
     Action("welcome.stop", "x", "stop", "Stop", "Stop; what was done so far is kept."),
     Action("welcome.skip", "escape", "skip", "Skip", "Go to the prompt at once."),
+    Action("welcome.quit", "ctrl+q", "app.quit", "Quit", "Leave; these steps come again next time."),
+    Action("welcome.how_to_quit", "ctrl+c", "app.help_quit", "Quit", "Say how to leave.", shown=False),
+    Action("welcome.palette", "ctrl+p", "app.command_palette", "Palette", "Find anything.", shown=False),
 )

@@ -12,6 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from tui.app.actions import bindings
+from tui.app.answering import Answers
 from tui.app.beginning import Begins
 from tui.app.conversations import (
     SessionLoaded,
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     from tui.app.widgets.evidence import EvidenceList, Passage
     from tui.app.widgets.exchange import Exchange
 
-_READ_ONLY = frozenset({"Conversation", "Answer", "Sources", "PlanTree", "EvidenceList"})
+_READ_ONLY = frozenset({"Conversation", "Answer", "Sources", "WaysOn", "PlanTree", "EvidenceList"})
 """Widgets that take no letters; by name, since most are imported once there is a run."""
 
 
-class AskScreen(Begins):
+class AskScreen(Answers, Begins):
     """The main screen."""
 
     MODE: ClassVar[str] = "ask"
@@ -55,6 +56,8 @@ it. **Ctrl-L** shows the thinking: the plan, the evidence, the decisions.
 Every `[n]` of the answer opens its passage.
 """
 
+    _watching: bool = True  # whether the thinking of a live run is to be shown
+
     def body(self) -> ComposeResult:
         """Conversation and thinking side by side, the rest beneath."""
         with Horizontal(id="upper"):
@@ -68,11 +71,6 @@ Every `[n]` of the answer opens its passage.
     def on_mount(self) -> None:
         """Keys go to the prompt at once; what is stored is read behind it."""
         self.query_one(Prompt).focus()
-
-    def put_question(self, text: str) -> None:
-        """Put a question into the prompt, to be changed or asked."""
-        self.query_one(Prompt).put(text)
-        self.to_prompt()
 
     # --- sessions --------------------------------------------------------------------------------
 
@@ -104,7 +102,7 @@ Every `[n]` of the answer opens its passage.
         return self.live is not None
 
     def action_new_session(self) -> None:
-        """The next question stands alone."""
+        """Start a new conversation."""
         self._session_chosen("")
 
     @on(SessionLoaded)
@@ -126,30 +124,29 @@ Every `[n]` of the answer opens its passage.
             await self.query_one(Conversation).show_earlier(message.folds)
 
     def action_citations(self) -> None:
-        """Go to what is asked, or to the first citation of the last answer that has one."""
-        exchange = self.query_one(Conversation).latest_cited
+        """Go to what is asked, or to the last answer, at its first citation."""
+        conversation = self.query_one(Conversation)
+        exchange = conversation.latest_cited or conversation.latest
         if exchange is None:
-            self.notify("There is no citation yet.")
+            self.notify("There is no answer yet.")
         else:
             exchange.go_to_citations()
 
     # --- the thinking ----------------------------------------------------------------------------
 
     def run_begins(self) -> None:
-        """The thinking is shown beside the conversation where there is room for it."""
+        """The thinking of a live run is shown beside the conversation where there is room for it."""
         from tui.app.widgets.run_panel import RunPanel
 
         self.query_one("#offer").display = False
-        self.add_class("-has-run")
+        self.set_class(self.live is not None and self.has_class("-wide") and self._watching, "-thinking")
         place = self.query_one("#thinking")
         if not place.query(RunPanel):
             place.mount(RunPanel())
 
     async def run_is_gone(self) -> None:
         """There is no thinking to be shown, and on a narrow screen the conversation is."""
-        self.remove_class("-has-run")
-        if self.has_class("-narrow"):
-            self.remove_class("-flipped")
+        self.remove_class("-thinking")
         self.to_prompt()
         await self.query("RunPanel").remove()
 
@@ -161,18 +158,22 @@ Every `[n]` of the answer opens its passage.
             panel.show(fold, changed)
 
     def run_is_over(self, run_id: str) -> None:
-        """Decisions that the person took are labels."""
+        """The answer has the screen, unless somebody is at the thinking; decisions they took are labels."""
         from tui.app.widgets.decision_labels import load_labels
 
+        if not self.query_one("#thinking").has_focus_within:
+            self.remove_class("-thinking")
         load_labels(self, run_id)
 
     def action_panel(self) -> None:
         """Show or hide the thinking; on a narrow screen it takes the conversation's place."""
         if self.fold is None:
-            self.notify("There is no thinking yet: ask something first.")
+            self.notify("There is nothing to show yet: ask a question first.")
             return
         self.to_prompt()
-        self.toggle_class("-flipped")
+        self.toggle_class("-thinking")
+        if self.live is not None:
+            self._watching = self.has_class("-thinking")
         self.call_after_refresh(self._focus_panel)
 
     def _focus_panel(self) -> None:
@@ -235,7 +236,8 @@ Every `[n]` of the answer opens its passage.
     def on_key(self, event: events.Key) -> None:
         """What is typed where nothing can be typed is meant for the prompt."""
         reading = self.focused is None or type(self.focused).__name__ in _READ_ONLY
-        if reading and event.is_printable and event.character is not None:
+        bound = event.key in self.active_bindings
+        if reading and not bound and event.is_printable and event.character is not None:
             event.stop()
             self.to_prompt()
             self.query_one(Prompt).insert(event.character)
@@ -254,6 +256,8 @@ Every `[n]` of the answer opens its passage.
         """What is possible now."""
         if action in WHILE_IT_RUNS:
             return self.live is not None
+        if action in {"new_session", "retry"}:
+            return self.live is None
         if action == "older":
             return self.query_one(Conversation).has_earlier
         return True

@@ -63,7 +63,7 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
         super().__init__()
         self._found: list[Finding] = []
         self._full: set[int] = set()
-        self._running = False
+        self._examining = False
 
     def body(self) -> ComposeResult:
         """The sum, and the rows."""
@@ -80,12 +80,12 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Not again while it examines; nothing is copied or opened before something is there."""
         if action == "again":
-            return not self._running
+            return not self._examining
         return bool(self._found) if action in {"copy", "full"} else True
 
     def action_again(self) -> None:
         """Look at everything once more."""
-        self._found, self._running = [], True
+        self._found, self._examining = [], True
         self._full.clear()
         self._redraw()
         told = f"{self.app.size.width} columns, {self.app.console.color_system or 'no colours'}"
@@ -125,13 +125,13 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
 
     @on(Examined)
     def _done(self) -> None:
-        self._running = False
+        self._examining = False
         self._redraw()
 
     @on(Failed)
     def _failed(self) -> None:
         """It is told by the app; what was found stays."""
-        self._running = False
+        self._examining = False
         self._redraw()
 
     @on(OptionList.OptionSelected)
@@ -157,7 +157,7 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
         self.refresh_bindings()
 
     def _sum(self) -> Content:
-        if self._running:
+        if self._examining:
             return Content(f"… examining: {len(self._found)} looked at").stylize("$primary")
         bad = sum(finding.state == "fail" for finding in self._found)
         worth = sum(finding.state == "warn" for finding in self._found)

@@ -17,7 +17,7 @@ from tui.app.work import Failed
 
 
 class FailureScreen(ModalScreen[None]):
-    """Title, message and way out of each failure, newest first, with its traceback beneath."""
+    """Title, message and way out of each failure, newest first; a program fault with its traceback."""
 
     CSS_PATH = "failure.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("failure")
@@ -46,6 +46,7 @@ class FailureScreen(ModalScreen[None]):
 
 def _told(failure: Failed) -> str:
     error = failure.error
+    is_fault = error.kind == "internal"  # of the program; for what a person can mend the words will do
     return "\n".join(
-        part for part in (f"{error.title}: {error.message}", in_the_app(error), "", failure.detail)
+        (f"{error.title}: {error.message}", in_the_app(error), *(["", failure.detail] * is_fault))
     )

@@ -95,7 +95,7 @@ evidence and the decisions, where you can say what a decision should have been.
         await self._new_exchange()
         self.query_one(PlayerBar).focus()
         load_labels(self, self._run_id)
-        self.player.seek(1)
+        self.player.seek(len(message.events))
         self._draw(EVERYTHING)
         self.refresh_bindings()
 

@@ -134,7 +134,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
         search = self.query_one("#search", Input)
         if search.has_focus:
             search.value = ""
-        self.query_one("#rows").focus()
+        self.set_focus(self.query_one("#rows"))  # at once: what was typed into the editor is put back
         editor = self.query_one(SettingEditor)
         editor.wrong("")
         editor.show(self._under_cursor())

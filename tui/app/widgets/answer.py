@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
+from textual import events
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
@@ -13,10 +15,12 @@ from textual.style import Style
 from textual.widgets import Markdown, Static
 from textual.widgets.markdown import MarkdownStream
 
+from agent.state import Claim
 from tui.app.actions import bindings
 from tui.terminal import clean
 
 _CITATION = re.compile(r"\[(\d+)\]")
+_BEGINNING = 40  # characters by which a sentence is found in the answer
 
 
 def _parser() -> MarkdownIt:
@@ -40,6 +44,8 @@ class Answer(Markdown, can_focus=True):
 
 Each `[n]` is a citation. **→** and **←** go from one to the next, **Enter** opens the passage it
 stands for in its document, with the supporting sentence marked. A mouse click on it does the same.
+**g**, **p** and **w** rate the answer as good, partly good or wrong; the same again takes it back.
+**c** copies it with its sources, **x** exports the run.
 """
     DEFAULT_CSS = """
     Answer { height: auto; padding: 0 0 0 2; background: transparent; }
@@ -61,6 +67,7 @@ stands for in its document, with the supporting sentence marked. A mouse click o
         self._plain: dict[Static, Content] = {}  # blocks as they are without the mark of the cursor
         self._citations: list[tuple[Static, int, int, int]] = []  # block, start, end, number
         self._at = -1
+        self._doubted: Sequence[str] = ()
         self.has_citations = False
 
     def write(self, text: str) -> None:
@@ -72,9 +79,10 @@ stands for in its document, with the supporting sentence marked. A mouse click o
         if fresh:
             self.call_later(self._append, clean(fresh))
 
-    def finish(self, text: str) -> None:
-        """Show the whole answer, with citations that can be opened."""
+    def finish(self, text: str, claims: Sequence[Claim] = ()) -> None:
+        """Show the whole answer, with citations that can be opened; what is not supported stands out."""
         self.has_citations = bool(_CITATION.search(text))
+        self._doubted = [claim["text"] for claim in claims if claim["verdict"] != "supported"]
         self.call_later(self._finish, text)
 
     @property
@@ -112,10 +120,17 @@ stands for in its document, with the supporting sentence marked. A mouse click o
             if not isinstance(content, Content):
                 continue
             marks = list(_CITATION.finditer(content.plain))
+            before = content
+            for sentence in self._doubted:
+                at = content.plain.find(sentence[:_BEGINNING])
+                if at >= 0:
+                    content = content.stylize("$warning", at, at + len(sentence))
+            if content is not before and not marks:
+                block.update(content)
             for mark in marks:
                 number = int(mark[1])
                 self._citations.append((block, *mark.span(), number))
-                opening = Style.from_meta({"@click": f"open_number({number})"})
+                opening = Style.from_meta({"citation": number})
                 content = content.stylize(opening, *mark.span()).stylize("bold $primary", *mark.span())
             if marks:
                 self._plain[block] = content
@@ -138,9 +153,11 @@ stands for in its document, with the supporting sentence marked. A mouse click o
             return
         self.post_message(self.Opened(self._citations[max(self._at, 0)][3]))
 
-    def action_open_number(self, number: int) -> None:
-        """Open a citation that was clicked."""
-        self.post_message(self.Opened(number))
+    def on_click(self, event: events.Click) -> None:
+        """Open the citation that was clicked; the block around it has no action for it."""
+        number = event.style.meta.get("citation")
+        if number is not None:
+            self.post_message(self.Opened(number))
 
     def on_blur(self) -> None:
         """Nobody is at a citation any more."""

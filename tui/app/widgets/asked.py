@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -19,9 +19,9 @@ from tui.terminal import one_line
 
 _MEANS: Mapping[str, str] = {
     **REPLIES,
-    "CONTINUE": "take the next step of the plan",
-    "REVISE": "plan anew what is left",
-    "FINISH": "stop looking and answer",
+    "CONTINUE": "keep searching",
+    "REVISE": "change the plan",
+    "FINISH": "answer now",
 }
 _MOST = 6  # sentences that are told one by one
 
@@ -36,13 +36,14 @@ class AskedBox(Vertical):
     HELP = """\
 ### The run asks
 
-**↑ ↓** and **Enter** choose; where nothing is listed, type a line. **Esc** goes back to the
-prompt; once more, and the run is cancelled, which can be resumed.
+**↑ ↓** and **Enter**, or a number, choose; where nothing is listed, type a line. **Esc** goes back to
+the prompt; once more, and the run is cancelled, which can be resumed.
 """
     DEFAULT_CSS = """
     AskedBox { height: auto; border: round $accent; padding: 0 1; margin: 0 0 0 2; }
-    AskedBox OptionList { height: auto; max-height: 8; border: none; background: transparent; padding: 0; }
-    AskedBox Input { border: none; height: 1; padding: 0; }
+    AskedBox OptionList { height: auto; max-height: 8; background: transparent; padding: 0; }
+    AskedBox Input { height: 1; padding: 0; }
+    AskedBox OptionList, AskedBox Input { &, &:focus { border: none; } }
     """
 
     class Replied(Message):
@@ -74,9 +75,12 @@ prompt; once more, and the run is cancelled, which can be resumed.
         if len(doubted) > _MOST:
             yield Static(Content(f"  … and {len(doubted) - _MOST} more"))
         if asked.options:
-            yield OptionList(*(Option(self._label(word), id=word) for word in asked.options), markup=False)
+            rows = (
+                Option(self._label(number, word), id=word) for number, word in enumerate(asked.options, 1)
+            )
+            yield OptionList(*rows, markup=False)
         else:
-            yield Input(placeholder="Enter alone: as best it can")
+            yield Input(placeholder="Type your answer; Enter alone: your best guess")
 
     def on_mount(self) -> None:
         """The question stays in sight where its own line scrolls away."""
@@ -96,13 +100,19 @@ prompt; once more, and the run is cancelled, which can be resumed.
             self.asked.options.index(suggested) if suggested in self.asked.options else None
         )
 
-    def _label(self, word: str) -> Content:
+    def on_key(self, event: events.Key) -> None:
+        """A digit chooses, as on the Decisions screen."""
+        key = event.character or ""
+        if self.asked.options and key.isdecimal() and 1 <= int(key) <= len(self.asked.options):
+            event.stop()
+            self.post_message(self.Replied(self.asked.about, self.asked.options[int(key) - 1]))
+
+    def _label(self, number: int, word: str) -> Content:
         share = self.asked.probabilities.get(word)
         sure = f"  {share:.0%}" if share is not None else ""
         suggested = "  ← suggested" if word == self.asked.suggested else ""
         means = _MEANS.get(word)
-        named = f"{word}: {means}" if means and word.isupper() else means or word
-        return Content(f"{named}{sure}{suggested}")
+        return Content(f"{number} {means or word}{sure}{suggested}")
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:

@@ -31,6 +31,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 """
     DEFAULT_CSS = """
     Conversation { height: 1fr; padding: 1 0 0 0; }
+    Conversation:focus { border-left: outer $accent; }
     /* At least as high as the view: what is shorter than it begins at its top, though it is anchored. */
     Conversation #turns { height: auto; min-height: 100%; }
     Conversation #earlier { color: $foreground 65%; padding: 0 1 1 1; display: none; }
@@ -109,18 +110,21 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         )
 
     @property
-    def latest(self) -> Exchange | None:
-        """The last turn."""
+    def turns(self) -> Sequence[Exchange]:
+        """Those that are shown, oldest first."""
         from tui.app.widgets.exchange import Exchange
 
-        return next(iter(reversed(self.query(Exchange))), None)
+        return list(self.query(Exchange))
+
+    @property
+    def latest(self) -> Exchange | None:
+        """The last turn."""
+        return self.turns[-1] if self.turns else None
 
     @property
     def latest_cited(self) -> Exchange | None:
         """The last turn whose answer has citations, or that asks something."""
-        from tui.app.widgets.exchange import Exchange
-
-        turns = reversed(self.query(Exchange))
+        turns = reversed(self.turns)
         return next((turn for turn in turns if turn.question_box or turn.has_citations), None)
 
     @property

@@ -15,9 +15,10 @@ from tui.app.widgets.hanging import HangingList, hanging
 from tui.blocks import place
 from tui.outcome import Step
 from tui.terminal import one_line
+from tui.wording import GRADES
 
 _MOST = 12  # passages of a step
-_STAGES = ("vector", "keyword", "mmr", "rerank")
+_WORDS = 160  # characters of a passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,12 @@ class EvidenceList(HangingList):
     HELP = """\
 ### The evidence
 
-The passages of each step, best first: the number it is cited by if it was kept, the grade and the
-probability that it helps, the strategy that found it and its scores. **Enter** opens it in its document.
+The passages of each step, best first: the number it is cited by if it was kept, its first words, how
+likely it is to answer, and what found it. **Enter** opens it in its document.
 """
     DEFAULT_CSS = """
     EvidenceList { background: transparent; border: none; height: 1fr; padding: 0; }
-    EvidenceList:focus { border: none; }
+    EvidenceList:focus { border: none; border-left: outer $accent; }
     """
 
     class Opened(Message):
@@ -134,8 +135,9 @@ def _row(
     hit: Candidate, number: int, graded: tuple[str, float] | None, strategies: list[str], width: int
 ) -> Content:
     mark = f"[{number}]".rjust(4) if number else "   ·"
-    grade = f"{graded[1]:.2f} {graded[0]}" if graded else "not graded"
-    scores = " ".join(f"{s} {hit['scores'][s]:.3g}" for s in _STAGES if s in hit["scores"])
+    grade = f"{GRADES.get(graded[0], graded[0])} {graded[1]:.2f}" if graded else "not read"
+    words = one_line(hit["text"], _WORDS)
     where = Content(hanging(f"{mark} ", place(hit), width)).stylize("bold" if number else "$foreground 80%")
-    how = hanging("     ", f"{grade} · {'+'.join(strategies)} {scores}".rstrip(), width)
-    return Content("\n").join([where, Content(how).stylize("$foreground 65%")])
+    how = hanging("     ", f"{grade} · found by {' and '.join(strategies)}", width)
+    said = Content(hanging("     ", words, width)).stylize("$foreground 80%")
+    return Content("\n").join([where, said, Content(how).stylize("$foreground 65%")])

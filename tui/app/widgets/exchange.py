@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -16,16 +16,18 @@ from textual.widgets.option_list import Option
 from agent import events as ev
 from agent.state import Evidence
 from tui.app.fold import EVERYTHING, Part, RunFold
-from tui.app.steering import AFTER_THE_LAST_DECISION as _TOO_LATE
-from tui.app.steering import OVERRIDE
 from tui.app.widgets.answer import Answer
 from tui.app.widgets.asked import AskedBox
 from tui.app.widgets.evidence import Passage
 from tui.app.widgets.hanging import HangingList, hanging
-from tui.blocks import first_look, place, supported
-from tui.terminal import clean, duration, one_line
+from tui.app.widgets.ways_on import WaysOn
+from tui.blocks import doubt, first_look, place, supported
+from tui.terminal import clean, duration, one_line, unmarked
 from tui.transcript import DOING
-from tui.wording import ENDINGS, quote_of
+from tui.wording import ENDINGS
+
+if TYPE_CHECKING:
+    from tui.app.app import DeepthinkApp
 
 _QUOTE = 160
 _QUESTION = 1200  # characters of a question; what was pasted whole is in the prompt's history
@@ -90,7 +92,8 @@ class Exchange(Vertical):
     Exchange .look { color: $foreground 80%; padding: 0 0 0 2; }
     Exchange .state { color: $foreground 75%; padding: 0 0 0 2; }
     Exchange .failed { color: $error; padding: 0 0 0 2; }
-    Exchange .warned { color: $warning; padding: 0 0 0 2; }
+    Exchange .warned, Exchange .checks { color: $warning; padding: 0 0 0 2; }
+    Exchange .checks { margin: 1 0 0 0; }
     Exchange .hidden { display: none; }
     """
 
@@ -124,10 +127,12 @@ class Exchange(Vertical):
         yield Static(Content(shown), classes="question")
         yield Static(classes="look hidden", markup=False)
         yield Answer()
+        yield Static(classes="checks hidden", markup=False)
         yield Sources()
         yield Static(classes="failed hidden", markup=False)
         yield Static(classes="warned hidden", markup=False)
         yield Static(classes="state", markup=False)
+        yield WaysOn()
 
     def on_mount(self) -> None:
         """What is known by now can be drawn."""
@@ -137,7 +142,7 @@ class Exchange(Vertical):
         """Draw what changed."""
         self.fold = fold
         if changed & {"status", "meters", "answer", "question"}:
-            self.query_one(".state", Static).update(Content(_state(fold)))
+            self.query_one(".state", Static).update(self._state(fold))
             self._show_failure(fold)
             self._show_warnings(fold)
         if "text" in changed and fold.outcome.answered is None:
@@ -148,6 +153,22 @@ class Exchange(Vertical):
             self._show_look(fold)
         if changed & {"asked", "status"}:
             self._show_asked(fold)
+
+    @property
+    def answer(self) -> str:
+        """The answer, once there is one; else ""."""
+        answered = self.fold.outcome.answered if self.fold else None
+        return clean(answered.answer).strip() if answered else ""
+
+    @property
+    def with_sources(self) -> str:
+        """The answer, and beneath it each source with its place and its words."""
+        answered = self.fold.outcome.answered if self.fold else None
+        lines = [
+            f"[{item['number']}] {place(item)}: “{_words(item, answered)}”"
+            for item in (answered.sources if answered else ())
+        ]
+        return "\n\n".join(filter(None, (self.answer, "\n".join(lines))))
 
     @property
     def has_citations(self) -> bool:
@@ -194,8 +215,16 @@ class Exchange(Vertical):
         if fold.node in {"synthesise", "answer_directly"} and fold.text:
             self.query_one(Answer).write(fold.text)  # it is being written anew
             return
-        self.query_one(Answer).finish(answered.answer)
+        self.query_one(Answer).finish(answered.answer, answered.sentences)
+        doubts = [f"! {doubt(claim)}" for claim in answered.sentences if claim["verdict"] != "supported"]
+        checks = self.query_one(".checks", Static)
+        checks.update(Content("\n".join(doubts)))
+        checks.set_class(not doubts, "hidden")
         sources.show(answered)
+        if fold.over:
+            searched = fold.outcome.started.collections if fold.outcome.started else ()
+            library: frozenset[str] = getattr(self.screen, "known", frozenset())
+            self.query_one(WaysOn).show(fold, narrowed=not library <= set(searched))
 
     def _show_look(self, fold: RunFold) -> None:
         """What was found at once stands there until the answer does."""
@@ -219,10 +248,23 @@ class Exchange(Vertical):
 
     def _show_asked(self, fold: RunFold) -> None:
         if fold.asked is None:
-            if self._box is not None and (self._box.asked.about != OVERRIDE or fold.node in _TOO_LATE):
-                self.unask()
+            self.unask()
         elif self._box is None or self._box.asked is not fold.asked:
             self.ask(AskedBox(fold.asked))
+
+    def _state(self, fold: RunFold) -> Content:
+        finished = fold.outcome.finished
+        if finished is None:
+            return Content(_under_way(fold))
+        told, style = _ended(fold, finished)
+        key = cast("DeepthinkApp", self.app).key_of("ask.panel")
+        thinking = [f"{key} shows the thinking"] if key and fold.outcome.plan else []
+        return Content(" · ".join([*told, *thinking])).stylize(style, 0, len(told[0]))
+
+    @on(WaysOn.Opened)
+    def _nearest_opened(self, event: WaysOn.Opened) -> None:
+        event.stop()
+        self.post_message(self.PassageWanted(event.passage))
 
     @on(Answer.Opened)
     def _citation_opened(self, event: Answer.Opened) -> None:
@@ -256,19 +298,21 @@ def passage_of(item: Evidence, quotes: dict[str, str]) -> Passage:
     )
 
 
+def _words(item: Evidence, answered: ev.Answered | None) -> str:
+    """The sentence that supports the answer best; the whole excerpt where none does."""
+    quote = answered.quotes.get(str(item["number"]), "") if answered else ""
+    return unmarked(one_line(quote or item["excerpt"]))
+
+
 def _source(item: Evidence, answered: ev.Answered, width: int) -> Content:
     lead = f"[{item['number']}] "
     where = Content(hanging(lead, place(item), width))
-    quote = one_line(quote_of(item, answered), _QUOTE)
-    if not quote:
-        return where
+    quote = one_line(_words(item, answered), _QUOTE)
     said = Content(hanging(" " * len(lead), f"“{quote}”", width)).stylize("$foreground 65%")
     return Content("\n").join([where, said])
 
 
-def _state(fold: RunFold) -> str:
-    if fold.outcome.finished is not None:
-        return _ended(fold, fold.outcome.finished)
+def _under_way(fold: RunFold) -> str:
     if fold.failure:  # which has a line of its own
         return ""
     if fold.asked is not None:
@@ -280,13 +324,23 @@ def _state(fold: RunFold) -> str:
     return f"… {paused}{doing}{step}{detail} · {duration(fold.elapsed)}"
 
 
-def _ended(fold: RunFold, finished: ev.RunFinished) -> str:
-    sign = "✓" if finished.status == "answered" else "–" if finished.status == "not_found" else "✗"
-    answered = fold.outcome.answered
-    told = [f"{sign} {ENDINGS.get(finished.status, finished.status)}, {duration(finished.seconds)}"]
-    if answered is not None and answered.sentences and finished.status == "answered":
-        told.append(supported(answered.sentences))
-    because = finished.stopped_because
-    if because and because != finished.status:
-        told.append(one_line(because, 60))
-    return " · ".join(told)
+def _ended(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str], str]:
+    """How it ended, what of it is supported, how long it took; and the colour of the first of these."""
+    outcome, status = fold.outcome, finished.status
+    ended = ENDINGS.get(status, status)
+    sign, style = {
+        "answered": ("✓", "$success"),
+        "not_found": ("–", "$warning"),
+        "stopped": ("–", "$warning"),
+    }.get(status, ("✗", "$error"))
+    if status == "answered" and outcome.partial:
+        sign, style, ended = "!", "$warning", "answered in part"
+    told = [f"{sign} {ended}"]
+    claims = outcome.answered.sentences if outcome.answered else ()
+    if claims and status == "answered":
+        told.append(supported(claims))
+    told.append(duration(finished.seconds))
+    because, last = finished.stopped_because, outcome.decisions[-1:]
+    if because not in {"", status} and all(decision.source in {"human", "budget"} for decision in last):
+        told.append(one_line(because))
+    return told, style

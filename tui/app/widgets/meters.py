@@ -1,24 +1,25 @@
-"""One line under the conversation: what works, at what cost, against which budget."""
+"""One line under the conversation: the model, where it looks, whether the web is off, the time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.terminal import duration
+from tui.terminal import duration, one_line
 
 if TYPE_CHECKING:
     from tui.app.fold import Part, RunFold
 
 _PARTS = {"meters", "status", "question"}
-_GAP = "  "
+_GAP = "  ·  "
+_NAMED = 3  # collections that are named
 
 
 class Meters(Static):
-    """Model, profile, who decides, whether the web is off; tokens, speed, seconds, budget."""
+    """What a reader of an answer needs to know of how it is made."""
 
     DEFAULT_CSS = """
     Meters { height: 1; background: $panel; color: $foreground 85%; padding: 0 1; }
@@ -27,11 +28,9 @@ class Meters(Static):
     def __init__(self) -> None:
         super().__init__(markup=False)
         self.model = ""
-        self.profile = ""
-        self.decider = ""
+        self.collections: Collection[str] = ()  # of the whole library
         self.offline = True
         self.teaching = False
-        self.tokens = 0  # the budget's
         self._fold: RunFold | None = None
 
     def on_mount(self) -> None:
@@ -54,45 +53,26 @@ class Meters(Static):
         self.redraw()
 
     def redraw(self) -> None:
-        """Draw the line; where it is narrow, numbers are rounded and what matters least falls off."""
-        width = max(self.size.width - 2, 1)
-        parts = self._parts(exact=True)
-        if _length(parts) > width:
-            parts = self._parts(exact=False)
-        while _length(parts) > width and len(parts) > 1:
-            parts.remove(max(parts, key=lambda part: part[0]))
-        self.update(Content(_GAP.join(text for _, text in parts)))
-
-    def _parts(self, *, exact: bool) -> list[tuple[int, str]]:
-        """What there is to tell, in order, each with its rank: what has the highest can be done without."""
+        """Draw the line; where it is narrow, what matters least falls off."""
         started = self._fold.outcome.started if self._fold else None
-        setting = [
-            (5, (started.chat_model if started else self.model).removeprefix("llama.cpp:")),
-            (8, started.profile if started else self.profile),
-            (7, f"decides: {started.decider.partition(':')[0] if started else self.decider}"),
-            (0, "● offline" if self.offline else "○ web on"),
-            (1, "teaching" if self.teaching else ""),
+        model = (started.chat_model if started else self.model).removeprefix("llama.cpp:")
+        parts = [
+            one_line(model, 40),
+            scope(started.collections if started else (), self.collections),
+            "web off" if self.offline else "web on",
+            "teaching" if self.teaching else "",
+            duration(self._fold.elapsed) if self._fold else "",
         ]
-        return [part for part in [*setting, *(self._cost(exact=exact) if self._fold else [])] if part[1]]
-
-    def _cost(self, *, exact: bool) -> list[tuple[int, str]]:
-        assert self._fold is not None
-        evaluated, reused, generated = self._fold.usage
-        share = f"{reused / (evaluated + reused):.0%}" if reused else ""
-        speed = self._fold.tokens_per_second
-        return [
-            (3, f"read {_count(evaluated, exact=exact)}"),
-            (4, f"reused {reused:,} ({share})" if exact and share else f"reused {share or 0}"),
-            (3, f"written {_count(generated, exact=exact)}"),
-            (6, f"{speed:.1f} tok/s" if speed is not None else ""),
-            (1, duration(self._fold.elapsed)),
-            (2, f"budget {min(1.0, (evaluated + generated) / self.tokens):.0%}" if self.tokens else ""),
-        ]
+        parts = [part for part in parts if part]
+        while len(_GAP.join(parts)) > max(self.size.width - 2, 1) and len(parts) > 1:
+            del parts[0]
+        self.update(Content(_GAP.join(parts)))
 
 
-def _length(parts: Sequence[tuple[int, str]]) -> int:
-    return len(_GAP.join(text for _, text in parts))
-
-
-def _count(tokens: int, *, exact: bool) -> str:
-    return f"{tokens:,}" if exact or tokens < 1000 else f"{tokens / 1000:.1f}k"
+def scope(searched: Collection[str], library: Collection[str]) -> str:
+    """Where a run looks; "" where nothing is known of it."""
+    if not searched or set(library) <= set(searched):
+        return "all collections" if library or searched else ""
+    names = list(searched)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"only {one_line(', '.join(names[:_NAMED]), 60)}{more}"

@@ -14,7 +14,6 @@ from tui.app.actions import ACTIONS
 from tui.app.engine import EngineState
 
 _MARKS: Mapping[str, str] = {"loading": "…", "ready": "✓", "missing": "✗", "cold": "·"}
-_WIDE = 110  # columns; the app calls a screen wide from here on
 
 
 class Navigation(Horizontal):
@@ -47,34 +46,47 @@ class Navigation(Horizontal):
         self.watch(self.app, "engine_states", self._show_engine)
 
     def on_resize(self) -> None:
-        """Names are shortened where the line is narrow."""
-        short = self.size.width < _WIDE
+        """Names are shortened where the line is narrow, and keys left out where it is narrower."""
+        engine = self.query_one("#engine", Static).content
+        room = self.size.width - (engine.cell_length + 2 if isinstance(engine, Content) else 0)
+        lines = [
+            self._places(short=short, keys=keys)
+            for short, keys in ((False, True), (True, True), (False, False), (True, False))
+        ]
+        fitting = next((line for line in lines if line.cell_length <= room), lines[-1])
+        self.query_one("#places", Static).update(fitting)
+
+    def _places(self, *, short: bool, keys: bool) -> Content:
         pieces: list[Content] = []
         for action in ACTIONS["app"]:
             if not action.does.startswith("mode("):
                 continue
             name = action.does.removeprefix("mode('").removesuffix("')")
             label = self._SHORT.get(name, action.label) if short else action.label
-            key = "" if short else f"{action.key.upper()} "
+            key = f"{action.key.upper()} " if keys else ""
             here = name == self._here
             piece = Content(f"[{key}{label}]" if here else f" {key}{label} ")
             piece = piece.stylize("bold $primary" if here else "$foreground 75%")
             pieces.append(piece.stylize(f"@click=app.mode('{name}')"))
-        self.query_one("#places", Static).update(Content("").join(pieces))
+        return Content("").join(pieces)
 
     def _show_engine(self, states: Mapping[str, tuple[EngineState, str]]) -> None:
-        if states.get("settings", ("cold", ""))[0] == "missing":  # which models are wanted is not known
-            self.query_one("#engine", Static).update(Content(f"{_MARKS['missing']} settings"))
-            return
-        told = []
-        for part in ("model", "embedder"):
-            state, detail = states.get(part, ("cold", ""))
-            name = detail.removeprefix("llama.cpp:") if part == "model" and state == "ready" else part
-            if part == "model" or state != "ready":
-                told.append(f"{_MARKS[state]} {name}{' not here' * (state == 'missing')}")
-        state, done = states.get("library", ("cold", ""))
-        if state == "loading":
-            told.append(f"{_MARKS[state]} library embedded: {done}")
-        if self.app.size.width < _WIDE:  # one of them: what is missing, else what is not ready yet
-            told = [next((word for word in told if word.startswith(_MARKS["missing"])), told[-1])]
-        self.query_one("#engine", Static).update(Content("  ".join(told)))
+        self.query_one("#engine", Static).update(Content(_told(states)))
+        self.on_resize()
+
+
+def _told(states: Mapping[str, tuple[EngineState, str]]) -> str:
+    """What is missing, else what is not ready yet, else the model's name."""
+    if states.get("settings", ("cold", ""))[0] == "missing":  # which models are wanted is not known
+        return f"{_MARKS['missing']} settings"
+    parts = {part: states.get(part, ("cold", "")) for part in ("model", "embedder")}
+    for part, (state, _) in parts.items():
+        if state == "missing":
+            return f"{_MARKS[state]} {part} not here"
+    state, done = states.get("library", ("cold", ""))
+    if state == "loading":
+        return f"{_MARKS[state]} library embedded: {done}"
+    part, (state, name) = next(
+        ((part, told) for part, told in parts.items() if told[0] != "ready"), ("", parts["model"])
+    )
+    return f"{_MARKS[state]} {part or name.removeprefix('llama.cpp:')}"

@@ -10,8 +10,9 @@ from textual.widgets.option_list import Option
 
 from tui.app.fold import Part, RunFold, StepState
 from tui.app.widgets.hanging import HangingList, hanging
+from tui.blocks import step_question
 from tui.outcome import Step
-from tui.terminal import one_line
+from tui.terminal import one_line, unmarked
 from tui.wording import trail
 
 _SIGNS: Mapping[StepState, str] = {
@@ -46,7 +47,7 @@ step: its searches, how what they brought was graded, and what else was tried. `
 """
     DEFAULT_CSS = """
     PlanTree { background: transparent; border: none; padding: 0; height: 1fr; }
-    PlanTree:focus { border: none; }
+    PlanTree:focus { border: none; border-left: outer $accent; }
     """
 
     def __init__(self) -> None:
@@ -96,10 +97,10 @@ step: its searches, how what they brought was graded, and what else was tried. `
         beneath = [one_line(trail(event)) for event in step.trail] if opened else []
         lines = [hanging("   ", line, self.width) for line in beneath]
         if step.note is not None and step.note["sentence"]:
-            lines.append(hanging("   → ", one_line(step.note["sentence"]), self.width))
+            lines.append(hanging("   → ", unmarked(one_line(step.note["sentence"])), self.width))
         return Content("\n").join([label, *(Content(line).stylize("$foreground 80%") for line in lines)])
 
 
 def _label(state: StepState, number: int, question: str, width: int) -> Content:
-    text = hanging(f"{_SIGNS[state]} {number}. ", f"{one_line(question)}{_SAID.get(state, '')}", width)
+    text = hanging(f"{_SIGNS[state]} {number}. ", f"{step_question(question)}{_SAID.get(state, '')}", width)
     return Content(text).stylize(_COLOURS[state], 0, 1 if state == "found" else None)

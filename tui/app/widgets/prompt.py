@@ -19,7 +19,7 @@ from textual.widgets.option_list import Option
 from traces.typed_path import existing_path
 from tui.app.actions import bindings
 
-PLACEHOLDER = "Ask something of your documents…   #collection looks only there, @file reads it first"
+PLACEHOLDER = "Ask a question about your documents…   #collection looks only there, @file reads it first"
 _MOST = 6  # completions shown
 _LOOKED_AT = 400  # entries of a folder
 _MOMENT = 1.0  # seconds after a key in which somebody is taken to be typing

@@ -16,7 +16,7 @@ _PAUSE = 0.15  # seconds without a key before the search begins
 STATUSES: Sequence[tuple[str, tuple[str, ...]]] = (
     ("any", ()),
     ("answered", ("answered",)),
-    ("not found", ("not_found",)),
+    ("not found", ("not_found", "stopped")),
     ("unfinished", ("running", "waiting")),
     ("cancelled", ("cancelled",)),
     ("failed", ("failed",)),

@@ -124,6 +124,11 @@ opens the passage under the cursor.
             if before in collections:
                 within.value = before
 
+    def search_for(self, words: str) -> None:
+        """Search for these words, everywhere."""
+        self.query_one("#query", Input).value = words
+        self._search(entered=True)
+
     def on_resize(self) -> None:
         """Names are as long as there is room."""
         if self._staged:
