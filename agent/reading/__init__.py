@@ -7,6 +7,9 @@ together (`grid`), how headings are found (`outline`) and what is printed on eve
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from agent.reading import media_types as kinds
@@ -66,7 +69,7 @@ def read_bytes(name: str, data: bytes, *, served_as: str = "", charset: str = ""
         raise UnreadableDocument(f"{name} is empty.", "Check that it is the file you meant.")
     try:
         media_type = kinds.media_type_of(path, data, served_as)
-        if charset and media_type not in {kinds.PDF, kinds.DOCX}:
+        if charset and kinds.BY_TYPE[media_type].is_text:
             data = in_utf8(data, charset)
         document = _parsed(path, data, media_type)
     except UnreadableDocument:
@@ -104,27 +107,8 @@ def _bytes(path: Path, max_bytes: int) -> bytes:
 
 
 def _parsed(path: Path, data: bytes, media_type: str) -> ParsedDocument:
-    if media_type == kinds.PDF:
-        from agent.reading.docling_reader import read_with_docling
-        from agent.reading.pdf import read_pdf
-
-        return read_with_docling(path, data) or read_pdf(path, data)
-    if media_type == kinds.HTML:
-        from agent.reading.html import read_html
-
-        return read_html(path, data)
-    if media_type == kinds.DOCX:
-        from agent.reading.docx import read_docx
-
-        return read_docx(path, data)
-    if media_type == kinds.MARKDOWN:
-        from agent.reading.markdown import read_markdown
-
-        return read_markdown(path, data)
-    if media_type == kinds.CSV:
-        from agent.reading.delimited import read_delimited
-
-        return read_delimited(path, data)
-    from agent.reading.text import read_text
-
-    return read_text(path, data)
+    module, _, function = kinds.BY_TYPE[media_type].reader.rpartition(".")
+    reader: Callable[[Path, bytes], ParsedDocument] = getattr(
+        importlib.import_module(f"agent.reading.{module}"), function
+    )
+    return replace(reader(path, data), media_type=media_type)

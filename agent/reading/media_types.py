@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import zipfile
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
@@ -14,23 +15,69 @@ from agent.reading.encoding import decode
 HTML = "text/html"
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+XLS = "application/vnd.ms-excel"
+ODS = "application/vnd.oasis.opendocument.spreadsheet"
 MARKDOWN = "text/markdown"
 CSV = "text/csv"
 TEXT = "text/plain"
 
-MEDIA_TYPES = {
-    ".html": HTML,
-    ".htm": HTML,
-    ".xhtml": HTML,
-    ".pdf": PDF,
-    ".docx": DOCX,
-    ".md": MARKDOWN,
-    ".markdown": MARKDOWN,
-    ".csv": CSV,
-    ".tsv": CSV,
-    ".txt": TEXT,
-    ".text": TEXT,
-}
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file that is read.
+
+    Attributes:
+        media_type: e.g. ``text/html``.
+        name: What a person calls it.
+        suffixes: Endings of its names, in lower case with the dot.
+        reader: Module and function beneath this package.
+        keeps: What is kept besides the words.
+        is_text: Its bytes are text in some encoding.
+    """
+
+    media_type: str
+    name: str
+    suffixes: tuple[str, ...]
+    reader: str
+    keeps: str
+    is_text: bool = False
+
+
+FORMATS = (
+    Format(
+        HTML,
+        "HTML",
+        (".html", ".htm", ".xhtml"),
+        "html.read_html",
+        "headings, tables; inline-XBRL filings",
+        is_text=True,
+    ),
+    Format(PDF, "PDF", (".pdf",), "pdf.read_pdf", "headings, tables, pages"),
+    Format(DOCX, "DOCX", (".docx",), "docx.read_docx", "headings, tables, footnotes"),
+    Format(
+        XLSX,
+        "Excel",
+        (".xlsx", ".xlsm", ".xlsb"),
+        "sheets.read_sheets",
+        "sheets, the tables on each, dates, formulas' values",
+    ),
+    Format(XLS, "Excel before 2007", (".xls",), "sheets.read_sheets", "as in Excel"),
+    Format(ODS, "OpenDocument spreadsheet", (".ods",), "sheets.read_sheets", "as in Excel"),
+    Format(
+        MARKDOWN,
+        "Markdown",
+        (".md", ".markdown"),
+        "markdown.read_markdown",
+        "headings, tables, a front matter's title and date",
+        is_text=True,
+    ),
+    Format(CSV, "CSV", (".csv", ".tsv"), "delimited.read_delimited", "the table", is_text=True),
+    Format(TEXT, "text", (".txt", ".text"), "text.read_text", "headings, lists, tables", is_text=True),
+)
+
+BY_TYPE = {kind.media_type: kind for kind in FORMATS}
+MEDIA_TYPES = {suffix: kind.media_type for kind in FORMATS for suffix in kind.suffixes}
 
 _SERVED = {
     HTML: HTML,
@@ -64,7 +111,10 @@ _FOREIGN = (
     (b"7z\xbc\xaf", "a compressed file", "Unpack it and add what is in it."),
     (b"Rar!", "a compressed file", "Unpack it and add what is in it."),
 )
+_OFFICE = {"word": DOCX, "xl": XLSX}  # by the folder in the package
+_STREAMS = {"Workbook": XLS, "Book": XLS}  # by the name of a stream
 _MOST_UNPACKED = 20  # times its own size a document may unpack to
+LEAST_UNPACKED = 1 << 29  # bytes that one may always unpack to
 _SAMPLE = 1 << 16
 
 
@@ -75,71 +125,86 @@ def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
     only that it is text: servers give Markdown and CSV out as that.
 
     Raises:
-        UnreadableDocument: It is of a kind that cannot be read, such as a spreadsheet or an image.
+        UnreadableDocument: It is of a kind that cannot be read, such as a film.
     """
     if b"%PDF-" in data[:1024]:
         return PDF
     if data.startswith(b"PK\x03\x04"):
         return _zipped(path.name, data)
     if data.startswith(_OLE):
-        raise _old_or_encrypted(path.name, data)
+        return _compound(path.name, data)
     for mark, kind, way_out in _FOREIGN:
         if data.startswith(mark):
             raise UnreadableDocument(f"{path.name} is {kind}, which cannot be read.", way_out)
-    sample = data[:_SAMPLE]
+    return _kind_of_text(path, data[:_SAMPLE], served_as)
+
+
+def _kind_of_text(path: Path, sample: bytes, served_as: str) -> str:
     if sample.startswith(_WIDE_MARKS):
         sample = decode(sample).encode()
     elif _is_binary(sample):
         raise UnreadableDocument(
             f"{path.name} is a binary file, not a document.",
-            "Add HTML, PDF, DOCX, Markdown, CSV or plain text.",
+            "`deepthink library formats` shows what is read.",
         )
     by_name = _SERVED.get(served_as) or MEDIA_TYPES.get(path.suffix.lower(), TEXT)
     if by_name not in {MARKDOWN, CSV} and _HTML_START.match(sample):
         return HTML
     if by_name == HTML and not _TAG.search(sample):
         return TEXT
-    return TEXT if by_name in {PDF, DOCX} else by_name
+    if by_name in {XLSX, XLS, ODS}:
+        return CSV  # many programs call so what they export
+    return by_name if BY_TYPE[by_name].is_text else TEXT
 
 
 def _zipped(name: str, data: bytes) -> str:
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             members = {info.filename: info.file_size for info in archive.infolist()}
+            said = archive.read("mimetype").decode("ascii", "replace") if "mimetype" in members else ""
+            encrypted = "META-INF/manifest.xml" in members and b":encryption-data" in archive.read(
+                "META-INF/manifest.xml"
+            )
     except zipfile.BadZipFile as error:
         raise UnreadableDocument(
-            f"{name} is damaged: it begins like a Word document and does not end like one.",
-            "Open it in Word or LibreOffice, save it again and add the new file.",
+            f"{name} is damaged: it begins like a zipped file and does not end like one.",
+            "Open it in the program it comes from, save it again and add the new file.",
         ) from error
-    if sum(members.values()) > max(_MOST_UNPACKED * len(data), 1 << 26):
+    if encrypted:
+        raise _encrypted(name)
+    folders = {member.partition("/")[0] for member in members}
+    kind = (
+        said.strip() if said.strip() in BY_TYPE else next((_OFFICE[f] for f in _OFFICE if f in folders), "")
+    )
+    if kind and sum(members.values()) > max(_MOST_UNPACKED * len(data), LEAST_UNPACKED):
         raise UnreadableDocument(
             f"{name} unpacks to far more than its own size and is not opened.",
             "Save it again without embedded files and pictures and add that.",
         )
-    if "word/document.xml" in members:
-        return DOCX
-    kinds = (("xl/", "a spreadsheet", "CSV"), ("ppt/", "a presentation", "PDF"))
-    for folder, kind, other in kinds:
-        if any(member.startswith(folder) for member in members):
-            raise UnreadableDocument(
-                f"{name} is {kind}, which cannot be read.", f"Export it as {other} and add that."
-            )
-    if any(member.startswith("word/") for member in members):
-        return DOCX
+    if kind:
+        return kind
     raise UnreadableDocument(
         f"{name} is a compressed file, not a document.", "Unpack it and add what is in it."
     )
 
 
-def _old_or_encrypted(name: str, data: bytes) -> UnreadableDocument:
+def _compound(name: str, data: bytes) -> str:
+    """The kind of a file of Office before 2007, or of Outlook, by the streams in it."""
     if "EncryptedPackage".encode("utf-16-le") in data:
-        return UnreadableDocument(
-            f"{name} is encrypted and opens only with a password.",
-            "Save a copy without the password and add that.",
-        )
-    return UnreadableDocument(
-        f"{name} is in the format of Office before 2007, which cannot be read.",
+        raise _encrypted(name)
+    for stream, kind in _STREAMS.items():
+        if stream.encode("utf-16-le") in data:
+            return kind
+    raise UnreadableDocument(
+        f"{name} is in a format of Office before 2007, which cannot be read.",
         "Save it as DOCX or PDF and add that.",
+    )
+
+
+def _encrypted(name: str) -> UnreadableDocument:
+    return UnreadableDocument(
+        f"{name} is encrypted and opens only with a password.",
+        "Save a copy without the password and add that.",
     )
 
 

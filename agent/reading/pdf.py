@@ -39,6 +39,10 @@ def read_pdf(path: Path, data: bytes) -> ParsedDocument:
         UnreadableDocument: It is encrypted or damaged.
         NoText: No page holds text, as in a scan.
     """
+    from agent.reading.docling_reader import read_with_docling
+
+    if (by_docling := read_with_docling(path, data)) is not None:
+        return by_docling
     with _opened(path.name, data) as pdf:
         declared = pdf.get_metadata_value("Title")
         texts, pages = _content(pdf)

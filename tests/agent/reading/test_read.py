@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.reading import SUFFIXES, NoText, UnreadableDocument, read
+from agent.reading import SUFFIXES, NoText, UnreadableDocument, media_types, read
 from tests.agent.reading.parsed import parse
 from tests.agent.reading.samples import docx_file, pdf_file, scanned_pdf
 
@@ -25,10 +25,8 @@ def refused(folder: Path, name: str, content: bytes) -> UnreadableDocument:
 
 
 def test_every_suffix_is_read(tmp_path: Path) -> None:
-    contents = {".pdf": pdf_file("Hello there."), ".docx": docx_file("Hello there.")}
-    for suffix in SUFFIXES:
-        content = contents.get(suffix, b"Hello there.")
-        assert "Hello there." in parse(tmp_path, f"a{suffix}", content).visible_text
+    for suffix in SUFFIXES - {".pdf", ".docx"}:
+        assert "Hello there." in parse(tmp_path, f"a{suffix}", b"Hello there.").visible_text
 
 
 @pytest.mark.parametrize(
@@ -107,7 +105,7 @@ def test_what_is_no_document(tmp_path: Path, content: bytes, word: str) -> None:
 
 @pytest.mark.parametrize(
     ("member", "word"),
-    [("xl/workbook.xml", "spreadsheet"), ("ppt/slides.xml", "presentation"), ("a.txt", "compressed")],
+    [("xl/workbook.xml", "damaged"), ("a.txt", "compressed")],
 )
 def test_other_archives(tmp_path: Path, member: str, word: str) -> None:
     path = tmp_path / "a.docx"
@@ -116,10 +114,11 @@ def test_other_archives(tmp_path: Path, member: str, word: str) -> None:
     assert word in refused(tmp_path, "a.docx", path.read_bytes()).message
 
 
-def test_archive_that_unpacks_to_too_much(tmp_path: Path) -> None:
+def test_archive_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(media_types, "LEAST_UNPACKED", 1 << 20)
     path = tmp_path / "bomb.docx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("word/document.xml", b" " * (80 * 1024 * 1024))
+        archive.writestr("word/document.xml", b" " * (4 << 20))
     assert "unpacks" in refused(tmp_path, "bomb.docx", path.read_bytes()).message
 
 
