@@ -66,6 +66,7 @@ class ParsedDocument:
             coverage measures the reader too.
         pages: Number of pages, where the format has them.
         date: ISO date the document gives itself, where it is plainly stated, else "".
+        author: Who wrote it, where the file says so: for a mail, its sender.
         notices: Sentences a person should know (such as "3 of 12 pages hold no text").
     """
 
@@ -75,6 +76,7 @@ class ParsedDocument:
     visible_text: str
     pages: int | None = None
     date: str = ""
+    author: str = ""
     notices: tuple[str, ...] = field(default=())
 
 

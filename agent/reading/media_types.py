@@ -18,6 +18,12 @@ DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 XLS = "application/vnd.ms-excel"
 ODS = "application/vnd.oasis.opendocument.spreadsheet"
+PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+ODP = "application/vnd.oasis.opendocument.presentation"
+ODT = "application/vnd.oasis.opendocument.text"
+RTF = "application/rtf"
+EPUB = "application/epub+zip"
+NOTEBOOK = "application/x-ipynb+json"
 MARKDOWN = "text/markdown"
 CSV = "text/csv"
 TEXT = "text/plain"
@@ -65,6 +71,37 @@ FORMATS = (
     Format(XLS, "Excel before 2007", (".xls",), "sheets.read_sheets", "as in Excel"),
     Format(ODS, "OpenDocument spreadsheet", (".ods",), "sheets.read_sheets", "as in Excel"),
     Format(
+        PPTX,
+        "PowerPoint",
+        (".pptx", ".pptm", ".ppsx"),
+        "slides.read_slides",
+        "slides as pages, their titles, tables, charts' numbers, notes",
+    ),
+    Format(
+        ODP,
+        "OpenDocument presentation",
+        (".odp",),
+        "opendocument.read_opendocument",
+        "slides as pages, their titles, tables, notes",
+    ),
+    Format(
+        ODT,
+        "OpenDocument text",
+        (".odt",),
+        "opendocument.read_opendocument",
+        "headings, lists, tables, footnotes",
+    ),
+    Format(RTF, "rich text", (".rtf",), "rich_text.read_rich_text", "headings, lists, tables"),
+    Format(EPUB, "e-book", (".epub",), "epub.read_epub", "chapters, headings, tables, the author"),
+    Format(
+        NOTEBOOK,
+        "Jupyter notebook",
+        (".ipynb",),
+        "notebook.read_notebook",
+        "headings, code, what it printed",
+        is_text=True,
+    ),
+    Format(
         MARKDOWN,
         "Markdown",
         (".md", ".markdown"),
@@ -101,7 +138,6 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _FOREIGN = (
-    (b"{\\rtf", "a rich-text (RTF) file", "Save it as DOCX or PDF and add that."),
     (b"\x89PNG", "an image", "Make its text readable with OCR and add the result."),
     (b"\xff\xd8\xff", "an image", "Make its text readable with OCR and add the result."),
     (b"II*\x00", "an image", "Make its text readable with OCR and add the result."),
@@ -111,7 +147,7 @@ _FOREIGN = (
     (b"7z\xbc\xaf", "a compressed file", "Unpack it and add what is in it."),
     (b"Rar!", "a compressed file", "Unpack it and add what is in it."),
 )
-_OFFICE = {"word": DOCX, "xl": XLSX}  # by the folder in the package
+_OFFICE = {"word": DOCX, "xl": XLSX, "ppt": PPTX}  # by the folder in the package
 _STREAMS = {"Workbook": XLS, "Book": XLS}  # by the name of a stream
 _MOST_UNPACKED = 20  # times its own size a document may unpack to
 LEAST_UNPACKED = 1 << 29  # bytes that one may always unpack to
@@ -131,6 +167,8 @@ def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
         return PDF
     if data.startswith(b"PK\x03\x04"):
         return _zipped(path.name, data)
+    if data.startswith(b"{\\rtf"):
+        return RTF
     if data.startswith(_OLE):
         return _compound(path.name, data)
     for mark, kind, way_out in _FOREIGN:
@@ -148,7 +186,7 @@ def _kind_of_text(path: Path, sample: bytes, served_as: str) -> str:
             "`deepthink library formats` shows what is read.",
         )
     by_name = _SERVED.get(served_as) or MEDIA_TYPES.get(path.suffix.lower(), TEXT)
-    if by_name not in {MARKDOWN, CSV} and _HTML_START.match(sample):
+    if by_name not in {MARKDOWN, CSV, NOTEBOOK} and _HTML_START.match(sample):
         return HTML
     if by_name == HTML and not _TAG.search(sample):
         return TEXT
