@@ -24,6 +24,11 @@ ODT = "application/vnd.oasis.opendocument.text"
 RTF = "application/rtf"
 EPUB = "application/epub+zip"
 NOTEBOOK = "application/x-ipynb+json"
+JSON = "application/json"
+JSON_LINES = "application/jsonl"
+YAML = "application/yaml"
+XML = "application/xml"
+CODE = "text/x-source"
 MARKDOWN = "text/markdown"
 CSV = "text/csv"
 TEXT = "text/plain"
@@ -49,6 +54,13 @@ class Format:
     keeps: str
     is_text: bool = False
 
+
+_CODE_SUFFIXES = tuple(
+    f".{language}"
+    for language in "py pyi js mjs jsx ts tsx java kt scala groovy c h cc cpp hpp cs go rs swift m rb php pl "
+    "lua r jl hs ml ex exs erl clj dart vb f90 sql sh bash zsh ps1 bat css scss vue tex bib toml ini cfg conf "
+    "properties proto graphql tf cmake".split()
+)
 
 FORMATS = (
     Format(
@@ -110,12 +122,27 @@ FORMATS = (
         is_text=True,
     ),
     Format(CSV, "CSV", (".csv", ".tsv"), "delimited.read_delimited", "the table", is_text=True),
-    Format(TEXT, "text", (".txt", ".text"), "text.read_text", "headings, lists, tables", is_text=True),
+    Format(JSON, "JSON", (".json",), "data.read_json", "branches, records as tables", is_text=True),
+    Format(
+        JSON_LINES, "JSON Lines", (".jsonl", ".ndjson"), "data.read_json_lines", "as in JSON", is_text=True
+    ),
+    Format(YAML, "YAML", (".yaml", ".yml"), "data.read_yaml", "as in JSON", is_text=True),
+    Format(XML, "XML", (".xml",), "data.read_xml", "as in JSON", is_text=True),
+    Format(CODE, "source code", _CODE_SUFFIXES, "source_code.read_source_code", "its parts", is_text=True),
+    Format(
+        TEXT,
+        "text",
+        (".txt", ".text", ".rst", ".adoc", ".org"),
+        "text.read_text",
+        "headings, lists, tables",
+        is_text=True,
+    ),
 )
 
 BY_TYPE = {kind.media_type: kind for kind in FORMATS}
 MEDIA_TYPES = {suffix: kind.media_type for kind in FORMATS for suffix in kind.suffixes}
 
+_MAY_HOLD_HTML = frozenset({MARKDOWN, CSV, NOTEBOOK, JSON, JSON_LINES, YAML, CODE})
 _SERVED = {
     HTML: HTML,
     "application/xhtml+xml": HTML,
@@ -186,12 +213,14 @@ def _kind_of_text(path: Path, sample: bytes, served_as: str) -> str:
             "`deepthink library formats` shows what is read.",
         )
     by_name = _SERVED.get(served_as) or MEDIA_TYPES.get(path.suffix.lower(), TEXT)
-    if by_name not in {MARKDOWN, CSV, NOTEBOOK} and _HTML_START.match(sample):
+    if by_name not in _MAY_HOLD_HTML and _HTML_START.match(sample):
         return HTML
     if by_name == HTML and not _TAG.search(sample):
         return TEXT
     if by_name in {XLSX, XLS, ODS}:
         return CSV  # many programs call so what they export
+    if by_name == NOTEBOOK and not sample.lstrip().startswith(b"{"):
+        return TEXT
     return by_name if BY_TYPE[by_name].is_text else TEXT
 
 

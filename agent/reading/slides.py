@@ -53,13 +53,11 @@ def _slide(slide: Slide, number: int) -> Iterator[Block]:
             for paragraph in shape.text_frame.paragraphs:
                 if text := normal(paragraph.text):
                     yield Block("text", text, page=number)
-        elif getattr(shape, "has_table", False) and (table := _table(shape.table)):
+        elif (table := _table(shape)) is not None:
             yield Block("table", page=number, table=table)
-        elif getattr(shape, "has_chart", False) and (table := _chart(shape.chart)):
-            yield Block("table", page=number, table=table)
-    if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame) is not None:
-        if text := normal(frame.text):
-            yield Block("text", f"Notes: {text}", page=number)
+    notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+    if notes is not None and (text := normal(notes.text)):
+        yield Block("text", f"Notes: {text}", page=number)
 
 
 def _shapes(shapes: Any) -> Iterator[Any]:
@@ -71,7 +69,12 @@ def _shapes(shapes: Any) -> Iterator[Any]:
             yield shape
 
 
-def _table(table: Any) -> Table | None:
+def _table(shape: Any) -> Table | None:
+    if getattr(shape, "has_chart", False):
+        return _chart(shape.chart)
+    if not getattr(shape, "has_table", False):
+        return None
+    table = shape.table
     rows = [
         [
             Cell(normal(cell.text), column, column + cell.span_width)
