@@ -29,6 +29,11 @@ JSON_LINES = "application/jsonl"
 YAML = "application/yaml"
 XML = "application/xml"
 CODE = "text/x-source"
+MAIL = "message/rfc822"
+MAILBOX = "application/mbox"
+OUTLOOK = "application/vnd.ms-outlook"
+ZIP = "application/zip"
+PICTURE = "image/*"
 MARKDOWN = "text/markdown"
 CSV = "text/csv"
 TEXT = "text/plain"
@@ -45,6 +50,7 @@ class Format:
         reader: Module and function beneath this package.
         keeps: What is kept besides the words.
         is_text: Its bytes are text in some encoding.
+        has_scans: Pages of it may be pictures; its reader takes what was recognised on them.
     """
 
     media_type: str
@@ -53,13 +59,13 @@ class Format:
     reader: str
     keeps: str
     is_text: bool = False
+    has_scans: bool = False
 
 
 _CODE_SUFFIXES = tuple(
-    f".{language}"
-    for language in "py pyi js mjs jsx ts tsx java kt scala groovy c h cc cpp hpp cs go rs swift m rb php pl "
-    "lua r jl hs ml ex exs erl clj dart vb f90 sql sh bash zsh ps1 bat css scss vue tex bib toml ini cfg conf "
-    "properties proto graphql tf cmake".split()
+    ".py .pyi .js .mjs .jsx .ts .tsx .java .kt .scala .groovy .c .h .cc .cpp .hpp .cs .go .rs .swift .m "
+    ".rb .php .pl .lua .r .jl .hs .ml .ex .exs .erl .clj .dart .vb .f90 .sql .sh .bash .zsh .ps1 .bat .css "
+    ".scss .vue .tex .bib .toml .ini .cfg .conf .properties .proto .graphql .tf .cmake".split()
 )
 
 FORMATS = (
@@ -71,7 +77,14 @@ FORMATS = (
         "headings, tables; inline-XBRL filings",
         is_text=True,
     ),
-    Format(PDF, "PDF", (".pdf",), "pdf.read_pdf", "headings, tables, pages"),
+    Format(
+        PDF,
+        "PDF",
+        (".pdf",),
+        "pdf.read_pdf",
+        "headings, tables, pages; scanned pages by OCR",
+        has_scans=True,
+    ),
     Format(DOCX, "DOCX", (".docx",), "docx.read_docx", "headings, tables, footnotes"),
     Format(
         XLSX,
@@ -114,6 +127,27 @@ FORMATS = (
         is_text=True,
     ),
     Format(
+        MAIL,
+        "mail",
+        (".eml",),
+        "mail.read_mail",
+        "sender, recipients, date, subject; attachments as documents, quoted mails apart",
+        is_text=True,
+    ),
+    Format(
+        MAILBOX, "mailbox", (".mbox",), "mailbox.read_mailbox", "every message as a document", is_text=True
+    ),
+    Format(OUTLOOK, "Outlook message", (".msg",), "outlook.read_outlook", "as in mail"),
+    Format(
+        PICTURE,
+        "picture of text",
+        (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"),
+        "scans.read_picture",
+        "by OCR: headings, tables, pages of a TIFF",
+        has_scans=True,
+    ),
+    Format(ZIP, "ZIP archive", (".zip",), "archive.read_archive", "every file as a document"),
+    Format(
         MARKDOWN,
         "Markdown",
         (".md", ".markdown"),
@@ -142,7 +176,8 @@ FORMATS = (
 BY_TYPE = {kind.media_type: kind for kind in FORMATS}
 MEDIA_TYPES = {suffix: kind.media_type for kind in FORMATS for suffix in kind.suffixes}
 
-_MAY_HOLD_HTML = frozenset({MARKDOWN, CSV, NOTEBOOK, JSON, JSON_LINES, YAML, CODE})
+_MAY_HOLD_HTML = frozenset({MARKDOWN, CSV, NOTEBOOK, JSON, JSON_LINES, YAML, CODE, MAIL, MAILBOX})
+_FROM_LINE = re.compile(rb"From \S[^\n]*\n[!-9;-~]+:")
 _SERVED = {
     HTML: HTML,
     "application/xhtml+xml": HTML,
@@ -152,6 +187,7 @@ _SERVED = {
     "text/tab-separated-values": CSV,
 }
 
+_PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\x00", b"MM\x00*")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # UTF-32 LE begins as 16
 _HTML_START = re.compile(
@@ -165,17 +201,13 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _FOREIGN = (
-    (b"\x89PNG", "an image", "Make its text readable with OCR and add the result."),
-    (b"\xff\xd8\xff", "an image", "Make its text readable with OCR and add the result."),
-    (b"II*\x00", "an image", "Make its text readable with OCR and add the result."),
-    (b"MM\x00*", "an image", "Make its text readable with OCR and add the result."),
-    (b"GIF8", "an image", "Make its text readable with OCR and add the result."),
+    (b"GIF8", "an animated picture", "Save it as PNG and add that."),
     (b"\x1f\x8b", "a compressed file", "Unpack it and add what is in it."),
     (b"7z\xbc\xaf", "a compressed file", "Unpack it and add what is in it."),
     (b"Rar!", "a compressed file", "Unpack it and add what is in it."),
 )
 _OFFICE = {"word": DOCX, "xl": XLSX, "ppt": PPTX}  # by the folder in the package
-_STREAMS = {"Workbook": XLS, "Book": XLS}  # by the name of a stream
+_STREAMS = {"__properties_version1.0": OUTLOOK, "Workbook": XLS, "Book": XLS}  # by the name of a stream
 _MOST_UNPACKED = 20  # times its own size a document may unpack to
 LEAST_UNPACKED = 1 << 29  # bytes that one may always unpack to
 _SAMPLE = 1 << 16
@@ -194,6 +226,8 @@ def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
         return PDF
     if data.startswith(b"PK\x03\x04"):
         return _zipped(path.name, data)
+    if data.startswith(_PICTURES) or data[8:12] == b"WEBP":
+        return PICTURE
     if data.startswith(b"{\\rtf"):
         return RTF
     if data.startswith(_OLE):
@@ -213,6 +247,8 @@ def _kind_of_text(path: Path, sample: bytes, served_as: str) -> str:
             "`deepthink library formats` shows what is read.",
         )
     by_name = _SERVED.get(served_as) or MEDIA_TYPES.get(path.suffix.lower(), TEXT)
+    if by_name in {MAILBOX, TEXT}:
+        by_name = MAILBOX if _FROM_LINE.match(sample) else TEXT
     if by_name not in _MAY_HOLD_HTML and _HTML_START.match(sample):
         return HTML
     if by_name == HTML and not _TAG.search(sample):
@@ -248,11 +284,7 @@ def _zipped(name: str, data: bytes) -> str:
             f"{name} unpacks to far more than its own size and is not opened.",
             "Save it again without embedded files and pictures and add that.",
         )
-    if kind:
-        return kind
-    raise UnreadableDocument(
-        f"{name} is a compressed file, not a document.", "Unpack it and add what is in it."
-    )
+    return kind or ZIP
 
 
 def _compound(name: str, data: bytes) -> str:
