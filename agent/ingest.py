@@ -67,6 +67,7 @@ __all__ = [
     "IngestFinished",
     "LanguagesUnknown",
     "NothingToIngest",
+    "Outcome",
     "PageRecognised",
     "ScansFound",
     "ingest",

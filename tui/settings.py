@@ -91,6 +91,9 @@ class Settings(BaseModel):
     telemetry: str = ""
     """The file that traces of runs are appended to, for OpenTelemetry; empty: none, and nothing is sent."""
 
+    ocr: bool = True
+    """Is the text on scanned pages and in pictures recognised when documents are read."""
+
     web: bool = False
     """May the web be searched when the documents do not answer, and addresses be read; off by default."""
 

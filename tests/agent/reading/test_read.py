@@ -119,7 +119,8 @@ def test_encrypted_pdf(tmp_path: Path) -> None:
 def test_scanned_pdf(tmp_path: Path) -> None:
     error = refused(tmp_path, "scan.pdf", scanned_pdf())
     assert isinstance(error, NoText)
-    assert "ocrmypdf" in error.way_out
+    assert "ocr" in error.way_out
+    assert read(tmp_path / "scan.pdf", recognised={}).scans == (1,)
 
 
 def test_document_without_text(tmp_path: Path) -> None:
