@@ -9,7 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,16 +37,23 @@ class FoundFile:
     unlisted: OSError | None = None
 
 
-def files_in(folder: Path, suffixes: Iterable[str]) -> Iterator[FoundFile]:
-    """The files of a folder and its subfolders, hidden ones and links to folders left out, by name."""
+def files_in(folder: Path, suffixes: Container[str], unread: Counter[str]) -> Iterator[FoundFile]:
+    """The files of a folder and its subfolders, hidden ones and links to folders left out, by name.
+
+    Those whose names end otherwise are counted in ``unread`` by their endings.
+    """
     failed: list[OSError] = []
     files: list[Path] = []
     for parent, inner, names in os.walk(folder, onerror=failed.append):
         inner[:] = [name for name in inner if not _is_hidden(name)]
         files += [Path(parent, name) for name in names if not _is_hidden(name)]
     for file in sorted(files):
-        if file.suffix.casefold() in suffixes and _may_be_file(file):
+        if not _may_be_file(file):
+            continue
+        if file.suffix.casefold() in suffixes:
             yield _found(file, file.relative_to(folder).as_posix())
+        else:
+            unread[file.suffix.casefold()] += 1
     for error in failed:
         inside = Path(error.filename).relative_to(folder)
         path = Path(os.path.realpath(error.filename))

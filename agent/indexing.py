@@ -25,7 +25,9 @@ from models.protocols import Embedder, GenerationCancelled, Vectors
 from traces.library import Library
 from traces.records import Document, NewChunk, NewDocument
 
-READER_VERSION = 2  # grows when reading or chunking changes, so that files are read anew
+# Grows when reading or chunking changes, so that files are read anew. Stored below zero with a document
+# whose scanned pages were not read.
+READER_VERSION = 2
 _BATCH = 32
 _LOOKED_AT = 5  # passages of a document whose language is looked at, about
 
@@ -54,9 +56,11 @@ class Origin:
         digest = hashlib.sha256(content).hexdigest()
         return cls(url, page_name(url), digest, len(content), datetime.now(UTC).date().isoformat())
 
-    def is_stored_as(self, document: Document | None) -> bool:
-        """Whether ``document`` is this very content, read as it would be read now."""
-        return document is not None and document.sha256 == self.sha256 and document.reader == READER_VERSION
+    def is_stored_as(self, document: Document | None, *, with_scans: bool = False) -> bool:
+        """Whether ``document`` is this very content, read as it would be now, ``with_scans`` or not."""
+        if document is None or document.sha256 != self.sha256:
+            return False
+        return document.reader == READER_VERSION or (document.reader == -READER_VERSION and not with_scans)
 
 
 def page_name(url: str) -> str:
@@ -146,7 +150,8 @@ class Indexing:
             date=parsed.date or origin.fetched,
             coverage=self.coverage,
             notices=parsed.notices,
-            reader=READER_VERSION,
+            reader=-READER_VERSION if parsed.scans else READER_VERSION,
+            author=parsed.author,
             chunks=tuple(
                 NewChunk(
                     position=piece.position,

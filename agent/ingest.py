@@ -1,27 +1,51 @@
 """Ingestion: files, folders and, where the web is on, addresses become documents in the library.
 
 Each document is stored in one transaction (`agent.indexing`). A file whose bytes are already there is
-not read again.
+not read again. A file that holds others (a mail, an archive) is stored after them, so that it stands for
+all of them; files with scans come last, because they take longest.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, get_args
 
-from agent.found_files import FoundFile, file_at, files_in, is_empty, is_folder, is_gone, is_renamed
-from agent.indexing import Indexing, Origin, file_name, page_name, stop_if
-from agent.reading import MAX_BYTES, SUFFIXES, read, read_bytes
-from agent.reading.document import ParsedDocument, UnreadableDocument
+from agent.found_files import FoundFile, file_at, files_in, is_folder
+from agent.indexing import Indexing, Origin, stop_if
+from agent.ingest_events import (
+    FileDone,
+    FileEmbedding,
+    FileFailed,
+    FileFound,
+    FileSetAside,
+    FileStarted,
+    FilesUnread,
+    IngestEvent,
+    IngestFinished,
+    LanguagesUnknown,
+    Outcome,
+    PageRecognised,
+    ScansFound,
+)
+from agent.known_files import gone, inside, no_longer_inside, renamed, stored_as
+from agent.reading import PICTURES, SUFFIXES
+from agent.reading.document import NoText, ParsedDocument
+from agent.scanning import Scanning
+from agent.wanted import File, Member, Page, Wanted
 from models.catalogue import CATALOGUE
-from models.protocols import Embedder, GenerationCancelled, ModelError, ModelMissing, ModelUnreachable
+from models.protocols import (
+    Embedder,
+    GenerationCancelled,
+    ModelError,
+    ModelMissing,
+    ModelUnreachable,
+    TextRecogniser,
+)
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.records import Document
@@ -31,8 +55,25 @@ from traces.typed_path import expanded_path
 if TYPE_CHECKING:
     from agent.web.fetch import Fetched
 
+__all__ = [
+    "FileDone",
+    "FileEmbedding",
+    "FileFailed",
+    "FileFound",
+    "FileSetAside",
+    "FileStarted",
+    "FilesUnread",
+    "IngestEvent",
+    "IngestFinished",
+    "LanguagesUnknown",
+    "NothingToIngest",
+    "Outcome",
+    "PageRecognised",
+    "ScansFound",
+    "ingest",
+]
+
 _WORD = "word"  # any that a sound embedder embeds
-Outcome = Literal["added", "updated", "unchanged", "removed"]
 
 
 class NothingToIngest(DeepthinkError):
@@ -40,91 +81,6 @@ class NothingToIngest(DeepthinkError):
 
     title = "Nothing to read"
     kind = "input"
-
-
-@dataclass(frozen=True, slots=True)
-class IngestEvent:
-    """Something that happened while files were read."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileFound(IngestEvent):
-    """How many files there are to look at."""
-
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class FileStarted(IngestEvent):
-    """A file is being read, or a page fetched; ``source`` is its absolute path or URL."""
-
-    source: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class FileEmbedding(IngestEvent):
-    """Progress of a file's vectors."""
-
-    source: str
-    done_chunks: int
-    total_chunks: int
-
-
-@dataclass(frozen=True, slots=True)
-class FileDone(IngestEvent):
-    """A file is in the library, or was already, or is gone from it.
-
-    Attributes:
-        language: ISO 639-1 code of the language it is in, where the embedder does not know that; else "".
-    """
-
-    source: str
-    name: str
-    outcome: Outcome
-    chunks: int
-    coverage: float
-    pages: int | None
-    seconds: float
-    notices: tuple[str, ...]
-    language: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LanguagesUnknown(IngestEvent):
-    """Documents that were read are in languages that the embedder does not know; told once, at the end.
-
-    Attributes:
-        documents: How many.
-        languages: Their names in English, the most frequent first.
-        embedder: Its name.
-    """
-
-    documents: int
-    languages: tuple[str, ...]
-    embedder: str
-
-
-@dataclass(frozen=True, slots=True)
-class FileFailed(IngestEvent):
-    """A file could not be read or embedded; what the library held of it before is still there."""
-
-    source: str
-    name: str
-    error: DeepthinkError
-
-
-@dataclass(frozen=True, slots=True)
-class IngestFinished(IngestEvent):
-    """The sum of it."""
-
-    added: int
-    updated: int
-    unchanged: int
-    removed: int
-    failed: int
-    chunks: int
-    seconds: float
 
 
 def ingest(
@@ -136,6 +92,8 @@ def ingest(
     description: str = "",
     store: Store,
     embedder: Embedder,
+    recogniser: TextRecogniser | None = None,
+    scans: Path | None = None,
     cancel: threading.Event | None = None,
 ) -> Iterator[IngestEvent]:
     """Bring a collection up to date with files, folders and pages of the web.
@@ -151,6 +109,9 @@ def ingest(
         description: What the collection holds, in one line: the planner reads it.
         store: Where the library is.
         embedder: Makes the vectors.
+        recogniser: Recognises the text on scans, which are read last; without it they are not read.
+        scans: A folder that keeps what was recognised until its file is read to the end, so that a reading
+            that was stopped goes on; without it, it begins again.
         cancel: Stops between files and between batches; documents stored so far stay.
 
     Raises:
@@ -161,62 +122,57 @@ def ingest(
     """
     began = time.monotonic()
     library = Library(store)
-    known = {doc.source: doc for doc in library.documents(collection)}
-    files = [(_stored_as(file, known), file) for file in _files(paths)]
+    reading = _Reading(library, collection, embedder, Scanning(recogniser, scans), cancel)
+    known = reading.known
+    found = _files(paths, reading.suffixes, reading.unread)
+    files = [(stored_as(file, known), file) for file in found]
     here = {str(path) for path, _ in files}
-    gone = _gone(paths, here, known)
-    if not files and not gone and not addresses:
+    missing = gone(paths, here, known)
+    if not files and not missing and not addresses:
         raise NothingToIngest(
             f"No readable file in {', '.join(str(p) for p in paths)}.",
-            f"deepthink reads {', '.join(sorted(SUFFIXES))}.",
+            "`deepthink library formats` shows what is read.",
         )
     if description:
         library.describe_collection(collection, description)
-    wanted: list[_File | _Page] = [
+    wanted: list[Wanted] = [
         # One that was read with its folder keeps the name it has there when it is named by itself.
-        _File(path, known[str(path)].name if file.outright and str(path) in known else file.name, file)
+        File(path, known[str(path)].name if file.outright and str(path) in known else file.name, file)
         for path, file in files
     ]
     if fetch is not None:
-        wanted += [_Page(url, fetch) for url in dict.fromkeys(addresses)]
+        wanted += [Page(url, fetch) for url in dict.fromkeys(addresses)]
     yield FileFound(len(wanted))
-    counts: dict[str, int] = dict.fromkeys(("added", "updated", "unchanged", "removed", "failed"), 0)
-    chunks = 0
-    unknown: Counter[str] = Counter()
     for one in wanted:
-        for event in _one(one, collection, known, library, embedder, cancel):
-            if isinstance(event, FileDone):
-                counts[event.outcome] += 1
-                chunks += event.chunks
-                unknown.update([event.language] if event.language else [])
-            elif isinstance(event, FileFailed):
-                counts["failed"] += 1
-            yield event
+        yield from reading.one(one)
+    yield from reading.scans()
     stop_if(cancel)
-    gone += _renamed(library.documents(collection), here, but={document.id for document in gone})
-    for document in gone:
-        library.remove_document(document.id)
-        counts["removed"] += 1
-        yield FileDone(document.source, document.name, "removed", 0, 0.0, None, 0.0, ())
-    if unknown:
-        names = tuple(_language_name(code) for code, _ in unknown.most_common())
-        yield LanguagesUnknown(unknown.total(), names, embedder.name)
-    yield IngestFinished(**counts, chunks=chunks, seconds=round(time.monotonic() - began, 3))
+    documents = library.documents(collection)
+    missing += renamed(documents, here, but={document.id for document in missing})
+    yield from reading.removed(missing)
+    if reading.languages:
+        names = tuple(_language_name(code) for code, _ in reading.languages.most_common())
+        yield LanguagesUnknown(reading.languages.total(), names, embedder.name)
+    if reading.unread:
+        yield FilesUnread(tuple(reading.unread.most_common()))
+    counts = {outcome: reading.counts[outcome] for outcome in (*get_args(Outcome), "failed")}
+    yield IngestFinished(**counts, chunks=reading.chunks, seconds=round(time.monotonic() - began, 3))
 
 
-def _files(paths: Sequence[Path]) -> list[FoundFile]:
+def _files(paths: Sequence[Path], suffixes: Container[str], unread: Counter[str]) -> list[FoundFile]:
     """Each file once, as itself rather than by a link to it where it is found as both.
 
-    A file named outright is taken whatever its ending; its content decides.
+    A file named outright is taken whatever its ending; its content decides. What a folder holds of other
+    kinds is counted in ``unread``.
     """
     found: dict[Path, FoundFile] = {}
     for given in paths:
         path = expanded_path(given)
         if is_folder(path):
-            inside: Iterable[FoundFile] = files_in(path, SUFFIXES)
+            listed: Iterable[FoundFile] = files_in(path, suffixes, unread)
         else:
-            inside = (_named(path, given),)
-        for file in inside:
+            listed = (_named(path, given),)
+        for file in listed:
             if file.real not in found or (file.path == file.real != found[file.real].path):
                 found[file.real] = file
     return list(found.values())
@@ -234,120 +190,88 @@ def _named(path: Path, given: Path) -> FoundFile:
     return file
 
 
-def _gone(paths: Sequence[Path], here: Container[str], known: dict[str, Document]) -> list[Document]:
-    """Stored documents that came from one of the folders and are no longer in it, or doubled by a link.
+class _Reading:
+    """Files on their way into a collection, and what came of those before.
 
-    A folder that is empty altogether may be that of a drive which is not mounted: it takes nothing along.
+    Attributes:
+        known: The collection's documents before, by their source.
+        counts: Files by what came of them.
+        chunks: Passages of what was read.
+        languages: Codes of languages that the embedder does not know, by documents.
+        unread: Files of kinds that are not read, by the endings of their names.
     """
-    folders = [Path(os.path.realpath(path)) for path in map(expanded_path, paths) if is_folder(path)]
-    full = [folder for folder in folders if not is_empty(folder)]
-    return [
-        document
-        for source, document in known.items()
-        if source not in here
-        and any(Path(source).is_relative_to(folder) for folder in full)
-        # One that is still there may have been named outright and be of a kind that folders leave out.
-        and (is_gone(Path(source)) or _is_link_to(source, known))
-    ]
 
+    def __init__(
+        self,
+        library: Library,
+        collection: str,
+        embedder: Embedder,
+        scanning: Scanning,
+        cancel: threading.Event | None,
+    ) -> None:
+        self.known = {document.source: document for document in library.documents(collection)}
+        self.suffixes = SUFFIXES if scanning.is_on else SUFFIXES - PICTURES
+        self.counts: Counter[str] = Counter()
+        self.chunks = 0
+        self.languages: Counter[str] = Counter()
+        self.unread: Counter[str] = Counter()
+        self._library = library
+        self._collection = collection
+        self._embedder = embedder
+        self._scanning = scanning
+        self._cancel = cancel
+        self._waiting: list[tuple[Wanted, Origin, ParsedDocument]] = []
 
-def _is_link_to(source: str, known: Container[str]) -> bool:
-    real = os.path.realpath(source)
-    return real != source and real in known
-
-
-def _renamed(documents: Sequence[Document], here: Container[str], *, but: Container[int]) -> list[Document]:
-    """Documents, ``but`` these, whose file lies here under another name, where it has just been read."""
-    read: dict[str, list[Path]] = {}
-    for document in documents:
-        if document.source in here:
-            read.setdefault(document.sha256, []).append(Path(document.source))
-    return [
-        document
-        for document in documents
-        if document.source not in here
-        and document.id not in but
-        and any(is_renamed(Path(document.source), new) for new in read.get(document.sha256, ()))
-    ]
-
-
-def _stored_as(file: FoundFile, known: dict[str, Document]) -> Path:
-    """The path that is a file's source: where it was found, so that a link that is gone is missed.
-
-    A file that is in the library already keeps its source. Libraries of older versions hold what a link
-    leads to, and so does one to which the file itself was added.
-    """
-    at = (path for path in (file.real, file.path) if str(path) in known)
-    return next(at, file.real if file.outright else file.path)
-
-
-class _File:
-    """A file that is wanted, by its source and the name it goes by."""
-
-    def __init__(self, path: Path, name: str, found: FoundFile) -> None:
-        self.source = _utf8(str(path))
-        self.name = _utf8(name)
-        self._path = path
-        self._unlisted = found.unlisted
-
-    def origin(self) -> Origin:
-        """What identifies its content, which is not read as a document yet."""
-        if self.source != str(self._path):  # the store could not hold it
-            raise UnreadableDocument(f"The name of {self.source} is not valid UTF-8.", "Rename the file.")
-        try:
-            if self._unlisted is not None:
-                raise self._unlisted
-            size = self._path.stat().st_size
-            if size > MAX_BYTES:
-                raise UnreadableDocument(
-                    f"{self.name} is {size / 1e6:,.0f} MB; up to {MAX_BYTES / 1e6:,.0f} MB are read.",
-                    "Split it, or convert it to plain text.",
-                )
-            return Origin(self.source, self.name, _sha256(self._path), size)
-        except OSError as error:
-            raise UnreadableDocument(f"{self.name}: {error.strerror}.", "Check its permissions.") from error
-
-    def parsed(self) -> ParsedDocument:
-        """Its content."""
-        return read(self._path)
-
-
-class _Page:
-    """A page or file of the web that is wanted, and read whole: tables and all, as if it were a file."""
-
-    def __init__(self, url: str, fetch: Callable[[str], Fetched]) -> None:
-        self.source = _utf8(url)
-        self.name = page_name(self.source)
-        self._fetch = fetch
-        self._fetched: Fetched | None = None
-
-    def origin(self) -> Origin:
-        """What identifies its content, which is fetched for that."""
-        self._fetched = self._fetch(self.source)
-        return Origin.of_page(self.source, self._fetched.data)
-
-    def parsed(self) -> ParsedDocument:
-        """Its content."""
-        page = self._fetched
-        assert page is not None, "an origin is asked for first"
-        return read_bytes(file_name(page.url), page.data, served_as=page.media_type, charset=page.charset)
-
-
-def _one(
-    wanted: _File | _Page,
-    collection: str,
-    known: dict[str, Document],
-    library: Library,
-    embedder: Embedder,
-    cancel: threading.Event | None,
-) -> Iterator[IngestEvent]:
-    began = time.monotonic()
-    before = known.get(wanted.source)
-    stop_if(cancel)
-    try:
+    def one(self, wanted: Wanted) -> Iterator[IngestEvent]:
+        """Read a file and those inside it; one with scans waits, and so does one that holds such a file."""
+        stop_if(self._cancel)
         yield FileStarted(wanted.source, wanted.name)
+        yield from self._guarded(wanted, self._read(wanted))
+
+    def scans(self) -> Iterator[IngestEvent]:
+        """Read what waits, page by page."""
+        pages = [len(parsed.scans) for _, _, parsed in self._waiting if parsed.scans]
+        if pages:
+            yield ScansFound(len(pages), sum(pages), sum(pages) * self._scanning.seconds_a_page)
+        for wanted, origin, parsed in self._waiting:
+            stop_if(self._cancel)
+            yield FileStarted(wanted.source, wanted.name)
+            yield from self._guarded(wanted, self._recognised(wanted, origin, parsed))
+
+    def removed(self, documents: Sequence[Document]) -> Iterator[IngestEvent]:
+        """Remove documents, and those of files inside theirs."""
+        within = inside((document.source for document in documents), self.known.values())
+        for document in {one.id: one for one in (*documents, *within)}.values():
+            self._library.remove_document(document.id)
+            self.counts["removed"] += 1
+            yield FileDone(document.source, document.name, "removed", 0, 0.0, None, 0.0, ())
+
+    def _guarded(self, wanted: Wanted, events: Iterator[IngestEvent]) -> Iterator[IngestEvent]:
+        """The events of one file, whose failure is no other's."""
+        try:
+            yield from events
+        except (GenerationCancelled, StoreError, ModelMissing, ModelUnreachable):
+            raise  # the other files would fare no better
+        except DeepthinkError as error:
+            suffix = PurePath(wanted.source).suffix.casefold()
+            if isinstance(error, NoText) and suffix in PICTURES and not wanted.outright:
+                self.unread[f"{suffix} without words"] += 1
+                yield FileSetAside(wanted.source, wanted.name, waits=False)
+                return
+            if isinstance(error, ModelError):
+                self._embedder.embed_query(
+                    _WORD
+                )  # a model that fails at this too is at fault, not the file
+            self.counts["failed"] += 1
+            yield FileFailed(wanted.source, wanted.name, error)
+
+    def _read(self, wanted: Wanted) -> Iterator[IngestEvent]:
+        began = time.monotonic()
+        before = self.known.get(wanted.source)
         origin = wanted.origin()
-        if before is not None and origin.is_stored_as(before):
+        if before is not None and origin.is_stored_as(before, with_scans=self._scanning.is_on):
+            self.counts["unchanged"] += 1
+            self.chunks += before.chunks
             yield FileDone(
                 wanted.source,
                 wanted.name,
@@ -359,29 +283,66 @@ def _one(
                 before.notices,
             )
             return
-        parsed = wanted.parsed()
-        work = Indexing(origin, parsed, embedder)
-        for done, total in work.embed(cancel):
+        parsed = wanted.parsed(self._scanning.kept(origin))
+        waiting = len(self._waiting)
+        failed: list[str] = []
+        for event in self._inside(wanted, parsed):
+            failed += [event.name] if isinstance(event, FileFailed) else []
+            yield event
+        if failed:
+            told = f"{len(failed)} files in it could not be read, such as {failed[0]}."
+            parsed = replace(parsed, notices=(*parsed.notices, told))
+        if (parsed.scans and self._scanning.is_on) or len(self._waiting) > waiting:
+            self._waiting.append((wanted, origin, parsed))
+            yield FileSetAside(wanted.source, wanted.name, waits=True)
+        else:
+            yield from self._indexed(wanted, origin, parsed, began)
+
+    def _inside(self, outer: Wanted, parsed: ParsedDocument) -> Iterator[IngestEvent]:
+        """Read the files inside one, of the kinds that are read."""
+        members = [Member(enclosed, outer) for enclosed in parsed.enclosed]
+        suffixes = [PurePath(member.source).suffix.casefold() for member in members]
+        wanted = [one for one, suffix in zip(members, suffixes, strict=True) if suffix in self.suffixes]
+        self.unread.update(suffix for suffix in suffixes if suffix not in self.suffixes)
+        if wanted:
+            yield FileFound(len(wanted))
+        for member in wanted:
+            yield from self.one(member)
+        sources = [member.source for member in wanted]
+        yield from self.removed(no_longer_inside(outer.source, sources, self.known.values()))
+
+    def _recognised(self, wanted: Wanted, origin: Origin, parsed: ParsedDocument) -> Iterator[IngestEvent]:
+        began = time.monotonic()
+        if parsed.scans:
+            for done in self._scanning.recognise(origin, wanted.data(), parsed.scans, self._cancel):
+                yield PageRecognised(wanted.source, done, len(parsed.scans))
+            parsed = wanted.parsed(self._scanning.kept(origin))
+        yield from self._indexed(wanted, origin, parsed, began)
+
+    def _indexed(
+        self, wanted: Wanted, origin: Origin, parsed: ParsedDocument, began: float
+    ) -> Iterator[IngestEvent]:
+        work = Indexing(origin, parsed, self._embedder)
+        for done, total in work.embed(self._cancel):
             yield FileEmbedding(wanted.source, done, total)
-        work.store(library, collection)
-    except (GenerationCancelled, StoreError, ModelMissing, ModelUnreachable):
-        raise  # the other files would fare no better
-    except DeepthinkError as error:
-        if isinstance(error, ModelError):
-            embedder.embed_query(_WORD)  # a model that fails at this too is at fault, not the file
-        yield FileFailed(wanted.source, wanted.name, error)
-        return
-    yield FileDone(
-        wanted.source,
-        wanted.name,
-        "updated" if before else "added",
-        len(work.chunks),
-        work.coverage,
-        parsed.pages,
-        round(time.monotonic() - began, 3),
-        parsed.notices,
-        _unknown_language(work, embedder),
-    )
+        work.store(self._library, self._collection)
+        self._scanning.forget(origin)
+        outcome: Outcome = "updated" if wanted.source in self.known else "added"
+        language = _unknown_language(work, self._embedder)
+        self.counts[outcome] += 1
+        self.chunks += len(work.chunks)
+        self.languages.update([language] if language else [])
+        yield FileDone(
+            wanted.source,
+            wanted.name,
+            outcome,
+            len(work.chunks),
+            work.coverage,
+            parsed.pages,
+            round(time.monotonic() - began, 3),
+            parsed.notices,
+            language,
+        )
 
 
 def _unknown_language(work: Indexing, embedder: Embedder) -> str:
@@ -396,16 +357,3 @@ def _language_name(code: str) -> str:
 
     name: str | None = Locale("en").languages.get(code)
     return name or code
-
-
-def _utf8(text: str) -> str:
-    """``text`` as it can be stored and shown: Python keeps the odd bytes of a file name as surrogates."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb", buffering=0) as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()

@@ -227,6 +227,44 @@ class Reranker(Protocol):
         ...
 
 
+Pixels: TypeAlias = npt.NDArray[np.uint8]
+"""A picture, shape ``(height, width, 3)``: red, green, blue."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecognisedWord:
+    """A word that was recognised in a picture.
+
+    Attributes:
+        text: Its characters.
+        confidence: From 0 to 1.
+        left, top, right, bottom: Its box in pixels of the picture set straight, from the upper left corner.
+    """
+
+    text: str
+    confidence: float
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+class TextRecogniser(Protocol):
+    """Recognises the text in pictures of pages (OCR). May be called from any thread."""
+
+    @property
+    def seconds_a_page(self) -> float:
+        """About how long a page takes on two cores."""
+        ...
+
+    def recognise(self, picture: Pixels) -> list[list[RecognisedWord]]:
+        """The words of each line, from left to right, the lines from top to bottom.
+
+        Raises `ModelError` if the model cannot be loaded or fails.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """Words of a passage that may be the answer.

@@ -132,7 +132,7 @@ class Library:
                 """
                 SELECT d.id, d.collection, d.source, d.name, d.title, d.media_type, d.sha256,
                        d.bytes, d.pages, d.date, d.coverage, d.notices, d.reader, d.ingested,
-                       count(c.id)
+                       count(c.id), d.author
                 FROM documents d LEFT JOIN chunks c ON c.document_id = d.id
                 WHERE ? IS NULL OR d.collection = ?
                 GROUP BY ALL ORDER BY d.collection, d.name

@@ -64,7 +64,7 @@ def insert_document(db: DuckDBPyConnection, document: NewDocument) -> int:
     """Store the document's own row, not its chunks; returns its id."""
     (document_id,) = the_row(db.execute("SELECT nextval('document_ids')").fetchone())
     db.execute(
-        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             document_id,
             document.collection,
@@ -80,6 +80,7 @@ def insert_document(db: DuckDBPyConnection, document: NewDocument) -> int:
             json.dumps(document.notices),
             document.reader,
             now(),
+            document.author,
         ],
     )
     return int(document_id)

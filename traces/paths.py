@@ -54,6 +54,11 @@ def probes_file() -> Path:
     return data_dir() / "probes.json"
 
 
+def scans_dir() -> Path:
+    """Folder of what was recognised on scanned pages of files that are not read to the end yet."""
+    return state_dir() / "scans"
+
+
 def log_file() -> Path:
     """The log that ``--debug`` and unexpected failures write."""
     return state_dir() / "deepthink.log"

@@ -52,7 +52,12 @@ class NewChunk:
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """A document about to be stored. ``coverage`` is the share of its text that is in ``chunks``."""
+    """A document about to be stored.
+
+    Attributes:
+        coverage: The share of its text that is in ``chunks``.
+        author: Who wrote it, for a mail its sender, where the file says so.
+    """
 
     collection: str
     source: str
@@ -67,6 +72,7 @@ class NewDocument:
     notices: tuple[str, ...]
     reader: int
     chunks: tuple[NewChunk, ...]
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,7 @@ class Document:
     reader: int
     ingested: datetime
     chunks: int
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
 from models.fetch import checked
 from models.offline import forbid_hubs
-from models.protocols import Chat, Embedder, ModelMissing, Reader, Reranker
+from models.protocols import Chat, Embedder, ModelMissing, Reader, Reranker, TextRecogniser
 from traces.paths import store_file
 from traces.store import Store
 from traces.typed_path import expanded_path
@@ -95,6 +95,15 @@ def open_reranker(settings: Settings) -> Reranker | None:
     from models import model_folder
 
     return model_folder.open_reranker(located(settings.reranker, "reranker"))
+
+
+def open_recogniser(settings: Settings) -> TextRecogniser | None:
+    """What recognises the text on scans, not yet loaded; None where the settings turn it off."""
+    if not settings.ocr:
+        return None
+    from models.ocr import RapidOcr
+
+    return RapidOcr()
 
 
 def open_reader(settings: Settings) -> Reader:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass, field
 
 from agent import ingest as ing
@@ -22,6 +24,9 @@ class IngestFold:
         looked_at: How many were begun.
         under_way: The one under way.
         passages: How many of its passages have a vector, and how many there are; None while it is read.
+        pages: How many of its scanned pages are recognised, and how many there are; None if it is no scan.
+        scans: What recognising the text on scanned pages was said to take, of each reading that had some.
+        unread: Endings of names of files that nothing reads, with how many there are.
         done: What is in the library, or gone from it.
         failed: What could not be read.
         unknown: Documents in languages that the embedder does not know, of each reading that had some.
@@ -33,6 +38,9 @@ class IngestFold:
     looked_at: int = 0
     under_way: ing.FileStarted | None = None
     passages: tuple[int, int] | None = None
+    pages: tuple[int, int] | None = None
+    scans: list[ing.ScansFound] = field(default_factory=list)
+    unread: Counter[str] = field(default_factory=Counter)
     done: list[ing.FileDone] = field(default_factory=list)
     failed: list[ing.FileFailed] = field(default_factory=list)
     unknown: list[ing.LanguagesUnknown] = field(default_factory=list)
@@ -46,7 +54,16 @@ class IngestFold:
                 self.total += event.total
             case ing.FileStarted():
                 self.looked_at += 1
-                self.under_way, self.passages = event, None
+                self.under_way, self.passages, self.pages = event, None, None
+            case ing.PageRecognised():
+                self.pages = (event.done_pages, event.total_pages)
+            case ing.FileSetAside():
+                self.under_way = None
+                self.looked_at -= event.waits
+            case ing.ScansFound():
+                self.scans.append(event)
+            case ing.FilesUnread():
+                self.unread.update(dict(event.kinds))
             case ing.FileEmbedding():
                 self.passages = (event.done_chunks, event.total_chunks)
             case ing.FileDone():
@@ -80,6 +97,21 @@ class IngestFold:
         numbers = [(sum(file.outcome == outcome for file in self.done), outcome) for outcome in OUTCOMES]
         told = [f"{count} {word}" for count, word in (*numbers, (len(self.failed), "failed")) if count]
         return ", ".join(told) or "nothing to do"
+
+    @property
+    def scan_note(self) -> str:
+        """What recognising the text on scanned pages takes; "" if there is none."""
+        pages = sum(found.pages for found in self.scans)
+        seconds = sum(found.seconds for found in self.scans)
+        are = "page is a scan" if pages == 1 else "pages are scans"
+        time = counted(math.ceil(seconds / 60), "minute") if seconds > 90 else f"{seconds:.0f} seconds"
+        return f"{pages:,} {are}: about {time}." if pages else ""
+
+    @property
+    def unread_note(self) -> str:
+        """The kinds of files that nothing reads, with how many there are; "" if there is none."""
+        told = [f"{count:,} {ending or 'without an ending'}" for ending, count in self.unread.most_common()]
+        return f"Passed over, because nothing reads them: {', '.join(told)}." if told else ""
 
     @property
     def language_note(self) -> str:

@@ -58,14 +58,20 @@ class _Bars:
         self._bars = bars
         self._all: TaskID | None = None
         self._file: TaskID | None = None
+        self._total = 0
 
     def take(self, event: ing.IngestEvent) -> None:
         match event:
-            case ing.FileFound():
+            case ing.FileFound() if self._all is None:
+                self._total = event.total
                 self._all = self._bars.add_task(
                     "all files".ljust(_NAME_WIDTH), total=event.total, said="files"
                 )
+            case ing.FileFound() if self._all is not None:  # inside another
+                self._total += event.total
+                self._bars.update(self._all, total=self._total)
             case ing.FileStarted():
+                self._end()
                 name = one_line(event.name, _NAME_WIDTH).ljust(_NAME_WIDTH)
                 # Without a total the bar pulses: how many passages there will be is not known yet.
                 said = "fetching" if "://" in event.source else "reading"
@@ -74,14 +80,23 @@ class _Bars:
                 self._bars.update(
                     self._file, completed=event.done_chunks, total=event.total_chunks, said="passages"
                 )
-            case ing.FileDone() | ing.FileFailed():
-                if self._file is not None:
-                    self._bars.remove_task(self._file)
-                    self._file = None
-                if self._all is not None:
+            case ing.ScansFound():
+                self._bars.console.print(IngestFold(scans=[event]).scan_note)
+            case ing.PageRecognised() if self._file is not None:
+                self._bars.update(
+                    self._file, completed=event.done_pages, total=event.total_pages, said="scanned pages"
+                )
+            case ing.FileDone() | ing.FileFailed() | ing.FileSetAside():
+                self._end()
+                if self._all is not None and not (isinstance(event, ing.FileSetAside) and event.waits):
                     self._bars.advance(self._all)
             case _:
                 pass
+
+    def _end(self) -> None:
+        if self._file is not None:
+            self._bars.remove_task(self._file)
+            self._file = None
 
 
 class _Lines:
@@ -95,9 +110,13 @@ class _Lines:
     def take(self, event: ing.IngestEvent) -> None:
         match event:
             case ing.FileFound():
-                self._total = event.total
+                self._total += event.total
             case ing.FileStarted():
                 self._looked_at += 1
+            case ing.FileSetAside():
+                self._looked_at -= event.waits
+            case ing.ScansFound():
+                self._out.print(IngestFold(scans=[event]).scan_note)
             case ing.FileDone() if event.outcome not in {"unchanged", "removed"}:
                 self._out.print(f"{self._looked_at} of {self._total}: {clean(event.name)} {event.outcome}")
             case _:
@@ -128,6 +147,8 @@ def _summary(out: Console, fold: IngestFold) -> None:
             f"{fold.language_note} {name} knows about 100 languages: `deepthink models pull {name}`, then "
             f"`deepthink models use {name}`."
         )
+    if fold.unread_note:
+        failures.warn(clean(fold.unread_note))
     out.print(Text(fold.summary))
 
 

@@ -127,12 +127,17 @@ def again(documents: Sequence[Document], settings: Settings) -> tuple[Intake, li
                 addresses.append(document.source)
             else:
                 missing.append(f"{clean(document.name)} is on the web, which is off.")
-        elif (there := existing_file(document.source)) is not None:
+        elif (there := _file_of(document.source)) is not None:
             paths.append(there)
         else:
             missing.append(f"{clean(document.name)} is no longer at {clean(document.source)}.")
     collection = documents[0].collection if documents else DEFAULT_COLLECTION
-    return Intake(tuple(paths), tuple(addresses), collection), missing
+    return Intake(tuple(dict.fromkeys(paths)), tuple(addresses), collection), missing
+
+
+def _file_of(source: str) -> Path | None:
+    """The file that a document was read from, or the one that its file lies in: a mail, an archive."""
+    return next(filter(None, map(existing_file, (source, *Path(source).parents))), None)
 
 
 def pasted(text: str) -> list[str]:

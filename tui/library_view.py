@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from agent.reading.media_types import FORMATS
 from traces.library import Library
 from traces.records import SECTION_SEPARATOR, Document, Scope, UnknownDocument
 from tui import embedding, failures
@@ -37,6 +38,14 @@ def show_collections(*, as_json: bool = False) -> None:
         table.add_row(*cells(collection.name, collection.documents, collection.chunks, holds))
     out.print(table)
     out.print(Text(f"\nvectors by {vectors_by(library)}", style="dim"))
+
+
+def show_formats() -> None:
+    """One line per kind of file that is read."""
+    table = columns("kind", "kept besides the words", "names end in")
+    for kind in FORMATS:
+        table.add_row(*cells(kind.name, kind.keeps, " ".join(kind.suffixes)))
+    console().print(table)
 
 
 def vectors_by(library: Library) -> str:

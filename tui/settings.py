@@ -90,6 +90,9 @@ class Settings(BaseModel):
     shadow: str = ""
     """Whose second opinion on each decision is recorded, unused: rules, llm, learned; empty: nobody's."""
 
+    ocr: bool = True
+    """Is the text on scanned pages and in pictures recognised when documents are read."""
+
     web: bool = False
     """May the web be searched when the documents do not answer, and addresses be read; off by default."""
 

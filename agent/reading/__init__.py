@@ -7,7 +7,11 @@ together (`grid`), how headings are found (`outline`) and what is printed on eve
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.reading import media_types as kinds
 from agent.reading.document import (
@@ -21,11 +25,16 @@ from agent.reading.document import (
 from agent.reading.encoding import in_utf8
 from agent.reading.prose import is_blank
 
+if TYPE_CHECKING:
+    from agent.reading.scans import ScannedPage
+
 SUFFIXES = frozenset(kinds.MEDIA_TYPES)
+PICTURES = frozenset(kinds.BY_TYPE[kinds.PICTURE].suffixes)
 MAX_BYTES = 100 * 1024 * 1024
 
 __all__ = [
     "MAX_BYTES",
+    "PICTURES",
     "SUFFIXES",
     "Block",
     "Chunk",
@@ -38,18 +47,33 @@ __all__ = [
 ]
 
 
-def read(path: Path, *, max_bytes: int = MAX_BYTES) -> ParsedDocument:
+def read(
+    path: Path, *, max_bytes: int = MAX_BYTES, recognised: Mapping[int, ScannedPage] | None = None
+) -> ParsedDocument:
     """Read the file at ``path`` as what it is; its name decides only what its bytes leave open.
+
+    Args:
+        path: Where it is.
+        max_bytes: A larger file is refused.
+        recognised: What was recognised on pages that are scans, by their number; nothing is told of them
+            if it is None. Where it is empty and there are such pages, the document names them.
 
     Raises:
         UnreadableDocument: It is missing, may not be opened, is empty, too large, binary, encrypted,
             damaged or of a kind that cannot be read. Nothing that a parser raises gets past here.
         NoText: It can be opened and holds no text, such as a scan.
     """
-    return read_bytes(path.name, _bytes(path, max_bytes))
+    return read_bytes(path.name, _bytes(path, max_bytes), recognised=recognised)
 
 
-def read_bytes(name: str, data: bytes, *, served_as: str = "", charset: str = "") -> ParsedDocument:
+def read_bytes(
+    name: str,
+    data: bytes,
+    *,
+    served_as: str = "",
+    charset: str = "",
+    recognised: Mapping[int, ScannedPage] | None = None,
+) -> ParsedDocument:
     """Read ``data`` as what it is; what else is known of it decides only what its bytes leave open.
 
     Args:
@@ -57,6 +81,7 @@ def read_bytes(name: str, data: bytes, *, served_as: str = "", charset: str = ""
         data: The content.
         served_as: The media type that a server gave it.
         charset: The encoding that a server gave it.
+        recognised: As for `read`.
 
     Raises:
         UnreadableDocument, NoText: As `read` does.
@@ -66,9 +91,9 @@ def read_bytes(name: str, data: bytes, *, served_as: str = "", charset: str = ""
         raise UnreadableDocument(f"{name} is empty.", "Check that it is the file you meant.")
     try:
         media_type = kinds.media_type_of(path, data, served_as)
-        if charset and media_type not in {kinds.PDF, kinds.DOCX}:
+        if charset and kinds.BY_TYPE[media_type].is_text:
             data = in_utf8(data, charset)
-        document = _parsed(path, data, media_type)
+        document = _parsed(path, data, media_type, recognised)
     except UnreadableDocument:
         raise
     except Exception as error:  # parsers raise whatever a damaged file makes them
@@ -76,7 +101,7 @@ def read_bytes(name: str, data: bytes, *, served_as: str = "", charset: str = ""
             f"{name} is damaged and cannot be read ({type(error).__name__}: {error}).",
             "Open it in the program it comes from, save it again and add the new file.",
         ) from error
-    if all(is_blank(block.text) and not block.table for block in document.blocks):
+    if not document.scans and all(is_blank(block.text) and not block.table for block in document.blocks):
         raise NoText(f"{name} holds no text.", "Check that it is the file you meant.")
     return document
 
@@ -103,28 +128,13 @@ def _bytes(path: Path, max_bytes: int) -> bytes:
         ) from error
 
 
-def _parsed(path: Path, data: bytes, media_type: str) -> ParsedDocument:
-    if media_type == kinds.PDF:
-        from agent.reading.docling_reader import read_with_docling
-        from agent.reading.pdf import read_pdf
-
-        return read_with_docling(path, data) or read_pdf(path, data)
-    if media_type == kinds.HTML:
-        from agent.reading.html import read_html
-
-        return read_html(path, data)
-    if media_type == kinds.DOCX:
-        from agent.reading.docx import read_docx
-
-        return read_docx(path, data)
-    if media_type == kinds.MARKDOWN:
-        from agent.reading.markdown import read_markdown
-
-        return read_markdown(path, data)
-    if media_type == kinds.CSV:
-        from agent.reading.delimited import read_delimited
-
-        return read_delimited(path, data)
-    from agent.reading.text import read_text
-
-    return read_text(path, data)
+def _parsed(
+    path: Path, data: bytes, media_type: str, recognised: Mapping[int, ScannedPage] | None
+) -> ParsedDocument:
+    kind = kinds.BY_TYPE[media_type]
+    module, _, function = kind.reader.rpartition(".")
+    reader: Callable[..., ParsedDocument] = getattr(
+        importlib.import_module(f"agent.reading.{module}"), function
+    )
+    document = reader(path, data, recognised) if kind.has_scans else reader(path, data)
+    return replace(document, media_type=media_type)

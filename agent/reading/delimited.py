@@ -102,11 +102,11 @@ def _start(rows: Sequence[Sequence[str]]) -> int:
 
 def _table(rows: Sequence[Sequence[str]], width: int) -> Table:
     even = [(*row, *[""] * (width - len(row))) for row in rows]
-    named = len(even) > 1 and _names_columns(even[0], even[1:])
+    named = len(even) > 1 and names_columns(even[0], even[1:])
     return Table(header=(even[0],) if named else (), rows=tuple(even[1:] if named else even))
 
 
-def _names_columns(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+def names_columns(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Whether the row holds no values, or only such as name columns: all different, beside an empty
     corner or counting on (months, weeks), over a column that names the rows."""
     values = [cell for cell in row if is_value(cell)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Literal
 
 from traces.errors import DeepthinkError
@@ -55,6 +58,32 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Enclosed:
+    """A file inside another: an attachment, a message of a mailbox, a file of an archive.
+
+    Attributes:
+        name: Its path inside the other; no two in one file have the same.
+        content: Gives its bytes.
+    """
+
+    name: str
+    content: Callable[[], bytes]
+
+
+def named_apart(files: Iterable[tuple[str, Callable[[], bytes]]]) -> Iterator[Enclosed]:
+    """The files, with a number in the names of those that would be called like one before them."""
+    taken: Counter[str] = Counter()
+    for given, content in files:
+        path = PurePosixPath("/", given.replace("\\", "/").replace("\x00", ""))
+        name = "/".join(part for part in path.parts[1:] if part not in {".", ".."}) or "file"
+        taken[name] += 1
+        if taken[name] > 1:
+            stem, dot, ending = name.rpartition(".")
+            name = f"{stem or ending} ({taken[name]}){dot}{ending if stem else ''}"
+        yield Enclosed(name, content)
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedDocument:
     """A document as read.
 
@@ -66,7 +95,10 @@ class ParsedDocument:
             coverage measures the reader too.
         pages: Number of pages, where the format has them.
         date: ISO date the document gives itself, where it is plainly stated, else "".
+        author: Who wrote it, where the file says so: for a mail, its sender.
         notices: Sentences a person should know (such as "3 of 12 pages hold no text").
+        enclosed: Files inside it, which are documents of their own.
+        scans: Pages (counted from 1) that are pictures, whose text is not recognised yet.
     """
 
     title: str
@@ -75,7 +107,10 @@ class ParsedDocument:
     visible_text: str
     pages: int | None = None
     date: str = ""
+    author: str = ""
     notices: tuple[str, ...] = field(default=())
+    enclosed: tuple[Enclosed, ...] = ()
+    scans: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ one file is read at a time.
 from __future__ import annotations
 
 import threading
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,34 +23,52 @@ from agent.reading.pdf_tables import TableLines, tables_and_lines
 from agent.reading.prose import bulleted, is_marker, joined, normal
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument, PdfTextPage
+    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
+
+    from agent.reading.scans import ScannedPage
 
 _ONE_AT_A_TIME = threading.Lock()
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _PARAGRAPH_GAP = 1.45  # heights of a line
 _LOOSE_GAP = 2.0  # where the words show that the sentence goes on
 _SHORT_LINE = 0.8  # of the text's width
+_FEW_WORDS = 25  # on a page that may be a scan with a stamp
+_LARGE = 0.5  # of the page's area, for a picture that is the page
 
 
-def read_pdf(path: Path, data: bytes) -> ParsedDocument:
+def read_pdf(
+    path: Path, data: bytes, recognised: Mapping[int, ScannedPage] | None = None
+) -> ParsedDocument:
     """Read ``data`` as PDF.
+
+    Args:
+        path: Its name.
+        data: Its content.
+        recognised: What was recognised on pages that are scans, by number; None if that is off.
 
     Raises:
         UnreadableDocument: It is encrypted or damaged.
-        NoText: No page holds text, as in a scan.
+        NoText: No page holds text, as in a scan, and recognition is off.
     """
-    with _opened(path.name, data) as pdf:
-        declared = pdf.get_metadata_value("Title")
-        texts, pages = _content(pdf)
-    empty = sum(not text.strip() for text in texts)
-    if empty == len(texts):
+    from agent.reading.docling_reader import read_with_docling
+    from agent.reading.scans import scan_notices, scanned_lines, scanned_text
+
+    if (by_docling := read_with_docling(path, data)) is not None:
+        return by_docling
+    with open_pdf(path.name, data) as pdf:
+        declared, author = pdf.get_metadata_value("Title"), pdf.get_metadata_value("Author")
+        texts, pages, scans = _content(pdf)
+    if recognised is None and len(scans) == len(texts):
         raise NoText(
             f"{path.name} has no text on any of its pages ({len(texts)}): it is probably a scan.",
-            "Make its text readable with OCR (such as `ocrmypdf in.pdf out.pdf`) and add the result.",
+            "Turn the recognition of text on with `deepthink config set ocr true`.",
         )
+    read = recognised or {}
+    for number, page in read.items():
+        texts[number - 1], pages[number - 1] = scanned_text(page), scanned_lines(page)
     whole = "\n".join(texts)
     known = words_of(whole)
-    blocks = outlined(without_breaks(list(_passages(_without_furniture(pages), known))))
+    blocks = outlined(without_breaks(passages_of_pages(pages, known)))
     return ParsedDocument(
         title=stated_title(normal(declared), blocks, path),
         media_type="application/pdf",
@@ -58,12 +76,17 @@ def read_pdf(path: Path, data: bytes) -> ParsedDocument:
         visible_text=mended(whole, known),
         pages=len(texts),
         date=stated_date(blocks),
-        notices=(
-            (f"{empty} of {len(texts)} pages hold no text; if they are scans, OCR would help.",)
-            if empty
-            else ()
-        ),
+        author=normal(author),
+        notices=(*_unread_scans(scans, texts, recognised), *scan_notices(read, len(texts))),
+        scans=tuple(number for number in scans if number not in read),
     )
+
+
+def _unread_scans(
+    scans: Sequence[int], texts: Sequence[str], recognised: Mapping[int, ScannedPage] | None
+) -> Iterator[str]:
+    if scans and recognised is None:
+        yield f"{len(scans)} of {len(texts)} pages are scans, and the recognition of text is off."
 
 
 def page_texts(name: str, data: bytes) -> list[str]:
@@ -72,12 +95,13 @@ def page_texts(name: str, data: bytes) -> list[str]:
     Raises:
         UnreadableDocument: It is encrypted or damaged.
     """
-    with _opened(name, data) as pdf:
-        return [_page_text(text_page) for text_page in _text_pages(pdf)]
+    with open_pdf(name, data) as pdf:
+        return [_page_text(text_page) for _, text_page in _text_pages(pdf)]
 
 
 @contextmanager
-def _opened(name: str, data: bytes) -> Iterator[PdfDocument]:
+def open_pdf(name: str, data: bytes) -> Iterator[PdfDocument]:
+    """A PDF, closed at the end; meanwhile no other is opened."""
     import pypdfium2
 
     with _ONE_AT_A_TIME:
@@ -100,19 +124,37 @@ def _unreadable(name: str, error: Any) -> UnreadableDocument:
     )
 
 
-def _content(pdf: PdfDocument) -> tuple[list[str], list[list[Line]]]:
+def _content(pdf: PdfDocument) -> tuple[list[str], list[list[Line]], list[int]]:
+    """Text and lines of each page, and the numbers of those that are scans."""
     texts: list[str] = []
     pages: list[list[Line]] = []
-    for text_page in _text_pages(pdf):
+    scans: list[int] = []
+    for number, (page, text_page) in enumerate(_text_pages(pdf), start=1):
         texts.append(_page_text(text_page))
         pages.append(page_lines(text_page))
-    return texts, pages
+        if len(texts[-1].split()) < _FEW_WORDS and _is_scan(page, has_text=bool(texts[-1].strip())):
+            scans.append(number)
+    return texts, pages, scans
 
 
-def _text_pages(pdf: PdfDocument) -> Iterator[PdfTextPage]:
+def _is_scan(page: PdfPage, *, has_text: bool) -> bool:
+    """Whether a page of few words is a picture: it holds no text but something else, or a large picture."""
+    import pypdfium2.raw as pdfium
+
+    if not has_text:
+        return next(page.get_objects(max_depth=1), None) is not None
+    width, height = page.get_size()
+    for picture in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE]):
+        left, bottom, right, top = picture.get_bounds()
+        if (right - left) * (top - bottom) > _LARGE * width * height:
+            return True
+    return False
+
+
+def _text_pages(pdf: PdfDocument) -> Iterator[tuple[PdfPage, PdfTextPage]]:
     for number in range(len(pdf)):
         with closing(pdf[number]) as page, closing(page.get_textpage()) as text_page:
-            yield text_page
+            yield page, text_page
 
 
 def _page_text(text_page: PdfTextPage) -> str:
@@ -128,6 +170,11 @@ def _without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         [line for entry, line in enumerate(page) if (number, entry) not in unwanted]
         for number, page in enumerate(pages)
     ]
+
+
+def passages_of_pages(pages: Sequence[Sequence[Line]], known: Container[str] = ()) -> list[Passage]:
+    """Paragraphs, list items and tables of the pages; ``known`` tells which words have a hyphen."""
+    return list(_passages(_without_furniture(pages), known))
 
 
 def _passages(pages: Sequence[Sequence[Line]], known: Container[str]) -> Iterator[Passage]:

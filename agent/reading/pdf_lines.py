@@ -111,7 +111,11 @@ class Line:
 
 def page_lines(text_page: Any) -> list[Line]:
     """The lines of one PDFium text page, from top to bottom (by column, where it has two)."""
-    strips = _strips(_words(text_page))
+    return lines_of(_strips(_words(text_page)))
+
+
+def lines_of(strips: list[list[Word]]) -> list[Line]:
+    """The lines of a page from stretches of words that lie on one baseline, in the page's own order."""
     if not _in_columns(strips):
         strips = _by_baseline(strips)
     return [_line(_with_raised_joined(strip)) for strip in strips]

@@ -161,8 +161,8 @@ def _judged(name: str, states: Sequence[_State], quick: dict[str, float]) -> lis
 _NOTES: Final = [
     f"{QUESTIONS} states, one each of the first {QUESTIONS} MuSiQue dev questions, of any depth, worked "
     "through without a language model (`tests.benchmarks.collecting`) among their own paragraphs; in each "
-    f"at least two actions are valid. Medians; {ROUNDS} rounds after a warm-up for those that are quick, one "
-    "for the judges. A decision of a policy includes making the state's text and features.",
+    f"at least two actions are valid. Medians; {ROUNDS} rounds after a warm-up for those that are quick, "
+    "one for the judges. A decision of a policy includes making the state's text and features.",
     "The judge is asked as a run asks it, for one letter after the run's notebook, and gives no reasons. "
     "“Reads the whole notebook”: nothing of it was evaluated before, as where no other step of the run "
     "asks the model. “Only its question is new”: the call before had the same notebook, so all but the "

@@ -135,16 +135,26 @@ def _read_first(
     cancelled: threading.Event,
 ) -> None:
     from agent import ingest as ing
+    from traces.paths import scans_dir
+    from tui.assemble import open_recogniser
 
     named = {str(path.resolve()) for path in paths if not path.is_dir()}
     failed: list[ing.FileFailed] = []
     read = 0
     events = ing.ingest(
-        list(paths), collection=into, store=engine.store, embedder=engine.embedder(), cancel=cancelled
+        list(paths),
+        collection=into,
+        store=engine.store,
+        embedder=engine.embedder(),
+        recogniser=open_recogniser(engine.settings()),
+        scans=scans_dir(),
+        cancel=cancelled,
     )
     for event in events:
         if isinstance(event, ing.FileStarted):
             tell(f"reading {event.name}")
+        elif isinstance(event, ing.PageRecognised):
+            tell(f"recognising page {event.done_pages} of {event.total_pages}")
         elif isinstance(event, ing.FileDone):
             read += event.outcome != "removed"
         elif isinstance(event, ing.FileFailed):

@@ -12,7 +12,7 @@ def ingest(
         list[str],
         typer.Argument(
             metavar="PATH|URL",
-            help="Files and folders: HTML, PDF, DOCX, Markdown, text, CSV. Addresses, if the web is on.",
+            help="Files and folders; addresses if the web is on. See `deepthink library formats`.",
         ),
     ],
     collection: Annotated[
@@ -30,8 +30,9 @@ def ingest(
     and is gone now is removed.
     """
     from agent import ingest as ing
+    from traces.paths import scans_dir
     from tui import embedding, failures
-    from tui.assemble import open_embedder, open_store
+    from tui.assemble import open_embedder, open_recogniser, open_store
     from tui.ingesting import show_ingestion
     from tui.intake import fetch, intake
     from tui.interrupts import ctrl_c
@@ -49,6 +50,8 @@ def ingest(
             description=wanted.description,
             store=store,
             embedder=embedder,
+            recogniser=open_recogniser(settings),
+            scans=scans_dir(),
             cancel=cancel,
         )
         code = show_ingestion(events)

@@ -35,6 +35,14 @@ def list_documents(
     show_documents(collection, as_json=as_json)
 
 
+@app.command("formats")
+def formats() -> None:
+    """Show the kinds of files that are read, and what of each is kept."""
+    from tui.library_view import show_formats
+
+    show_formats()
+
+
 @app.command("sections")
 def sections(
     document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its number or its name.")],

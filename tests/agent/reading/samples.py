@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from io import BytesIO
 from typing import Any
 
@@ -72,6 +73,21 @@ def scanned_pdf() -> bytes:
     canvas.drawInlineImage(Image.new("RGB", (60, 80), "white"), 72, 72)
     canvas.showPage()
     canvas.save()
+    return out.getvalue()
+
+
+def workbook(**sheets: Sequence[Sequence[object]]) -> bytes:
+    """An Excel workbook of sheets of rows."""
+    import xlsxwriter
+
+    out = BytesIO()
+    with xlsxwriter.Workbook(out) as book:
+        day = book.add_format({"num_format": "yyyy-mm-dd"})
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for number, row in enumerate(rows):
+                for column, value in enumerate(row):
+                    sheet.write(number, column, value, day if isinstance(value, date) else None)
     return out.getvalue()
 
 

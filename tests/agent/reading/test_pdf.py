@@ -106,9 +106,9 @@ def test_running_headers_and_page_numbers_go(tmp_path: Path) -> None:
     assert not any(re.search(r"\b\d+\b", text) for text in texts)
 
 
-def test_empty_pages_are_noticed(tmp_path: Path) -> None:
+def test_empty_pages_are_no_scans(tmp_path: Path) -> None:
     document = parse(tmp_path, "a.pdf", pdf_file("Words.", "", ""))
-    assert document.notices == ("2 of 3 pages hold no text; if they are scans, OCR would help.",)
+    assert (document.notices, document.scans) == ((), ())
 
 
 @pytest.mark.parametrize(

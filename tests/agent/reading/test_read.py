@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.reading import SUFFIXES, NoText, UnreadableDocument, read
+from agent.reading import SUFFIXES, NoText, UnreadableDocument, media_types, read
 from tests.agent.reading.parsed import parse
 from tests.agent.reading.samples import docx_file, pdf_file, scanned_pdf
 
@@ -25,10 +25,8 @@ def refused(folder: Path, name: str, content: bytes) -> UnreadableDocument:
 
 
 def test_every_suffix_is_read(tmp_path: Path) -> None:
-    contents = {".pdf": pdf_file("Hello there."), ".docx": docx_file("Hello there.")}
-    for suffix in SUFFIXES:
-        content = contents.get(suffix, b"Hello there.")
-        assert "Hello there." in parse(tmp_path, f"a{suffix}", content).visible_text
+    for suffix in SUFFIXES - {".pdf", ".docx"}:
+        assert "Hello there." in parse(tmp_path, f"a{suffix}", b"Hello there.").visible_text
 
 
 @pytest.mark.parametrize(
@@ -90,7 +88,6 @@ def test_too_large(tmp_path: Path) -> None:
         (b"\x7fELF\x02\x01\x01" + b"\x00" * 60, "binary"),
         (b"\x89PNG\r\n\x1a\n" + b"\x00" * 60, "image"),
         (b"\xff\xd8\xff\xe0" + b"\x00" * 60, "image"),
-        (b"{\\rtf1\\ansi Hello}", "RTF"),
         (b"\x1f\x8b\x08" + b"\x00" * 60, "compressed"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600, "before 2007"),
         (
@@ -105,21 +102,11 @@ def test_what_is_no_document(tmp_path: Path, content: bytes, word: str) -> None:
     assert word in refused(tmp_path, "a.docx", content).message
 
 
-@pytest.mark.parametrize(
-    ("member", "word"),
-    [("xl/workbook.xml", "spreadsheet"), ("ppt/slides.xml", "presentation"), ("a.txt", "compressed")],
-)
-def test_other_archives(tmp_path: Path, member: str, word: str) -> None:
-    path = tmp_path / "a.docx"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(member, "x")
-    assert word in refused(tmp_path, "a.docx", path.read_bytes()).message
-
-
-def test_archive_that_unpacks_to_too_much(tmp_path: Path) -> None:
+def test_archive_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(media_types, "LEAST_UNPACKED", 1 << 20)
     path = tmp_path / "bomb.docx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("word/document.xml", b" " * (80 * 1024 * 1024))
+        archive.writestr("word/document.xml", b" " * (4 << 20))
     assert "unpacks" in refused(tmp_path, "bomb.docx", path.read_bytes()).message
 
 
@@ -132,7 +119,8 @@ def test_encrypted_pdf(tmp_path: Path) -> None:
 def test_scanned_pdf(tmp_path: Path) -> None:
     error = refused(tmp_path, "scan.pdf", scanned_pdf())
     assert isinstance(error, NoText)
-    assert "ocrmypdf" in error.way_out
+    assert "ocr" in error.way_out
+    assert read(tmp_path / "scan.pdf", recognised={}).scans == (1,)
 
 
 def test_document_without_text(tmp_path: Path) -> None:

@@ -62,6 +62,8 @@ class IngestJob:
 
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
             from agent.ingest import ingest
+            from traces.paths import scans_dir
+            from tui.assemble import open_recogniser
             from tui.intake import fetch
 
             return ingest(
@@ -72,6 +74,8 @@ class IngestJob:
                 description=chosen.description,
                 store=engine.store,
                 embedder=engine.embedder(),
+                recogniser=open_recogniser(engine.settings()),
+                scans=scans_dir(),
                 cancel=cancel,
             )
 

@@ -169,17 +169,7 @@ stop the others: it is named with what to do about it. You can go to any other s
             name = f"{state} {one_line(job.title, 40)}{waiting}"
             lines.append(Content(name).stylize("bold $primary"))
             lines.append(_bar("all files", fold.finished, fold.total, "files", width))
-            if fold.under_way is not None:
-                name = one_line(fold.under_way.name, _NAME)
-                done, of = fold.passages or (0, 0)
-                doing = "fetching …" if "://" in fold.under_way.source else "reading …"
-                lines.append(
-                    _bar(name, done, of, "passages", width)
-                    if of
-                    else Content.assemble(name.ljust(_NAME), (f" {doing}", "$foreground 65%"))
-                )
-            elif not fold.total:
-                lines.append(Content("Getting ready …").stylize("$foreground 65%"))
+            lines += _under_way(fold, width)
         else:
             wrong = bool(self._failure or fold.failed)
             sign, style = ("✗", "$error") if wrong else ("✓", "$success")
@@ -189,6 +179,8 @@ stop the others: it is named with what to do about it. You can go to any other s
                 counts = counts if fold.done or fold.failed else "nothing was read"
                 text = f"{sign} Stopped reading {title}: {counts}"
             lines.append(Content(text).stylize(f"bold {style}"))
+        if fold.unread_note:
+            lines.append(Content(f"! {one_line(fold.unread_note)}").stylize("$warning"))
         if fold.language_note:
             lines.append(
                 Content(f"! {fold.language_note} Another in Models knows more.").stylize("$warning")
@@ -208,6 +200,24 @@ stop the others: it is named with what to do about it. You can go to any other s
                 told = f"! {one_line(done_file.name, 60)}: {one_line(notice)}"
                 lines.append(Content(told).stylize("$warning"))
         return lines
+
+
+def _under_way(fold: IngestFold, width: int) -> list[Content]:
+    """The file under way, and what its scans will take."""
+    if not fold.total:
+        return [Content("Getting ready …").stylize("$foreground 65%")]
+    lines: list[Content] = []
+    if fold.under_way is not None:
+        name = one_line(fold.under_way.name, _NAME)
+        done, of = fold.passages or fold.pages or (0, 0)
+        doing = "fetching …" if "://" in fold.under_way.source else "reading …"
+        if of:
+            lines.append(_bar(name, done, of, "passages" if fold.passages else "scanned pages", width))
+        else:
+            lines.append(Content.assemble(name.ljust(_NAME), (f" {doing}", "$foreground 65%")))
+    if fold.scan_note:
+        lines.append(Content(fold.scan_note).stylize("$foreground 65%"))
+    return lines
 
 
 def _bar(name: str, done: int, of: int, unit: str, width: int) -> Content:

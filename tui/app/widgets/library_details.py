@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.text import Text
 from textual import on
@@ -14,21 +14,13 @@ from textual.message import Message
 from textual.widgets import Static, Tree
 from textual.widgets.tree import TreeNode
 
-from agent.reading import media_types as kinds
+from agent.reading.media_types import BY_TYPE
 from traces.records import SECTION_SEPARATOR, Collection, Document, Passage
 from tui.ingest_fold import is_low, share
 from tui.terminal import clean, one_line, size
 
 Facts = list[tuple[str, str]]
 
-_KINDS: Mapping[str, str] = {
-    kinds.HTML: "HTML",
-    kinds.PDF: "PDF",
-    kinds.DOCX: "DOCX",
-    kinds.MARKDOWN: "Markdown",
-    kinds.CSV: "CSV",
-    kinds.TEXT: "text",
-}
 _LABEL = 11  # columns
 
 
@@ -56,6 +48,8 @@ def of_document(document: Document) -> Facts:
     facts = [("kind", _kind(document)), ("source", clean(document.source)), ("size", size(document.bytes))]
     if document.pages:
         facts.append(("pages", f"{document.pages:,}"))
+    if document.author:
+        facts.append(("author", one_line(document.author)))
     if document.date:
         facts.append(("date", clean(document.date)))
     covered = share(document.coverage)
@@ -66,7 +60,8 @@ def of_document(document: Document) -> Facts:
 
 def _kind(document: Document) -> str:
     page = "web page, " if "://" in document.source else ""
-    return page + _KINDS.get(document.media_type, document.media_type)
+    known = BY_TYPE.get(document.media_type)
+    return page + (known.name if known else document.media_type)
 
 
 class Outline(Tree[int]):
