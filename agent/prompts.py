@@ -203,8 +203,8 @@ FOUND = "What was found:"
 """Stands above the findings; a small model repeats it."""
 _LONGEST_FINDING = 400  # characters shown of a finding; the evidence has all of it
 _LENGTHS = {
-    "brief": "Answer in one or two short sentences",
-    "normal": "Answer in one to four short sentences",
+    "brief": "Answer in one or two full sentences",
+    "normal": "Answer in one to four full sentences",
 }
 _FORM = (
     "in the language of the question. Begin with what was asked for; do not repeat the question. Give "
@@ -258,9 +258,9 @@ def answer(
     shown = "\n\n".join(passages)
     return (
         f"PASSAGES:\n{shown}\n\n{hint}QUESTION: {question}\n"
-        f"{_LENGTHS[length]}, in the language of the question, and put the number of the passage that says "
-        "it at the end of each, like [1]. If the passages do not say it in full, give the answer that they "
-        "make the most likely."
+        f"{_LENGTHS[length]}, in the language of the question, each with the number of the passage that says "
+        "it at its end, like [1]. Answer every part of the question. If the passages do not say it in full, "
+        "give the answer that they make the most likely."
     )
 
 
