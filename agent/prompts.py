@@ -258,9 +258,9 @@ def answer(
     shown = "\n\n".join(passages)
     return (
         f"PASSAGES:\n{shown}\n\n{hint}QUESTION: {question}\n"
-        f"{_LENGTHS[length]}, in the language of the question, each with the number of the passage that says "
-        "it at its end, like [1]. Answer every part of the question. If the passages do not say it in full, "
-        "give the answer that they make the most likely."
+        f"{_LENGTHS[length]}, in the language of the question, each with the number of the passage that "
+        "says it at its end, like [1]. Answer every part of the question. If the passages do not say it in "
+        "full, give the answer that they make the most likely."
     )
 
 
