@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from agent.budget import Budget
@@ -60,18 +58,22 @@ def embedder() -> HashEmbedder:
 
 @pytest.fixture(scope="session")
 def filled_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of a store with two collections of short passages, for `library` to copy."""
+    """The file of a store with two collections of short passages."""
     file = tmp_path_factory.mktemp("filled") / "store.duckdb"
     fill(Store(file), HashEmbedder())
     return file
 
 
 @pytest.fixture
-def library(store: Store, filled_store: Path) -> Iterator[Library]:
-    """Two collections of short passages. The file stays open: each opening of it would take 16 ms."""
-    shutil.copy(filled_store, store.path)
-    with duckdb.connect(str(store.path)):
-        yield Library(store)
+def template(request: pytest.FixtureRequest, empty_store: Path, filled_store: Path) -> Path:
+    """What `store` begins as: filled where the test asks for the library."""
+    return filled_store if "library" in request.fixturenames else empty_store
+
+
+@pytest.fixture
+def library(store: Store) -> Library:
+    """Two collections of short passages."""
+    return Library(store)
 
 
 def fill(store: Store, embedder: HashEmbedder) -> Library:

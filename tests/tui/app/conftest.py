@@ -40,6 +40,7 @@ def make_app(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
         if chat is not None:
             monkeypatch.setattr("tui.assemble.open_chat", lambda _settings: chat)
         monkeypatch.setattr("tui.assemble.open_embedder", lambda _settings: HashEmbedder())
+        monkeypatch.setattr(DeepthinkApp, "NOTIFICATION_TIMEOUT", 600)  # no toast goes on a busy machine
         return DeepthinkApp(look=Appearance(theme, reduced_motion=True, keys=keys), prepare=prepare)
 
     return make
