@@ -33,7 +33,7 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     kept = _with_look(state, deps)
     state = RunState({**state, **kept})  # type: ignore[typeddict-item] # fields of the state
     notes, evidence = state["notes"], state["evidence"]
-    if not evidence and nothing_found(notes):
+    if not evidence:
         return {**kept, "draft": "", "status": "not_found"}
     if not notes:
         kept["notes"] = notes = [_best(state, deps)]

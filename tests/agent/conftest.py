@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,24 +29,30 @@ NEWS = {
 }
 
 
-SAID = ("Tolvang Ceramics", "A fire")
+SAID = ("A fire", "Tolvang Ceramics")
 
 
 class UnsureReader(WordReader):
-    """Marks `SAID` wherever it stands, too improbably to answer: the model is asked, and agreed to."""
+    """Takes a passage with `SAID` in it rather for an answer than not, and is not sure of the words.
+
+    A step takes the words in its best passage for its finding; where a later step needs them, the model is
+    asked, and agreed to.
+    """
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        """As `WordReader`, with those marks."""
+        """As `WordReader`, with the words marked: the better the passage, the more probable both."""
         readings = super().read(question, passages)
         return [
-            replace(reading, spans=(*reading.spans, *_marks(passage)))
+            _marked(reading, passage) if any(words in passage for words in SAID) else reading
             for reading, passage in zip(readings, passages, strict=True)
         ]
 
 
-def _marks(passage: str) -> list[Span]:
+def _marked(reading: Reading, passage: str) -> Reading:
     found = [(passage.find(words), words) for words in SAID]
-    return [Span(at, at + len(words), 0.3) for at, words in found if at >= 0]
+    probability = 0.3 + 0.1 * reading.probability
+    spans = tuple(Span(at, at + len(words), probability) for at, words in found if at >= 0)
+    return Reading(0.5 + 0.5 * reading.probability, spans)
 
 
 @pytest.fixture

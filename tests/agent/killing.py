@@ -45,11 +45,9 @@ _SETTLED = (BEGINS, EVENTS_STORED)
 _REPLIES: tuple[tuple[str, Any], ...] = (
     ("Split the QUESTION", {"steps": ["Who supplies Orlavane's ceramic bearings?", "What halted #1?"]}),
     ("Answer from the evidence above: Who supplies", {"source": 1, "answer": "Tolvang Ceramics"}),
-    ("Answer from the evidence above: What halted", {"source": 1, "answer": "A fire"}),
     ("Still missing", {"steps": ["What happened at the Brevnes plant?"]}),
-    ("Answer from the evidence above: What happened", {"source": 1, "answer": "A fire"}),
     (
-        "Now answer the QUESTION",
+        "PASSAGES:",
         "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics [1].",
     ),
 )

@@ -26,7 +26,6 @@ from traces.store import Store
 
 # The library has passages that sound alike, and none that is enough.
 PLAN: dict[str, Any] = {"steps": ["Who painted the ceiling of the Zanzibar chapel?"]}
-NOTHING: dict[str, Any] = {"source": 0, "answer": ""}
 DEEP = Request("Who painted the ceiling of the Sixtus chapel in Zanzibar?", route="deep", approve="always")
 
 
@@ -105,7 +104,8 @@ def test_a_correction_that_is_cut_short_is_not_made_over_and_over(
 ) -> None:
     wheel = Steering()
     _in_the_rung(rung, lambda: cut(wheel), monkeypatch)
-    events = watch([PLAN], steering=wheel)
+    replies = [PLAN] if cut is _spend else [PLAN, NOT_FOUND]
+    events = watch(replies, steering=wheel)
     assert _end(events).status == "stopped"
     assert _nodes(events)["rerank"] <= 3
     if why == "skip":
@@ -145,7 +145,7 @@ def test_waiting_for_the_web_can_be_cut_short_without_losing_the_run(
         else:
             monkeypatch.setattr(Stop, "out_of_time", True)
 
-    events = watch([PLAN], steering=wheel, web=_Web(act))
+    events = watch([PLAN, NOT_FOUND] if wish else [PLAN], steering=wheel, web=_Web(act))
     assert _end(events).status == "stopped"
     if why == "skip":
         assert [n.note["found"] for n in events if isinstance(n, ev.Noted)] == [False]
@@ -198,7 +198,7 @@ def _warned(events: Sequence[ev.Event]) -> list[str]:
     [
         (replace(DEEP, route="single"), [NOT_FOUND]),
         (Request("Hello!"), []),
-        (replace(DEEP, budget=Budget(steps=1)), [PLAN, NOTHING, NOT_FOUND]),
+        (replace(DEEP, budget=Budget(steps=1)), [PLAN, NOT_FOUND]),
     ],
 )
 def test_an_added_step_that_is_not_taken_is_told(
@@ -218,8 +218,7 @@ def test_a_step_that_is_added_while_the_answer_is_written_is_told_as_untaken(wat
         return "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics [1]."
 
     question = "Who supplies Orlavane's ceramic bearings?"
-    read = {"source": 1, "answer": "Tolvang Ceramics"}
-    script: list[Scripted] = [{"steps": [question]}, read, write]
+    script: list[Scripted] = [{"steps": [question]}, write]
     request = replace(DEEP, question=question)
     events = watch(script, request, steering=wheel, reader=UnsureReader())
     assert _end(events).status == "answered"

@@ -18,7 +18,7 @@ from agent.steering import Steering
 from models.protocols import GenerationCancelled
 from models.scripted import HashEmbedder, Scripted, ScriptedChat
 from tests.agent.conftest import UnsureReader
-from tests.agent.test_run import DEEP, FIRST, TWO_STEPS, WRITTEN, _number_of
+from tests.agent.test_run import DEEP, FIRST, TWO_STEPS, WHOLE
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.runs import Runs
@@ -26,7 +26,6 @@ from traces.store import Store
 
 E = TypeVar("E", bound=ev.Event)
 STOPPED: list[Scripted] = [TWO_STEPS, FIRST, "Tolvang Ceramics supplies the bearings [1]."]
-WHOLE: list[Scripted] = [TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]
 
 
 class Missing(DeepthinkError):

@@ -113,7 +113,7 @@ def _end(events: Sequence[ev.Event]) -> ev.RunFinished:
 
 
 def test_an_answer_without_support_is_asked_about_and_can_be_accepted(person: Person) -> None:
-    events = person.watch([ONE, FIRST, INVENTED], DEEP, person.replies("accept"))
+    events = person.watch([ONE, INVENTED], DEEP, person.replies("accept"))
     (asked,) = _only(events, ev.Asked)
     assert asked.options == ["accept", "rewrite", "search", "stop"]
     assert asked.claims[0]["verdict"] != "supported"
@@ -122,7 +122,7 @@ def test_an_answer_without_support_is_asked_about_and_can_be_accepted(person: Pe
 
 
 def test_rewriting_from_the_evidence_gives_what_stands_there(person: Person) -> None:
-    events = person.watch([ONE, FIRST, INVENTED], DEEP, person.replies("rewrite"))
+    events = person.watch([ONE, INVENTED], DEEP, person.replies("rewrite"))
     first, second = _only(events, ev.Answered)
     assert not first.grounded
     assert second.grounded
@@ -132,14 +132,8 @@ def test_rewriting_from_the_evidence_gives_what_stands_there(person: Person) -> 
 
 
 def test_it_is_asked_as_often_as_the_answer_is_not_grounded(person: Person) -> None:
-    replies: list[Scripted] = [
-        ONE,
-        FIRST,
-        INVENTED,
-        {"steps": ["Who sells copper bearings?"]},
-        FIRST,
-        INVENTED,
-    ]
+    again = {"steps": ["Who sells copper bearings?"]}
+    replies: list[Scripted] = [ONE, INVENTED, again, INVENTED]
     events = person.watch(replies, DEEP, person.replies("what?", "search", "stop"))
     assert len(_only(events, ev.Asked)) == 3
     assert [r.reply for r in _only(events, ev.Replied)] == ["search", "stop"]
@@ -148,7 +142,7 @@ def test_it_is_asked_as_often_as_the_answer_is_not_grounded(person: Person) -> N
 
 
 def test_a_supported_answer_is_not_asked_about(person: Person) -> None:
-    events = person.watch([ONE, FIRST, TRUE], DEEP)
+    events = person.watch([ONE, TRUE], DEEP)
     assert _only(events, ev.Answered)[-1].grounded
     assert not _only(events, ev.Asked)
 
@@ -156,7 +150,7 @@ def test_a_supported_answer_is_not_asked_about(person: Person) -> None:
 @pytest.mark.parametrize(("approve", "status"), [("always", "answered"), ("never", "answered")])
 def test_a_script_is_never_asked(person: Person, approve: Any, status: str) -> None:
     request = replace(DEEP, approve=approve, interactive=False)
-    events = person.watch([ONE, FIRST, INVENTED], request)
+    events = person.watch([ONE, INVENTED], request)
     assert not _only(events, ev.Asked)
     assert _end(events).status == status
     # "never" has had it rewritten from the evidence.
@@ -164,7 +158,7 @@ def test_a_script_is_never_asked(person: Person, approve: Any, status: str) -> N
 
 
 def test_where_nobody_is_there_the_run_waits_and_can_be_answered_later(person: Person) -> None:
-    events = person.watch([ONE, FIRST, INVENTED], replace(DEEP, interactive=False))
+    events = person.watch([ONE, INVENTED], replace(DEEP, interactive=False))
     assert _end(events).status == "waiting"
     (waiting,) = resumable(person.store)
     assert (waiting.why, waiting.run.status) == ("waiting", "waiting")
@@ -180,7 +174,7 @@ def test_where_nobody_is_there_the_run_waits_and_can_be_answered_later(person: P
 
 
 def test_a_waiting_run_can_be_decided_by_a_rule(person: Person) -> None:
-    person.watch([ONE, FIRST, INVENTED], replace(DEEP, interactive=False))
+    person.watch([ONE, INVENTED], replace(DEEP, interactive=False))
     (waiting,) = resumable(person.store)
     later = person.watch([], replace(DEEP, approve="always", interactive=False), run_id=waiting.run.id)
     assert _end(later).status == "answered"
@@ -277,15 +271,11 @@ def test_a_skipped_step_ends_without_a_finding_and_the_next_goes_on(person: Pers
         raise GenerationCancelled("given up")
 
     nothing: dict[str, Any] = {"steps": []}
-    read: dict[str, Any] = {"source": 1, "answer": "A fire at the Brevnes plant"}
-    plan: dict[str, Any] = {
-        "steps": ["Who supplies Orlavane's ceramic bearings?", "What halted the Brevnes plant?"]
-    }
+    plan: dict[str, Any] = {"steps": [TWO["steps"][0], "What halted the Brevnes plant?", "Where is #1?"]}
     events = person.watch(
         [
             plan,
             skip,
-            read,
             nothing,
             "A fire at the Brevnes plant of Tolvang Ceramics halted production for seven weeks [1].",
         ],
@@ -320,7 +310,7 @@ def test_a_paused_run_waits(person: Person) -> None:
             time.sleep(0.5)
             person.steering.resume()
 
-    script: list[Scripted] = [person.when_asked(Steering.pause, ONE), FIRST, TRUE]
+    script: list[Scripted] = [person.when_asked(Steering.pause, ONE), TRUE]
     events = person.watch(script, replace(DEEP, approve="always"), do)
     assert waited.is_set()
     pause, resumed = _only(events, ev.Steered)
@@ -367,12 +357,7 @@ def test_searches_that_wait_side_by_side_wait_in_one_pause() -> None:
 
 def test_an_added_step_is_taken(person: Person) -> None:
     more = "What halted the Brevnes plant?"
-    script: list[Scripted] = [
-        ONE,
-        person.when_asked(lambda wheel: wheel.add(more), FIRST),
-        {"source": 1, "answer": "A fire"},
-        TRUE,
-    ]
+    script: list[Scripted] = [person.when_asked(lambda wheel: wheel.add(more), ONE), TRUE]
     events = person.watch(script, replace(DEEP, approve="always"))
     assert [s.plan_step["question"] for s in _only(events, ev.StepStarted)][-1] == more
 
@@ -391,11 +376,11 @@ def test_decisions_that_a_person_took_are_stored_with_their_labels(person: Perso
     def teach(event: ev.Event) -> None:
         if isinstance(event, ev.Asked):
             asked.append(event)
-            person.steering.reply("CONTINUE")
+            person.steering.reply("REVISE")
 
-    read: dict[str, Any] = {"source": 1, "answer": "A fire at the Brevnes plant"}
     judged = {"A": 0.1, "B": 0.8, "C": 0.1}
-    over = person.when_asked(lambda wheel: wheel.teach(False), read)
+    again = {"steps": ["What halted production at the Brevnes plant?"]}
+    over = person.when_asked(lambda wheel: wheel.teach(False), again)
     request = replace(DEEP, approve="always", shadow="llm")
     events = person.watch([TWO, FIRST, over, judged, TRUE], request, teach, teaching=True)
     assert _end(events).status == "answered"
@@ -403,13 +388,13 @@ def test_decisions_that_a_person_took_are_stored_with_their_labels(person: Perso
     run_id = Runs(person.store).find("last").id
     rows = [(d.seq, d.source, d.action, d.shadow) for d in Runs(person.store).decisions(run_id)]
     assert rows == [
-        (0, "human", "CONTINUE", False),
+        (0, "human", "REVISE", False),
         (0, "rules", "CONTINUE", True),
         (1, "rules", "FINISH", False),
         (1, "llm", "REVISE", True),
     ]
     (label,) = Labels(person.store).of_run(run_id).values()
-    assert (label.seq, label.action, label.origin) == (0, "CONTINUE", "teach")
+    assert (label.seq, label.action, label.origin) == (0, "REVISE", "teach")
 
 
 def test_a_run_that_ended_while_it_waited_for_a_decision_asks_again(person: Person) -> None:
@@ -466,7 +451,7 @@ def test_what_was_waited_for_a_person_is_not_counted_when_the_run_goes_on(person
 
     request = replace(DEEP, approve="always")
     with pytest.raises(GenerationCancelled):
-        person.watch([TWO, FIRST, cancel], request, person.replies("CONTINUE"), teaching=True)
+        person.watch([TWO, FIRST, cancel], request, person.replies("REVISE"), teaching=True)
     (cancelled,) = resumable(person.store)
     with person.store.transaction() as db:  # as if the person had taken two hours
         db.execute(
@@ -476,8 +461,8 @@ def test_what_was_waited_for_a_person_is_not_counted_when_the_run_goes_on(person
             """
         )
         db.execute("UPDATE events SET elapsed = elapsed + 7200 WHERE kind <> 'RunStarted'")
-    read: dict[str, Any] = {"source": 1, "answer": "A fire"}
-    events = person.watch([read, TRUE], request, run_id=cancelled.run.id)
+    again = {"steps": ["What halted production at the Brevnes plant?"]}
+    events = person.watch([again, TRUE], request, run_id=cancelled.run.id)
     assert _only(events, ev.Decided)[-1].source == "rules"
 
 
@@ -495,7 +480,7 @@ def test_neither_is_what_was_waited_for_a_reply_or_in_a_pause(person: Person, ki
 
     request = Request("what about it?", route="", approve="always", interactive=True)
     with pytest.raises(GenerationCancelled):
-        person.watch([person.when_asked(Steering.pause, TWO), FIRST, cancel], request, do)
+        person.watch([person.when_asked(Steering.pause, TWO), cancel], request, do)
     (cancelled,) = resumable(person.store)
     with person.store.transaction() as db:  # as if the person had taken two hours
         db.execute(
@@ -506,15 +491,14 @@ def test_neither_is_what_was_waited_for_a_reply_or_in_a_pause(person: Person, ki
             [kind],
         )
         db.execute("UPDATE events SET elapsed = elapsed + 7200 WHERE kind <> 'RunStarted'")
-    read: dict[str, Any] = {"source": 1, "answer": "A fire"}
-    events = person.watch([read, TRUE], request, run_id=cancelled.run.id)
+    events = person.watch([FIRST, TRUE], request, run_id=cancelled.run.id)
     assert _end(events).stopped_because != "time budget"
     assert _only(events, ev.Decided)[-1].source == "rules"
 
 
 def test_a_shadow_that_is_the_decider_itself_is_not_asked(person: Person) -> None:
     request = replace(DEEP, approve="always", decider="rules", shadow="rules")
-    events = person.watch([ONE, FIRST, TRUE], request)
+    events = person.watch([ONE, TRUE], request)
     assert [d.shadow for d in _only(events, ev.Decided)] == [None]
 
 
@@ -524,11 +508,10 @@ def test_a_cancelled_run_goes_on_where_it_was(person: Person) -> None:
         raise GenerationCancelled("cancelled")
 
     with pytest.raises(GenerationCancelled):
-        person.watch([TWO, FIRST, cancel], replace(DEEP, approve="always"))
+        person.watch([TWO, cancel], replace(DEEP, approve="always"))
     (cancelled,) = resumable(person.store)
     assert cancelled.why == "cancelled"
-    read: dict[str, Any] = {"source": 1, "answer": "A fire"}
-    events = person.watch([read, TRUE], replace(DEEP, approve="always"), run_id=cancelled.run.id)
+    events = person.watch([FIRST, TRUE], replace(DEEP, approve="always"), run_id=cancelled.run.id)
     assert _end(events).status == "answered"
     assert not _only(events, ev.Planned)
     assert not checkpoints.exists(person.store, cancelled.run.id)
@@ -586,7 +569,7 @@ def test_the_end_of_a_run_is_stored_before_another_process_may_take_it(
         record(self, run_id, *what, **how)
 
     monkeypatch.setattr(Runs, "record", recording)
-    person.watch([ONE, FIRST, TRUE], replace(DEEP, approve="always"))
+    person.watch([ONE, TRUE], replace(DEEP, approve="always"))
     assert taken == [True]
 
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from agent.quantities import Date, Measure, Quantity, compare, read, same, stands
+from agent.quantities import Date, Measure, Quantity, compare, dated, read, same, stands
 
 
 def _one(text: str, language: str = "en") -> Measure:
@@ -33,6 +33,7 @@ def _one(text: str, language: str = "en") -> Measure:
         (("5 km", "en"), ("5,000 metres", "en")),
         (("3 May 2024", "en"), ("2024-05-03", "en")),
         (("May 3, 2024", "en"), ("3. Mai 2024", "de")),
+        (("may 3, 2024", "en"), ("3 may 2024", "en")),
         (("the 3rd of May 2024", "en"), ("03.05.2024", "de")),
         (("2023年6月1日", "zh"), ("1 June 2023", "en")),
         (("5:30 pm", "en"), ("17:30", "en")),
@@ -132,6 +133,21 @@ def test_what_a_passage_does_not_say(wanted: str, held: str) -> None:
 def test_digits_in_names_and_codes_are_parts() -> None:
     text = "Q3 of the MI300X, version 1.2.3"
     assert all(isinstance(m, Quantity) and m.part for m in read(text, "en"))
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How many were employed in 2023?", True),
+        ("how many were employed in march 2023?", True),
+        ("How many were employed on 3 May?", True),
+        ("How many of the 1999 seats were sold?", True),  # it may be a year
+        ("How many of the 300 employees may march?", False),
+        ("Did it cost 2000 euros?", False),
+    ],
+)
+def test_a_day_a_month_or_a_year_is_a_date(question: str, expected: bool) -> None:
+    assert dated(question, "en") is expected
 
 
 def test_words_that_look_like_months_and_units_are_none() -> None:

@@ -16,8 +16,8 @@ from agent.budget import Budget
 from agent.prompts import NOT_FOUND
 from agent.run import EmptyLibrary, Request, UnusableQuestion, resumable, resume, run
 from agent.steering import Steering
-from models.protocols import ChatOptions, GenerationCancelled, Message, Reply
-from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
+from models.protocols import ChatOptions, GenerationCancelled, Message, Reader, Reply
+from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat, WordReader
 from tests.agent.conftest import UnsureReader
 from traces.library import Library
 from traces.records import UnknownCollection
@@ -34,28 +34,19 @@ TWO_STEPS: dict[str, Any] = {
 FIRST: dict[str, Any] = {"source": 1, "answer": "Tolvang Ceramics"}
 DEEP = Request(QUESTION, route="deep", approve="always")
 WRITTEN = "Tolvang Ceramics supplies the bearings [1]. A fire at the Brevnes plant halted production [9]."
-
-
-def _number_of(word: str, answer: str) -> Callable[[Sequence[Message]], Plain]:
-    """A reply that names the passage in which ``word`` stands, as a model that reads would."""
-
-    def reply(messages: Sequence[Message]) -> dict[str, Any]:
-        lines = [
-            line for line in messages[-1].content.splitlines() if word in line and line.startswith("[")
-        ]
-        return {"source": int(lines[-1][1 : lines[-1].index("]")]), "answer": answer}
-
-    return reply
+WHOLE: list[Scripted] = [TWO_STEPS, FIRST, WRITTEN]  # the second step is the reader's alone
 
 
 @pytest.fixture
 def ask(library: Library, store: Store, embedder: HashEmbedder) -> Ask:
     """Run a request on scripted replies to the end; every reply must be used."""
 
-    def go(replies: list[Scripted], request: Request | None = None, **changes: Any) -> list[ev.Event]:
-        request = replace(request or DEEP, **changes)
+    def go(
+        replies: list[Scripted], request: Request = DEEP, reader: Reader | None = None, **changes: Any
+    ) -> list[ev.Event]:
+        parts: dict[str, Any] = {"embedder": embedder, "reader": reader or UnsureReader(), "store": store}
         with ScriptedChat(replies) as chat:
-            return list(run(request, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
+            return list(run(replace(request, **changes), chat=chat, **parts))
 
     return go
 
@@ -70,7 +61,7 @@ def _only(events: list[ev.Event], kind: type[E]) -> list[E]:
 
 
 def test_a_two_step_plan_reaches_the_second_collection(ask: Ask, store: Store) -> None:
-    events = ask([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN])
+    events = ask(WHOLE)
     assert isinstance(events[0], ev.RunStarted)
     assert isinstance(events[-1], ev.RunFinished)
     searched = _only(events, ev.Searched)
@@ -87,14 +78,14 @@ def test_a_two_step_plan_reaches_the_second_collection(ask: Ask, store: Store) -
 
 
 def test_a_first_look_is_shown_before_the_plan(ask: Ask) -> None:
-    events = ask([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN])
+    events = ask(WHOLE)
     (looked,) = _only(events, ev.FirstLook)
     assert (looked.answer, looked.title) == ("Tolvang Ceramics", "Annual report")
     assert events.index(looked) < events.index(_only(events, ev.Planned)[0])
 
 
 def test_everything_is_stored_as_it_happened(ask: Ask, store: Store) -> None:
-    events = ask([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN])
+    events = ask(WHOLE)
     runs = Runs(store)
     stored = runs.find("last")
     assert stored.status == "answered"
@@ -111,18 +102,21 @@ def test_everything_is_stored_as_it_happened(ask: Ask, store: Store) -> None:
 
 
 def test_prompts_are_append_only(library: Library, store: Store, embedder: HashEmbedder) -> None:
-    replies: list[Scripted] = [TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]
-    with ScriptedChat(replies) as chat:
+    three = {"steps": [*TWO_STEPS["steps"], "How long did #2 halt it?"]}
+    fire = {"source": 2, "answer": "A fire"}
+    with ScriptedChat([three, FIRST, fire, WRITTEN]) as chat:
         list(run(DEEP, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
         prompts = [call.messages[-1].content for call in chat.calls]
-    notebooks = [prompt.rsplit("\n\n", 1)[0] for prompt in prompts]
+    *research, written = prompts
+    assert written.startswith("PASSAGES:")  # the answer's is a prompt of its own
+    notebooks = [prompt.rsplit("\n\n", 1)[0] for prompt in research]
     for earlier, later in pairwise(notebooks):
         assert later.startswith(earlier)
 
 
 def test_nothing_found_is_said_and_nothing_is_written(ask: Ask, store: Store) -> None:
-    none = {"source": 0, "answer": ""}
-    events = ask([{"steps": ["What is the list price?"]}, none, {"steps": []}, NOT_FOUND])
+    plan = {"steps": ["What is the list price?"]}
+    events = ask([plan, {"steps": []}, NOT_FOUND], reader=WordReader())
     assert _only(events, ev.Answered)[0].answer == NOT_FOUND
     assert (_end(events).status, Runs(store).find("last").status) == ("not_found", "not_found")
 
@@ -138,29 +132,30 @@ def test_nothing_found_is_said_and_nothing_is_written(ask: Ask, store: Store) ->
 def test_what_no_step_could_read_is_an_answer_only_if_the_evidence_says_all_of_it(
     ask: Ask, reread: str, status: str
 ) -> None:
-    none = {"source": 0, "answer": ""}
     steps = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}
-    events = ask([steps, none, {"steps": []}, reread])
+    events = ask([steps, {"steps": []}, reread], reader=WordReader())
     assert _end(events).status == status
     (answered,) = _only(events, ev.Answered)
     assert answered.answer.startswith("Orlavane" if status == "answered" else NOT_FOUND)
     assert NOT_FOUND.rstrip(".") not in answered.answer or status == "not_found"
 
 
-def test_revise_keeps_what_is_known_and_asks_anew_for_the_rest(ask: Ask) -> None:
-    none = {"source": 0, "answer": ""}
+def test_a_revision_keeps_what_is_known_and_asks_anew_for_the_rest(ask: Ask) -> None:
     again = {"steps": ["What halted production at the Brevnes plant?"]}
-    events = ask([TWO_STEPS, FIRST, none, again, _number_of("fire", "A fire"), WRITTEN])
+    reader = WordReader({again["steps"][0]: ("A fire", 0.3)})
+    events = ask([TWO_STEPS, FIRST, again, WRITTEN], reader=reader)
     first, second = _only(events, ev.Planned)
     assert (first.revision, second.revision) == (0, 1)
     assert [s["question"] for s in second.steps][2:] == again["steps"]
     assert [d.action for d in _only(events, ev.Decided)] == ["CONTINUE", "REVISE", "FINISH"]
     assert [n.note["found"] for n in _only(events, ev.Noted)] == [True, False, True]
+    assert _only(events, ev.Decided)[-1].state["missing"] == []
 
 
 def test_an_answer_that_stands_in_no_passage_is_not_a_finding(ask: Ask) -> None:
     invented = {"source": 1, "answer": "Zanzibar Copper Holdings"}
-    events = ask([{"steps": ["Who supplies Orlavane?"]}, invented, {"steps": []}, NOT_FOUND])
+    events = ask([TWO_STEPS, invented, {"steps": []}, NOT_FOUND], reader=WordReader())
+    assert not any(noted.note["found"] for noted in _only(events, ev.Noted))
     assert _end(events).status == "not_found"
 
 
@@ -168,7 +163,7 @@ def test_an_answer_that_stands_in_no_passage_is_not_a_finding(ask: Ask) -> None:
     "garbage", ["", "   \n\n\t ", "I cannot answer.", "[[[[", '["a", 1]', "<think>hm</think>"]
 )
 def test_a_plan_that_is_garbage_becomes_one_step_recorded_as_the_default(ask: Ask, garbage: str) -> None:
-    events = ask([garbage, garbage, FIRST, "Tolvang Ceramics supplies the bearings [1]."])
+    events = ask([garbage, garbage, "Tolvang Ceramics supplies the bearings [1]."])
     (planned,) = _only(events, ev.Planned)
     assert planned.origin == "default"
     assert [s["question"] for s in planned.steps] == [QUESTION]
@@ -178,7 +173,7 @@ def test_a_plan_that_is_garbage_becomes_one_step_recorded_as_the_default(ask: As
 
 def test_a_list_instead_of_an_object_is_understood(ask: Ask) -> None:
     listed = '["Who supplies Orlavane\'s ceramic bearings?"]'
-    events = ask([listed, FIRST, "Tolvang Ceramics [1]."])
+    events = ask([listed, "Tolvang Ceramics [1]."])
     assert _only(events, ev.Planned)[0].origin == "model"
 
 
@@ -186,31 +181,19 @@ def test_a_plan_copied_from_the_examples_is_no_plan(ask: Ask) -> None:
     copied = {
         "steps": ["Which firm built the harbour bridge of Avelin?", "How large was the loss of #1 in 2019?"]
     }
-    events = ask([copied, FIRST, "Tolvang Ceramics [1]."])
+    events = ask([copied, "Tolvang Ceramics [1]."])
     assert [s["question"] for s in _only(events, ev.Planned)[0].steps] == [QUESTION]
-
-
-def test_what_a_revision_found_is_no_longer_missing(
-    library: Library, store: Store, embedder: HashEmbedder
-) -> None:
-    none = {"source": 0, "answer": ""}
-    again = {"steps": ["What halted production at the Brevnes plant?"]}
-    replies: list[Scripted] = [TWO_STEPS, FIRST, none, again, _number_of("fire", "A fire"), WRITTEN]
-    with ScriptedChat(replies) as chat:
-        list(run(DEEP, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
-        assert "missing" not in chat.calls[-1].messages[-1].content.rsplit("\n\n", 1)[1]
-    assert Runs(store).decisions(Runs(store).find("last").id)[-1].state["missing"] == []
 
 
 def test_a_supported_negative_is_an_answer_and_the_sentence_for_nothing_found_is_none(ask: Ask) -> None:
     plan = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}
-    assert _end(ask([plan, FIRST, NOT_FOUND])).status == "not_found"
+    assert _end(ask([plan, NOT_FOUND])).status == "not_found"
     negative = "Orlavane does not give its ceramic bearings to Tolvang Ceramics."
-    assert _end(ask([plan, FIRST, negative])).status == "answered"
+    assert _end(ask([plan, negative])).status == "answered"
 
 
 def test_an_answer_of_marks_alone_is_replaced_by_the_findings(ask: Ask) -> None:
-    events = ask([{"steps": ["Who supplies Orlavane's ceramic bearings?"]}, FIRST, "[1]."])
+    events = ask([{"steps": ["Who supplies Orlavane's ceramic bearings?"]}, "[1]."])
     assert "Tolvang Ceramics" in _only(events, ev.Answered)[0].answer
 
 
@@ -239,7 +222,7 @@ def test_a_run_whose_end_cannot_be_stored_still_tells_its_end(
 
     monkeypatch.setattr(Runs, "record", busy)
     events: list[ev.Event] = []
-    with ScriptedChat([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]) as chat:
+    with ScriptedChat(WHOLE) as chat:
         stream = run(DEEP, chat=chat, embedder=embedder, reader=UnsureReader(), store=store)
         with pytest.raises(StoreBusy):
             events.extend(iter(lambda: next(stream), None))
@@ -264,7 +247,7 @@ def test_what_a_busy_store_did_not_take_is_stored_when_the_run_is_resumed(
 
     monkeypatch.setattr(Runs, "record", sometimes)
     events: list[ev.Event] = []
-    with ScriptedChat([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]) as chat:
+    with ScriptedChat(WHOLE) as chat:
         stream = run(DEEP, chat=chat, embedder=embedder, reader=UnsureReader(), store=store)
         with pytest.raises(StoreBusy):
             events.extend(iter(lambda: next(stream), None))
@@ -284,7 +267,7 @@ def test_what_a_busy_store_did_not_take_is_stored_when_the_run_is_resumed(
 
 def test_the_callers_event_is_left_alone(library: Library, store: Store, embedder: HashEmbedder) -> None:
     cancel = threading.Event()
-    with ScriptedChat([TWO_STEPS, FIRST, _number_of("fire", "A fire"), WRITTEN]) as chat:
+    with ScriptedChat(WHOLE) as chat:
         list(
             run(
                 DEEP,
@@ -310,7 +293,7 @@ def test_the_step_budget_ends_the_loop_with_an_answer(ask: Ask) -> None:
             "Whose ceramic bearings does Orlavane use?",
         ]
     }
-    events = ask([four, FIRST, FIRST, "Tolvang Ceramics [1]."], budget=Budget(steps=2))
+    events = ask([four, "Tolvang Ceramics [1]."], budget=Budget(steps=2))
     assert len(_only(events, ev.StepStarted)) == 2
     assert _end(events).status == "answered"
 
@@ -324,7 +307,7 @@ def test_two_steps_without_new_evidence_end_the_loop(ask: Ask) -> None:
             "Ceramic bearings: who supplies Orlavane's?",
         ]
     }
-    events = ask([same, FIRST, FIRST, FIRST, "Tolvang Ceramics [1]."])
+    events = ask([same, "Tolvang Ceramics [1]."])
     decided = _only(events, ev.Decided)
     assert decided[-1].source == "budget"
     assert "no new evidence" in _end(events).stopped_because
@@ -340,15 +323,13 @@ def test_a_token_budget_too_small_for_a_plan_leaves_what_the_question_finds_by_i
 def test_no_run_exceeds_its_tokens_and_every_run_ends_in_order(
     tokens: int, library: Library, store: Store, embedder: HashEmbedder
 ) -> None:
-    read = _number_of("fire", "A fire")
-
     def by_instruction(messages: Sequence[Message]) -> Plain:
-        # Under a small budget the answer may be asked for before the second reading.
-        if "Now answer the QUESTION" in messages[-1].content:
+        # Under a small budget the answer may be asked for before the reading.
+        if messages[-1].content.startswith("PASSAGES:"):
             return WRITTEN
-        return TWO_STEPS if len(chat.calls) == 1 else FIRST if len(chat.calls) == 2 else read(messages)
+        return TWO_STEPS if len(chat.calls) == 1 else FIRST
 
-    chat = ScriptedChat([by_instruction] * 4)
+    chat = ScriptedChat([by_instruction] * 3)
     request = replace(DEEP, budget=Budget(tokens=tokens))
     events = list(run(request, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
     end = events[-1]
@@ -409,7 +390,6 @@ def test_the_judge_can_be_used_with_lean(ask: Ask) -> None:
     events = ask(
         [
             {"steps": ["Who supplies Orlavane's ceramic bearings?"]},
-            FIRST,
             {"A": 0.0, "B": 0.2, "C": 0.8},
             "Tolvang Ceramics [1].",
         ],

@@ -26,7 +26,7 @@ STEPS = ["Who supplies Orlavane's ceramic bearings?", "What halted production at
 
 
 def _replies() -> list[Scripted]:
-    return [{"steps": STEPS}, {"source": 1, "answer": "Tolvang Ceramics"}, {"source": 0, "answer": ""}]
+    return [{"steps": STEPS}, {"source": 1, "answer": "Tolvang Ceramics"}]
 
 
 def _deps(chat: ScriptedChat, budget: Budget, library: Library, embedder: HashEmbedder) -> Deps:

@@ -60,7 +60,7 @@ class Answering:
             )
         elif "source" in wanted:
             text = self._find(prompt)
-        elif "from the evidence above" in prompt and not self.finds:
+        elif prompt.startswith("PASSAGES:") and not self.finds:
             text = NOT_FOUND
         else:
             text = self.answer

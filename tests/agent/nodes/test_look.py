@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import agent.events as ev
-from agent.cognition.reflecting import SURE
+from agent.cognition.reflecting import LIKELY
 from agent.nodes.look import look
 from models.scripted import WordReader
 from tests.agent.nodes.conftest import Make, state
@@ -42,14 +42,14 @@ def test_a_deep_question_gets_a_first_look(make: Make, events: list[ev.Event]) -
 @pytest.mark.parametrize(
     ("route", "settled", "probability", "becomes"),
     [
-        ("deep", False, SURE, "single"),
-        ("deep", False, SURE - 0.01, "deep"),
-        ("deep", True, SURE, "deep"),  # it needs several look-ups, whatever the reader finds
+        ("deep", False, LIKELY, "single"),
+        ("deep", False, LIKELY - 0.01, "deep"),
+        ("deep", True, LIKELY, "deep"),  # it needs several look-ups, whatever the reader finds
         ("", False, 0.2, "deep"),
         ("single", True, 0.1, "single"),
     ],
 )
-def test_a_sure_answer_makes_an_open_question_a_single_look_up(
+def test_a_likely_answer_makes_an_open_question_a_single_look_up(
     make: Make, events: list[ev.Event], route: str, settled: bool, probability: float, becomes: str
 ) -> None:
     update = look(state(route=route, settled=settled), make(reader=_reader(probability)))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 import agent.events as ev
+from agent.cognition.reflecting import POSSIBLE
 from agent.nodes.reflect import reflect
 from agent.state import AnswerSpan, RunState
 from tests.agent.nodes.conftest import Make, candidate, evidence, state, step
@@ -46,13 +49,23 @@ def test_what_the_reader_is_sure_of_is_noted_without_asking(make: Make, events: 
     assert update["notebook"] == [f"FINDING 1: {_REVENUE} [2]"]
 
 
-def test_only_the_steps_own_passages_are_read(make: Make) -> None:
+def test_of_what_a_later_step_needs_the_model_is_asked_about_the_steps_own_passages(make: Make) -> None:
+    needed = _before(0.3, plan=[step(_QUESTION), step("Who earned #1?")])
     deps = make([(f"[2] “{_REVENUE}”", {"source": 2, "answer": _REVENUE})])
-    (note,) = reflect(_before(0.3), deps)["notes"]
+    (note,) = reflect(needed, deps)["notes"]
     assert (note["answer"], note["cites"], note["sure"]) == (_REVENUE, [2], False)
     elsewhere = make([{"source": 1, "answer": "Something else"}])
-    (note,) = reflect(_before(0.3), elsewhere)["notes"]
+    (note,) = reflect(needed, elsewhere)["notes"]
     assert not note["found"]
+
+
+@pytest.mark.parametrize(("probability", "found"), [(POSSIBLE, True), (POSSIBLE - 0.01, False)])
+def test_what_no_later_step_needs_is_the_readers_best_span_if_it_is_possible(
+    make: Make, probability: float, found: bool
+) -> None:
+    unrelated = [step(_QUESTION), step("Who earned #2?")]
+    (note,) = reflect(_before(probability, plan=unrelated), make())["notes"]
+    assert (note["found"], note["answer"]) == (found, _REVENUE if found else "")
 
 
 def test_of_a_single_look_up_nobody_is_asked(make: Make) -> None:

@@ -7,8 +7,9 @@ import pytest
 import agent.events as ev
 from agent.budget import BudgetExhausted
 from agent.nodes.synthesise import synthesise
-from agent.state import AnswerSpan, Candidate, Note
+from agent.state import AnswerSpan, Candidate, Evidence, Note
 from models.protocols import Reply, Usage
+from models.scripted import ScriptedChat
 from tests.agent.nodes.conftest import Make, candidate, evidence, state
 
 _HELD = [
@@ -43,10 +44,15 @@ def test_the_model_writes(make: Make, events: list[ev.Event]) -> None:
     assert "".join(e.text for e in events if isinstance(e, ev.AnswerText)) == "Tolvang does [1]."
 
 
-def test_a_finding_that_the_model_leaves_out_is_added(make: Make) -> None:
-    deps = make([("one to four", "Tolvang does [1].")])
-    update = synthesise(state(evidence=_HELD, notes=_NOTES), deps)
-    assert update["draft"] == "Tolvang does [1]. It burned in Brevnes [2]."
+def test_the_best_passages_are_read_in_a_prompt_of_their_own(make: Make) -> None:
+    held = [evidence(number, f"Passage {number}.", score=number / 10) for number in range(1, 9)]
+    deps = make([("[3] Passage 3.", "Tolvang does [8].")])
+    synthesise(state(evidence=held, notes=_NOTES[:1], notebook=["STEP 1"]), deps)
+    assert isinstance(deps.session.chat, ScriptedChat)
+    prompt = deps.session.chat.calls[-1].messages[-1].content
+    assert prompt.startswith("PASSAGES:\n[3]")  # the six best, in the order of their numbers
+    assert "- Tolvang supplies them. [1]" in prompt
+    assert "STEP 1" not in prompt
 
 
 def test_a_sentence_that_the_limit_cuts_off_is_not_kept(make: Make) -> None:
@@ -60,9 +66,9 @@ def test_a_brief_answer_is_asked_for_briefly(make: Make) -> None:
     assert synthesise(state(evidence=_HELD, notes=_NOTES), deps)["draft"] == "Tolvang [1]."
 
 
-def test_what_was_not_found_is_named_to_the_writer(make: Make) -> None:
+def test_what_was_not_found_is_named_to_whoever_writes_from_the_findings(make: Make) -> None:
     notes = [_NOTES[0], _note(2, "", found=False)]
-    deps = make([("This was not found, so leave it out: Question 2?", "Tolvang [1].")])
+    deps = make([("This was not found, so leave it out: Question 2?", "Tolvang [1].")], profile_name="seed")
     synthesise(state(evidence=_HELD, notes=notes), deps)
 
 
@@ -100,23 +106,17 @@ def test_without_evidence_nothing_is_asked(make: Make, notes: list[Note]) -> Non
     assert (update["draft"], update["status"]) == ("", "not_found")
 
 
-def test_without_a_finding_the_evidence_is_read_once_more(make: Make, events: list[ev.Event]) -> None:
-    missed = state(evidence=_HELD, notes=[_note(1, "", found=False)])
-    update = synthesise(missed, make([("from the evidence above", "Tolvang supplies them [1].")]))
+def test_without_a_finding_the_answer_is_written_from_the_passages(
+    make: Make, events: list[ev.Event]
+) -> None:
+    doubtful = [Evidence({**item, "score": 0.3}) for item in _HELD]
+    missed = state(evidence=doubtful, notes=[_note(1, "", found=False)])
+    update = synthesise(missed, make([("PASSAGES:", "Tolvang supplies them [1].")]))
     assert (update["draft"], update["status"]) == ("Tolvang supplies them [1].", "")
     assert not any(isinstance(e, ev.AnswerText) for e in events)  # it may not stand
     for reply in ("", BudgetExhausted("time budget")):
         update = synthesise(missed, make([reply]))
         assert (update["draft"], update["status"]) == ("", "not_found")
-
-
-def test_whoever_reads_once_more_sees_what_the_reader_marked(make: Make) -> None:
-    marked = [
-        candidate(1, _HELD[0]["text"], spans=[_span("Tolvang", 0.2), _span("bearings", 0.1)]),
-        candidate(2, _HELD[1]["text"], spans=[_span("Brevnes", 0.3)]),
-    ]
-    missed = state(evidence=_HELD, candidates=marked, notes=[_note(1, "", found=False)])
-    synthesise(missed, make([("[2] “Brevnes”; [1] “Tolvang”\n", "It burned in Brevnes [2].")]))
 
 
 def test_with_no_budget_left_the_findings_are_the_draft(make: Make, events: list[ev.Event]) -> None:
@@ -170,15 +170,16 @@ def test_an_unsure_look_is_evidence_and_no_finding(make: Make) -> None:
     update = synthesise(
         state(route="deep", evidence=_HELD, notes=_NOTES[:1], looked=looked), make(["Tolvang [1]."])
     )
-    assert [item["passage_id"] for item in update["evidence"]] == [1, 2, 30, 32]
+    assert [item["passage_id"] for item in update["evidence"]] == [1, 2, 30, 32, 33]
     assert update["notes"] == _NOTES[:1]
 
 
-def test_what_a_step_kept_is_not_kept_twice(make: Make, events: list[ev.Event]) -> None:
+def test_what_a_step_kept_is_not_kept_twice_and_is_read_whole(make: Make, events: list[ev.Event]) -> None:
     looked = [_looked(1, 0.9, 0.95)]
     deps = make(["Tolvang [1]."])
     update = synthesise(state(route="deep", evidence=_HELD, notes=_NOTES[:1], looked=looked), deps)
-    assert (update["evidence"], update["notes"]) == (_HELD, _NOTES[:1])
+    assert (update["evidence"][1:], update["notes"]) == (_HELD[1:], _NOTES[:1])
+    assert (update["evidence"][0]["number"], update["evidence"][0]["excerpt"]) == (1, _SENTENCE)
     assert not any(isinstance(event, ev.EvidenceKept) for event in events)
 
 

@@ -8,7 +8,9 @@ import pytest
 
 import agent.events as ev
 from agent.nodes.verify import verify
+from agent.prompts import NOT_FOUND
 from agent.state import Note
+from models.scripted import WordReader
 from tests.agent.nodes.conftest import Make, evidence, state
 
 _HELD = [
@@ -88,6 +90,15 @@ def test_what_a_step_did_not_find_is_said_and_counts_for_nothing(
     assert (update["grounded"], len(update["claims"])) == (True, 1)
 
 
+def test_what_stands_in_a_possible_passage_is_not_called_missing(
+    make: Make, events: list[ev.Event]
+) -> None:
+    missed = Note({**_note("How much did the insurer pay?", ""), "relevance": 0.3})
+    draft = "A fire halted production for seven weeks [1]."
+    update, _ = _verified(make, events, draft, [_FOUND, missed])
+    assert update["answer"] == draft
+
+
 def test_a_report_has_a_section_for_what_is_missing(make: Make, events: list[ev.Event]) -> None:
     notes = [_FOUND, _note("How much did the insurer pay?", "")]
     draft = "## Short answer\n\nA fire halted production for seven weeks [1]."
@@ -117,24 +128,24 @@ _ASKED = "Who supplies Orlavane's bearings?"
 _SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
 
 
+@pytest.mark.parametrize("notes", [[_FOUND], [Note({**_FOUND, "found": False})]])
 @pytest.mark.parametrize(
-    ("question", "draft", "status"),
+    ("question", "draft", "probability", "answer"),
     [
-        ("Who supplies Orlavane's bearings?", _SAID, "answered"),
-        ("Who supplies Orlavane's bearings?", f"{_SAID} Zanzibar owns the mill [1].", "not_found"),
-        ("奥拉万的轴承由谁供应？", _SAID, "answered"),
+        (_ASKED, _SAID, 0.6, _SAID),
+        (_ASKED, f"{_SAID} Zanzibar owns the mill [1].", 0.6, _SAID),
+        (_ASKED, _SAID, 0.3, NOT_FOUND),
+        ("奥拉万的轴承由谁供应？", _SAID, 0.3, _SAID),
+        ("奥拉万的轴承由谁供应？", "Zanzibar owns the mill [1].", 0.3, NOT_FOUND),
     ],
 )
-def test_where_no_step_found_anything_only_what_passages_say_stands(
-    make: Make, question: str, draft: str, status: str
+def test_where_no_passage_is_likely_what_is_supported_and_answers_stands(
+    make: Make, notes: list[Note], question: str, draft: str, probability: float, answer: str
 ) -> None:
-    held = [
-        {**evidence(1, "Orlavane buys all of its ceramic bearings from Tolvang Ceramics."), "score": 0.3}
-    ]
-    missed = [{**_FOUND, "found": False}]
-    update = verify(state(question=question, draft=draft, status="", notes=missed, evidence=held), make())
-    assert update["status"] == status
-    assert "not found" not in update["answer"].casefold() or status == "not_found"
+    held = [evidence(1, "Orlavane buys all of its ceramic bearings from Tolvang Ceramics.", score=0.1)]
+    reader = WordReader({_ASKED: ("Tolvang Ceramics", probability)})
+    update = verify(state(question=question, draft=draft, notes=notes, evidence=held), make(reader=reader))
+    assert update["answer"] == answer
 
 
 @pytest.mark.parametrize(("score", "status"), [(0.6, "answered"), (0.3, "not_found")])
@@ -147,14 +158,6 @@ def test_what_is_not_supported_is_marked_where_the_reader_takes_a_passage_for_an
     update = verify(state(question=_ASKED, draft=draft, status="", notes=missed, evidence=held), make())
     assert update["status"] == status
     assert all(claim["verdict"] == "not" for claim in update["claims"])
-
-
-def test_what_the_reader_rules_out_is_not_found_though_its_passage_says_it(make: Make) -> None:
-    held = [{**evidence(1, "Orlavane buys its bearings from Tolvang."), "score": 0.1}]
-    missed = [{**_FOUND, "found": False}]
-    draft = "Orlavane buys its bearings from Tolvang [1]."
-    update = verify(state(question=_ASKED, draft=draft, status="", notes=missed, evidence=held), make())
-    assert update["status"] == "not_found"
 
 
 def test_a_passage_that_denies_something_is_an_answer(make: Make, events: list[ev.Event]) -> None:

@@ -23,7 +23,6 @@ QUESTION = Question(
 STEPS = ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
 PLAN: Scripted = {"steps": STEPS}
 READ: Scripted = {"source": 1, "answer": "Tolvang Ceramics"}
-NONE: Scripted = {"source": 0, "answer": ""}
 WRITTEN = "Tolvang Ceramics supplies the bearings [1]."
 
 
@@ -43,7 +42,7 @@ def _collect(store: Store, replies: list[Scripted], **changes: Any) -> None:
 
 
 def test_every_state_is_answered_and_scored(store: Store) -> None:
-    _collect(store, [PLAN, READ, WRITTEN, NONE, WRITTEN], answers=True)
+    _collect(store, [PLAN, READ, WRITTEN, WRITTEN], answers=True)
     (tree,) = load_trees(store).trees
     assert sorted(tree.nodes) == ["", "C"]
     assert all(node.source == "answer" for node in tree.nodes.values())
@@ -55,7 +54,7 @@ def test_every_state_is_answered_and_scored(store: Store) -> None:
 
 
 def test_without_answers_only_the_last_state_is_answered(store: Store) -> None:
-    _collect(store, [PLAN, READ, NONE, WRITTEN])
+    _collect(store, [PLAN, READ, WRITTEN])
     (tree,) = load_trees(store).trees
     assert tree.root.quality is None
     assert tree.nodes["C"].quality == 1.0
@@ -64,7 +63,7 @@ def test_without_answers_only_the_last_state_is_answered(store: Store) -> None:
 def test_a_question_without_a_known_answer_is_worth_what_the_verifier_supports(store: Store) -> None:
     unknown = Question("2", QUESTION.text, ())
     wanted = WithModel("own", [unknown], answers=True, epsilon=0.0, budget=Budget(revisions=0))
-    with ScriptedChat([PLAN, READ, WRITTEN, NONE, WRITTEN]) as chat:
+    with ScriptedChat([PLAN, READ, WRITTEN, WRITTEN]) as chat:
         list(collect(wanted, chat=chat, embedder=HashEmbedder(), reader=UnsureReader(), store=store))
     (tree,) = load_trees(store).trees
     assert {node.source for node in tree.nodes.values()} == {"verifier"}
@@ -73,8 +72,8 @@ def test_a_question_without_a_known_answer_is_worth_what_the_verifier_supports(s
 def test_an_answer_on_the_way_costs_the_research_nothing(store: Store, tmp_path: Path) -> None:
     other = Store(tmp_path / "other.duckdb")
     fill(other, HashEmbedder())
-    _collect(store, [PLAN, READ, WRITTEN, NONE, WRITTEN], answers=True)
-    _collect(other, [PLAN, READ, NONE, WRITTEN])
+    _collect(store, [PLAN, READ, WRITTEN, WRITTEN], answers=True)
+    _collect(other, [PLAN, READ, WRITTEN])
     (answered,), (silent,) = load_trees(store).trees, load_trees(other).trees
     left = [tree.nodes["C"].seen.features["tokens_left"] for tree in (answered, silent)]
     assert left[0] >= left[1]  # the engine has a little more to reuse
@@ -88,15 +87,15 @@ def test_a_budget_that_ends_before_a_plan_ends_the_question(store: Store) -> Non
 
 
 def test_what_was_collected_is_not_asked_again(store: Store) -> None:
-    _collect(store, [PLAN, READ, NONE, WRITTEN])
+    _collect(store, [PLAN, READ, WRITTEN])
     _collect(store, [])
 
 
 def test_a_question_answered_at_its_end_only_is_worked_through_anew_where_every_answer_is_wanted(
     store: Store,
 ) -> None:
-    _collect(store, [PLAN, READ, NONE, WRITTEN])
-    _collect(store, [PLAN, READ, WRITTEN, NONE, WRITTEN], answers=True)
+    _collect(store, [PLAN, READ, WRITTEN])
+    _collect(store, [PLAN, READ, WRITTEN, WRITTEN], answers=True)
     (tree,) = load_trees(store).trees
     assert tree.root.quality == 1.0
     _collect(store, [], answers=True)

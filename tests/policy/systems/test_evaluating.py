@@ -20,7 +20,7 @@ from policy.systems.cases import CaseSet
 from policy.systems.evaluating import Evaluation, Progress, UnknownSystem, checked, evaluate
 from policy.systems.rows import Row, Rows
 from tests.agent.conftest import UnsureReader, fill
-from tests.policy.systems.working import CASE, reply
+from tests.policy.systems.working import CASE, WRITTEN, reply
 from traces.store import Store
 
 OTHER = replace(CASE, id="2", question="Who supplies the bearings of Orlavane?")
@@ -97,7 +97,7 @@ def test_every_row_has_its_answer_in_words(store: Store, tmp_path: Path) -> None
     by_system = {answer["system"]: answer for answer in answers if answer["question"] == "1"}
     assert {answer["asked"] for answer in by_system.values()} == {CASE.question}
     assert by_system["shallow"]["gold"] == [*CASE.answers]
-    assert by_system["shallow"]["text"] == "Tolvang Ceramics supplies them [1]."
+    assert by_system["shallow"]["text"] == WRITTEN
     assert len(by_system["shallow"]["passages"]) == 3
     assert by_system["closed-book"]["passages"] == []
     assert by_system["lean"]["text"].startswith("Tolvang Ceramics supplies the bearings")

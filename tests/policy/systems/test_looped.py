@@ -17,8 +17,8 @@ from policy.systems.answered import Answered, Parts, System
 from policy.systems.cache import CachedChat
 from policy.systems.cases import Place
 from policy.systems.looped import Looped
-from tests.agent.conftest import UnsureReader, fill
-from tests.policy.systems.working import CASE, STEPS, WRITTEN, first_words, parts, replying
+from tests.agent.conftest import fill
+from tests.policy.systems.working import CASE, READER, STEPS, WRITTEN, first_words, parts, replying
 from traces.runs import Runs
 from traces.store import Store
 
@@ -39,7 +39,7 @@ def _answered(system: System, script: list[Scripted], store: Store, budget: Budg
 
 
 def test_a_run_of_the_loop_is_an_answer(store: Store) -> None:
-    with replying(4) as chat:
+    with replying(3) as chat:
         answered = LEAN.answer(CASE, parts(chat, store, NO_REVISION))
     assert LEAN.name == "lean rules, live"
     assert answered.text.startswith(WRITTEN)
@@ -48,7 +48,7 @@ def test_a_run_of_the_loop_is_an_answer(store: Store) -> None:
     assert answered.held[:2] == (Place("annual-report"), Place("fire"))
     assert answered.cited == (Place("annual-report"),)
     assert (answered.sentences, answered.flagged) == (1, 0)
-    assert (answered.cost.steps, answered.cost.calls) == (2, 4)
+    assert (answered.cost.steps, answered.cost.calls) == (2, 3)
     assert answered.stopped == "rules: the plan is done, and asking again brought no more"
     assert answered.traced == {"recalled": 1.0, "noted": 0.5}
     stored = Runs(store).find("last")
@@ -56,16 +56,15 @@ def test_a_run_of_the_loop_is_an_answer(store: Store) -> None:
 
 
 def test_only_the_given_collections_are_searched(store: Store) -> None:
-    script: list[Scripted] = [{"steps": STEPS[:1]}, {"source": 1, "answer": "Tolvang Ceramics"}, WRITTEN]
+    script: list[Scripted] = [{"steps": STEPS[:1]}, WRITTEN]
     with ScriptedChat(script) as chat:
-        given = Parts(chat, HashEmbedder(), UnsureReader(), store, ("reports",), NO_REVISION)
+        given = Parts(chat, HashEmbedder(), READER, store, ("reports",), NO_REVISION)
         answered = LEAN.answer(CASE, given)
     assert answered.traced["recalled"] == 0.5
 
 
 def test_nothing_found_is_an_abstention(store: Store) -> None:
-    nothing: Scripted = {"source": 0, "answer": ""}
-    answered = _answered(LEAN, [{"steps": STEPS[:1]}, nothing, NOT_FOUND], store, NO_REVISION)
+    answered = _answered(LEAN, [{"steps": STEPS[:1]}, NOT_FOUND], store, NO_REVISION)
     assert (answered.text, answered.short, answered.abstained) == (NOT_FOUND, "", True)
     assert answered.cited == ()
     assert answered.held != ()
@@ -74,7 +73,6 @@ def test_nothing_found_is_an_abstention(store: Store) -> None:
 def test_what_its_sources_do_not_say_is_flagged(store: Store) -> None:
     script: list[Scripted] = [
         {"steps": STEPS[:1]},
-        {"source": 1, "answer": "Tolvang Ceramics"},
         f"{WRITTEN} A flood in Kasmere ruined nine warehouses of Haldrecht.",
     ]
     answered = _answered(LEAN, script, store, NO_REVISION)
@@ -111,7 +109,7 @@ def test_a_run_that_fails_says_so(store: Store) -> None:
 
 def test_whoever_watches_is_told_the_run(store: Store) -> None:
     told: list[Event] = []
-    with replying(4) as chat:
+    with replying(3) as chat:
         LEAN.answer(CASE, replace(parts(chat, store, NO_REVISION), on_event=told.append))
     assert isinstance(told[0], RunStarted)
     assert isinstance(told[-1], RunFinished)
@@ -127,7 +125,7 @@ def test_a_run_that_is_given_up_can_be_resumed(store: Store) -> None:
 
 
 def test_seconds_from_the_cache_are_charged(store: Store, tmp_path: Path) -> None:
-    with replying(4) as chat:
+    with replying(3) as chat:
         cached = CachedChat(chat, tmp_path / "replies.jsonl")
         first = LEAN.answer(CASE, parts(cached, store, NO_REVISION))
         again = LEAN.answer(CASE, parts(cached, store, NO_REVISION))

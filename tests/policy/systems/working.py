@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from agent.budget import Budget
 from models.protocols import Chat, Message
-from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
+from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat, WordReader
 from policy.systems.answered import Parts
 from policy.systems.cases import Case, Place
-from tests.agent.conftest import UnsureReader
 from traces.store import Store
 
 CASE = Case(
@@ -21,10 +20,12 @@ CASE = Case(
 STEPS = ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
 AGAIN = "Which fire halted the Brevnes plant of Tolvang Ceramics?"
 WRITTEN = "Tolvang Ceramics supplies the bearings [1]."
+READER = WordReader(dict.fromkeys((CASE.question, STEPS[0]), ("Tolvang Ceramics", 0.5)))
+"""Marks the supplier, unsurely, and never what halted the plant."""
 
 
 def reply(messages: Sequence[Message]) -> Plain:
-    """What the model says: it finds the supplier, never what halted the plant, and revises to `AGAIN`."""
+    """What the model says: it finds the supplier, and revises to `AGAIN`."""
     asked = messages[-1].content.rpartition("\n\n")[2]
     if asked.startswith("Split the QUESTION"):
         return {"steps": STEPS}
@@ -32,9 +33,7 @@ def reply(messages: Sequence[Message]) -> Plain:
         return {"steps": [AGAIN]}
     if asked.startswith(f"Answer from the evidence above: {STEPS[0]}"):
         return {"source": 1, "answer": "Tolvang Ceramics"}
-    if asked.startswith("Answer from the evidence above"):
-        return {"source": 0, "answer": ""}
-    if asked.startswith("Now answer the QUESTION: "):
+    if messages[-1].content.startswith("PASSAGES:"):
         return WRITTEN
     raise AssertionError(f"an unexpected prompt: {asked!r}")
 
@@ -47,7 +46,7 @@ def replying(calls: int) -> ScriptedChat:
 
 def parts(chat: Chat, store: Store, budget: Budget) -> Parts:
     """What a system is given; the store has to be filled."""
-    return Parts(chat, HashEmbedder(), UnsureReader(), store, (), budget)
+    return Parts(chat, HashEmbedder(), READER, store, (), budget)
 
 
 def first_words(_chat: Chat, _question: str, text: str) -> str:
