@@ -74,8 +74,10 @@ class Answers(Watches):
 
     def _search_library(self, question: str) -> None:
         from tui.app.screens.library import LibraryScreen
+        from tui.app.widgets.search_panel import SearchPanel
 
         self.deepthink.action_mode("library")
         screen = self.app.screen
         if isinstance(screen, LibraryScreen):
-            screen.call_after_refresh(screen.search_for, question)
+            screen.action_search()
+            screen.call_after_refresh(screen.query_one(SearchPanel).search_for, question)

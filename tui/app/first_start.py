@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from tui.terminal import size
+
 if TYPE_CHECKING:
     from agent.ingest import IngestEvent
     from models.catalogue import CatalogueRole, ModelEntry
@@ -55,6 +57,12 @@ class First(Message):
         self.samples = samples
         self.sample_documents = sample_documents
         self.question = question
+
+    @property
+    def weight(self) -> str:
+        """How much has to be fetched, in words."""
+        half = f" {size(self.begun)} of it is here already." * bool(self.begun)
+        return f"{size(self.size)}, once.{half}"
 
 
 def look(engine: Engine) -> First:

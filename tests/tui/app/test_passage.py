@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from textual.widgets import Input, Static
 
@@ -45,7 +47,7 @@ async def test_it_opens_at_the_passage_with_the_sentence_marked(make_app: MakeAp
         assert text.current == 3
         view = shown(text)
         assert "▸ cited as [3]" in view
-        assert "»The company did not draw on its credit line in the quarter.«" in " ".join(
+        assert "“The company did not draw on its credit line in the quarter.”" in " ".join(
             view.split()
         ).replace("▌ ", "")
         assert told(screen, "#heading") == "Report for the second quarter of 2025"
@@ -132,12 +134,33 @@ async def test_a_passage_that_is_gone_is_shown_as_it_was_kept(make_app: MakeApp)
         await until(pilot, lambda: screen.is_mounted and screen.query_one("#gone").display)
         assert "no longer in the library" in told(screen, "#gone")
         assert told(screen, "#heading") == "An old page"
-        assert "Once. »It was so.«" in shown(screen.query_one(DocumentText))
+        assert "Once. “It was so.”" in shown(screen.query_one(DocumentText))
         bare = PassageScreen(8)
         app.push_screen(bare)
         await until(pilot, lambda: bare.is_mounted and bare.query_one("#gone").display)
         await pilot.press("n", "c", "slash", "a", "escape", "escape")
         assert app.screen is screen
+
+
+async def test_the_original_is_opened_or_named(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app()
+    opened: list[str] = []
+    monkeypatch.setattr(app, "open_url", opened.append)
+    library = Library(app.engine.store)
+    (document,) = (d for d in library.documents("facts") if d.name == "fire.md")
+    async with app.run_test(size=SIZE) as pilot:
+        app.push_screen(PassageScreen(library.document_passages(document.id)[0].id))
+        await until(
+            pilot, lambda: app.screen.query(DocumentText) and app.screen.query_one(DocumentText).passage
+        )
+        monkeypatch.setenv("DISPLAY", ":0")
+        await pilot.press("o")
+        assert opened == [(filled / "fire.md").resolve().as_uri()]
+        (filled / "fire.md").unlink()
+        await pilot.press("o")
+        assert "no longer there" in [toast.message for toast in app._notifications][-1]
 
 
 def test_a_quotation_is_found_however_it_is_broken() -> None:

@@ -27,6 +27,7 @@ PASSAGE = (
     Action("passage.previous", "p", "passage(-1)", "Previous", "Go back one passage."),
     Action("passage.find", "slash", "find", "Find", "Find words in the document."),
     Action("passage.copy", "c", "copy", "Copy", "Put the passage on the clipboard."),
+    Action("passage.original", "o", "original", "Original", "Open the file or the page it is from."),
     Action("passage.found_next", "down", "found(1)", "Next found", "The next place.", shown=False),
     Action("passage.found_before", "up", "found(-1)", "Found before", "The place before.", shown=False),
     Action("passage.close", "escape", "close", "Close", "Back to where you came from."),

@@ -264,11 +264,6 @@ class LibraryScreen(DeepScreen):
         self.set_focus(self.query_one("#query", Input))  # at once: what is typed next belongs there
         self.refresh_bindings()
 
-    def search_for(self, words: str) -> None:
-        """Search for these words."""
-        self.action_search()
-        self.query_one(SearchPanel).search_for(words)
-
     def action_hide(self) -> None:
         """Leave the search, or put away what was read."""
         if self._searching:

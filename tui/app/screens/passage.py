@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 _GONE = (
     "This passage is no longer in the library: its document was removed, or read again and cut otherwise."
 )
+
+
+_DESKTOP = {"DISPLAY", "WAYLAND_DISPLAY", "TEXTUAL_DRIVER"}  # one of them where a file can be opened
 
 
 class PassageScreen(ModalScreen[None]):
@@ -172,7 +178,7 @@ class PassageScreen(ModalScreen[None]):
         finding = self.is_mounted and self.query_one("#words").display
         if action == "found":
             return bool(finding)
-        return not (finding and action in {"passage", "copy", "find", "leave"})
+        return not (finding and action in {"passage", "copy", "original", "find", "leave"})
 
     def action_passage(self, by: int) -> None:
         """Go to the next passage, or the one before."""
@@ -196,6 +202,23 @@ class PassageScreen(ModalScreen[None]):
         if passage is not None:
             self.app.copy_to_clipboard(clean(passage.text))
             self.notify("Copied.")
+
+    def action_original(self) -> None:
+        """Open the document itself, a PDF at the page; where nothing can show it, say where it is."""
+        document, passage = self._document, self.query_one(DocumentText).passage
+        if document is None or passage is None:
+            return
+        source, page = document.source, f", p. {passage.page}" if passage.page else ""
+        if "://" not in source and not Path(source).exists():
+            self.notify(f"The file is no longer there: {source}", severity="warning", markup=False)
+        elif sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY", "TEXTUAL_DRIVER"} & {
+            *os.environ
+        }:
+            self.app.copy_to_clipboard(source)
+            self.notify(f"{source}{page} (copied: there is no desktop to open it)", markup=False)
+        else:
+            at = f"#page={passage.page}" if passage.page else ""
+            self.app.open_url(source if "://" in source else Path(source).as_uri() + at)
 
     def action_leave(self) -> None:
         """Back to the screen beneath."""

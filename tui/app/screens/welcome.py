@@ -262,9 +262,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         if self._busy == "taking":
             return title, "Here."
         if first.missing:
-            told = f"{self._key('next')} fetches {' and '.join(first.missing)}: {size(first.size)}, once."
-            if first.begun:
-                told += f" {size(first.begun)} of it is here already."
+            told = f"{self._key('next')} fetches {' and '.join(first.missing)}: {first.weight}"
             if first.smaller:
                 smaller = f"{first.smaller[0]} instead: {size(first.smaller_size)}, faster and weaker."
                 told += f"\n{self._key('small')} takes {smaller}"

@@ -35,7 +35,7 @@ class DocumentText(ScrollView, can_focus=True):
 
 The passages of the document in their order. **N** and **P** go from passage to passage, the arrows and
 the page keys scroll, **/** finds words, **C** copies the passage with the bar in the margin. The supporting
-sentence stands between » and «.
+sentence stands between “ and ”.
 """
     DEFAULT_CSS = """
     DocumentText {
@@ -171,8 +171,8 @@ sentence stands between » and «.
         quoted = find_quote(text, self._quote) if index == self._wanted and self._quote else []
         for start, end in reversed(quoted):
             inside = content[start:end].stylize("bold underline $accent")
-            sign = Content("»").stylize("bold $accent")
-            close = Content("«").stylize("bold $accent")
+            sign = Content("“").stylize("bold $accent")
+            close = Content("”").stylize("bold $accent")
             content = Content("").join([content[:start], sign, inside, close, content[end:]])
         return content
 

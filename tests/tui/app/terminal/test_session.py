@@ -97,7 +97,7 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     terminal.shows("Open passage")  # the footer: the answer has the focus
     _picture(terminal, "answer", "An answer, each claim with its source")
     terminal.press("answer.open")
-    terminal.shows("cited as [1]", "»")
+    terminal.shows("cited as [1]", "“")
     _picture(terminal, "passage", "The passage behind a citation")
     terminal.press("passage.close")
     terminal.shows(lambda screen: "cited as" not in screen)  # a key right after Escape belongs to it
