@@ -25,6 +25,7 @@ _Tree: TypeAlias = Any  # what JSON can say: mappings, lists and plain values
 _DEEPEST = 6
 _FEWEST_RECORDS = 2
 _MOST_FIELDS = 60
+_FEW_FIELDS = 6
 _MOST_VALUES = 5_000_000
 _FILLED = 0.3  # of a table's cells; records that have less in common are told one by one
 
@@ -97,14 +98,11 @@ def _blocks(tree: _Tree, name: str, level: int) -> Iterator[Block]:
         level = min(level + 1, _DEEPEST)
         yield Block("heading", name, level=level)
     if isinstance(tree, Mapping):
-        plain = {key: value for key, value in tree.items() if not _is_branch(value)}
-        lines = [
-            f"{key}: {text}" if key else text for key, value in plain.items() if (text := _plain(value))
-        ]
-        if lines:
+        small = {key: value for key, value in tree.items() if _is_small(value)}
+        if lines := [f"{key}: {text}" if key else text for key, text in _fields(small)]:
             yield Block("text", "\n".join(lines))
         for key, value in tree.items():
-            if key not in plain:
+            if key not in small:
                 yield from _blocks(value, str(key), level)
     elif (table := _records(tree)) is not None:
         yield Block("table", table=table)
@@ -120,6 +118,13 @@ def _is_branch(tree: _Tree) -> bool:
     if isinstance(tree, Mapping):
         return bool(tree)
     return isinstance(tree, list) and any(isinstance(value, (Mapping, list)) for value in tree)
+
+
+def _is_small(tree: _Tree) -> bool:
+    """Whether it is told beside its neighbours, which may say what it belongs to."""
+    if isinstance(tree, Mapping):
+        return len(tree) <= _FEW_FIELDS and not any(map(_is_branch, tree.values()))
+    return not _is_branch(tree)
 
 
 def _plain(value: _Tree) -> str:

@@ -55,9 +55,19 @@ def _slide(slide: Slide, number: int) -> Iterator[Block]:
                     yield Block("text", text, page=number)
         elif (table := _table(shape)) is not None:
             yield Block("table", page=number, table=table)
-    notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
-    if notes is not None and (text := normal(notes.text)):
+    if text := normal(" ".join(_notes(slide))):
         yield Block("text", f"Notes: {text}", page=number)
+
+
+def _notes(slide: Slide) -> Iterator[str]:
+    """What the notes say; some programs do not mark which of their shapes holds it."""
+    from pptx.enum.shapes import PP_PLACEHOLDER as KINDS
+
+    printed = {KINDS.SLIDE_NUMBER, KINDS.DATE, KINDS.HEADER, KINDS.FOOTER}
+    for shape in slide.notes_slide.shapes if slide.has_notes_slide else ():
+        kind = shape.placeholder_format.type if shape.is_placeholder else None
+        if shape.has_text_frame and kind not in printed:
+            yield shape.text_frame.text
 
 
 def _shapes(shapes: Any) -> Iterator[Any]:
