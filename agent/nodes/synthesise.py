@@ -8,7 +8,7 @@ from agent import notebook
 from agent.budget import BudgetExhausted
 from agent.cognition.distilling import Distilled
 from agent.cognition.grading import graded
-from agent.cognition.reflecting import POSSIBLE, SURE, ExtractiveReflector, Finding, of_span
+from agent.cognition.reflecting import LIKELY, SURE, ExtractiveReflector, Finding, of_span
 from agent.cognition.writing import from_findings
 from agent.deps import Deps
 from agent.events import AnswerText, EvidenceKept, NotebookGrew, Warned
@@ -60,7 +60,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     unread = nothing_found(notes)
     if unread or (deps.cognition.instant and deps.length != "report"):
         passages = _readable(state, deps)
-        likely = max(item["score"] for item in passages) >= POSSIBLE
+        likely = max(item["score"] for item in passages) >= LIKELY
         length = "brief" if deps.length == "report" else deps.length
         on_text = show if likely else hide
         return writer.answer(

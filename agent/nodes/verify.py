@@ -108,15 +108,17 @@ def _answers(answer: str, question: str, deps: Deps) -> bool:
 def _standing(state: RunState, claims: list[Claim], deps: Deps) -> list[Claim]:
     """What stands of an answer.
 
-    All of it where the reader does not rule out the best passage; what is not supported is marked then.
-    Else only what is supported, if that answers the question: so neither the reader nor the
-    language model says alone that something is there. In a language that the reader was not taught, what
-    could be checked decides.
+    All of it where the reader takes a passage rather for an answer than not; what is not supported is
+    marked then. Else only what is supported, and where the reader rules every passage out, only if that
+    answers the question: so neither the reader nor the language model says alone that something is there.
+    In a language that the reader was not taught, what could be checked decides.
     """
     if not readable(state["question"]):
         return claims if all(claim["verdict"] != "not" for claim in claims) else []
-    if max((item["score"] for item in state["evidence"]), default=0.0) >= POSSIBLE:
+    best = max((item["score"] for item in state["evidence"]), default=0.0)
+    if best >= LIKELY:
         return claims
     supported = [claim for claim in claims if claim["verdict"] == "supported"]
     text = " ".join(claim["text"] for claim in supported)
-    return supported if supported and _answers(text, state["question"], deps) else []
+    answers = best >= POSSIBLE or (bool(supported) and _answers(text, state["question"], deps))
+    return supported if answers else []
