@@ -18,6 +18,9 @@ SYSTEM = (
     "Copy names, numbers, units and dates exactly. Follow the last instruction and nothing else."
 )
 
+READING = "You answer a question from numbered passages and from nothing else."
+"""The system prompt of `answer`."""
+
 NOT_FOUND = "Not found in your documents."
 WITHHELD = "The answer is withheld: your documents do not support all of it."
 
@@ -203,8 +206,8 @@ FOUND = "What was found:"
 """Stands above the findings; a small model repeats it."""
 _LONGEST_FINDING = 400  # characters shown of a finding; the evidence has all of it
 _LENGTHS = {
-    "brief": "Answer in one or two full sentences",
-    "normal": "Answer in one to four full sentences",
+    "brief": "Answer in one or two short sentences",
+    "normal": "Answer in one to four short sentences",
 }
 _FORM = (
     "in the language of the question. Begin with what was asked for; do not repeat the question. Give "
@@ -258,9 +261,8 @@ def answer(
     shown = "\n\n".join(passages)
     return (
         f"PASSAGES:\n{shown}\n\n{hint}QUESTION: {question}\n"
-        f"{_LENGTHS[length]}, in the language of the question, each with the number of the passage that "
-        "says it at its end, like [1]. Answer every part of the question. If the passages do not say it in "
-        "full, give the answer that they make the most likely."
+        f"{_LENGTHS[length]}, and put the number of the passage it comes from at the end of each, like "
+        "[1]. If the passages do not say it in full, give the answer that they make the most likely."
     )
 
 

@@ -108,10 +108,10 @@ class Session:
             self._warned.add(message)
             self.emit(Warned(message))
 
-    def messages(self, notebook: Sequence[str], instruction: str) -> list[Message]:
+    def messages(self, notebook: Sequence[str], instruction: str, system: str = SYSTEM) -> list[Message]:
         """The prompt for ``instruction`` after ``notebook``."""
         text = "\n\n".join([*notebook, instruction])
-        return [Message("system", SYSTEM), Message("user", text)]
+        return [Message("system", system), Message("user", text)]
 
     def room(self, notebook: Sequence[str], reserve: int) -> int:
         """Tokens that may still be appended to the notebook if ``reserve`` are kept for the rest."""
@@ -136,6 +136,7 @@ class Session:
         instruction: str,
         max_tokens: int,
         on_text: Callable[[str], None] | None = None,
+        system: str = SYSTEM,
     ) -> Reply:
         """Free text.
 
@@ -145,7 +146,7 @@ class Session:
             GenerationCancelled: a person stopped the run.
             StepSkipped: a person gave up the research step.
         """
-        messages = self.messages(notebook, instruction)
+        messages = self.messages(notebook, instruction, system)
         options = ChatOptions(max_tokens=max_tokens, on_text=on_text, cancel=self.stop)
         return self._call(
             purpose, messages, max_tokens, lambda: _with_usage(self.chat.generate(messages, options))

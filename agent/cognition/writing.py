@@ -115,7 +115,9 @@ class ModelWriter:
         """The model's answer; "" if it says nothing."""
         instruction = prompts.answer(question, list(map(notebook.passage, evidence)), found, length)
         most = _BRIEF_TOKENS if length == "brief" else self._max_tokens
-        return _whole_sentences(session.write("synthesise", [], instruction, most, on_text))
+        return _whole_sentences(
+            session.write("synthesise", [], instruction, most, on_text, prompts.READING)
+        )
 
     def _report(
         self,

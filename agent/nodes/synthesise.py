@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent import notebook
+from agent import citations, notebook
 from agent.budget import BudgetExhausted
 from agent.cognition.distilling import Distilled
 from agent.cognition.grading import graded
-from agent.cognition.reflecting import LIKELY, SURE, ExtractiveReflector, Finding, of_span
+from agent.cognition.reflecting import LIKELY, POSSIBLE, SURE, ExtractiveReflector, Finding, of_span
 from agent.cognition.writing import from_findings
 from agent.deps import Deps
 from agent.events import AnswerText, EvidenceKept, NotebookGrew, Warned
 from agent.nodes.distil import as_evidence
 from agent.nodes.look import likeliest
+from agent.nodes.reflect import proposed
 from agent.state import Evidence, Note, RunState, nothing_found
 
 _LOOKED = 3  # passages of the first look that are kept
@@ -63,10 +64,19 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         likely = max(item["score"] for item in passages) >= LIKELY
         length = "brief" if deps.length == "report" else deps.length
         on_text = show if likely else hide
-        return writer.answer(
-            deps.session, question, passages, _found(state), on_text, length
-        ) or from_findings(notes)
-    return writer.write(deps.session, state["notebook"], question, notes, show, deps.length)
+        draft = writer.answer(deps.session, question, passages, _found(state), on_text, length)
+    else:
+        draft = writer.write(deps.session, state["notebook"], question, notes, show, deps.length)
+    if citations.claims(draft, state["evidence"]):
+        return draft
+    return from_findings(notes) or from_findings(_proposed(state))
+
+
+def _proposed(state: RunState) -> list[Note]:
+    """What the reader proposes in the evidence, if that is possible at all."""
+    spans = [(n, own[0]) for n, own in proposed(state)[1].items() if own]
+    best = max(spans, key=lambda pair: pair[1]["probability"], default=None)
+    return [_note(state, of_span(*best))] if best and best[1]["probability"] >= POSSIBLE else []
 
 
 def _readable(state: RunState, deps: Deps) -> list[Evidence]:

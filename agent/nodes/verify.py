@@ -8,7 +8,7 @@ from agent import citations
 from agent.budget import ANSWER_NOW
 from agent.cognition.reflecting import LIKELY, POSSIBLE
 from agent.cognition.verifying import grounded, share
-from agent.cognition.writing import abstains, from_findings, gaps, with_gaps
+from agent.cognition.writing import abstains, gaps, with_gaps
 from agent.deps import Deps
 from agent.events import Answered
 from agent.language import readable
@@ -32,9 +32,6 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
         return _without_answer(state, deps)
     checked = citations.claims(state["draft"], evidence)
     draft = state["draft"]
-    if not checked:
-        draft = from_findings(state["notes"], deps.length)
-        checked = citations.claims(draft, evidence)
     empty = [abstains(claim["text"]) for claim in checked]
     if not checked or empty[0]:
         return _without_answer(state, deps)
