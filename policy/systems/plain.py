@@ -105,8 +105,9 @@ class OnePrompt(ABC):
         cognition = profile("lean", parts.reader)
         deps = Deps(
             session=session,
-            # The step's finding is not used: nothing need be asked for it.
-            cognition=replace(cognition, reflector=ExtractiveReflector()),
+            # The step's finding is not used: nothing need be asked for it. The answer stands as it is
+            # written: that the reader withholds one is the loop's own.
+            cognition=replace(cognition, reflector=ExtractiveReflector(), instant=False),
             decider=cognition.decider(session),
             library=library,
             recall=recall,

@@ -104,8 +104,7 @@ def test_a_correction_that_is_cut_short_is_not_made_over_and_over(
 ) -> None:
     wheel = Steering()
     _in_the_rung(rung, lambda: cut(wheel), monkeypatch)
-    replies = [PLAN] if cut is _spend else [PLAN, NOT_FOUND]
-    events = watch(replies, steering=wheel)
+    events = watch([PLAN, NOT_FOUND], steering=wheel)
     assert _end(events).status == "stopped"
     assert _nodes(events)["rerank"] <= 3
     if why == "skip":

@@ -270,17 +270,9 @@ def test_a_skipped_step_ends_without_a_finding_and_the_next_goes_on(person: Pers
         person.steering.skip()
         raise GenerationCancelled("given up")
 
-    nothing: dict[str, Any] = {"steps": []}
-    plan: dict[str, Any] = {"steps": [TWO["steps"][0], "What halted the Brevnes plant?", "Where is #1?"]}
-    events = person.watch(
-        [
-            plan,
-            skip,
-            nothing,
-            "A fire at the Brevnes plant of Tolvang Ceramics halted production for seven weeks [1].",
-        ],
-        replace(DEEP, approve="always"),
-    )
+    again: dict[str, Any] = {"steps": ["What halted production at the Brevnes plant?"]}
+    written = "A fire at the Brevnes plant of Tolvang Ceramics halted production for seven weeks [1]."
+    events = person.watch([TWO, skip, again, written], replace(DEEP, approve="always"))
     assert [n.note["found"] for n in _only(events, ev.Noted)] == [False, True]
     assert [s.what for s in _only(events, ev.Steered)] == ["skip"]
     answered = _only(events, ev.Answered)[-1]

@@ -121,29 +121,10 @@ def test_nothing_found_is_said_and_nothing_is_written(ask: Ask, store: Store) ->
     assert (_end(events).status, Runs(store).find("last").status) == ("not_found", "not_found")
 
 
-@pytest.mark.parametrize(
-    ("reread", "status"),
-    [
-        ("According to [1], Orlavane buys all of its ceramic bearings from Tolvang Ceramics.", "answered"),
-        ("According to [1], Zanzibar Copper supplies the engines of all its ships.", "not_found"),
-        ("Orlavane buys bearings from Tolvang Ceramics [1]. Its owner is Zanzibar Copper.", "not_found"),
-    ],
-)
-def test_what_no_step_could_read_is_an_answer_only_if_the_evidence_says_all_of_it(
-    ask: Ask, reread: str, status: str
-) -> None:
-    steps = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}
-    events = ask([steps, {"steps": []}, reread], reader=WordReader())
-    assert _end(events).status == status
-    (answered,) = _only(events, ev.Answered)
-    assert answered.answer.startswith("Orlavane" if status == "answered" else NOT_FOUND)
-    assert NOT_FOUND.rstrip(".") not in answered.answer or status == "not_found"
-
-
 def test_a_revision_keeps_what_is_known_and_asks_anew_for_the_rest(ask: Ask) -> None:
     again = {"steps": ["What halted production at the Brevnes plant?"]}
-    reader = WordReader({again["steps"][0]: ("A fire", 0.3)})
-    events = ask([TWO_STEPS, FIRST, again, WRITTEN], reader=reader)
+    marks = {TWO_STEPS["steps"][0]: ("Tolvang Ceramics", 0.3), again["steps"][0]: ("A fire", 0.3)}
+    events = ask([TWO_STEPS, FIRST, again, WRITTEN], reader=WordReader(marks))
     first, second = _only(events, ev.Planned)
     assert (first.revision, second.revision) == (0, 1)
     assert [s["question"] for s in second.steps][2:] == again["steps"]

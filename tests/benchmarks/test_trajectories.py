@@ -168,10 +168,10 @@ def test_rules_that_leave_the_chain_are_worked_on(store: Store) -> None:
 
 def test_a_budget_that_runs_out_ends_the_path(store: Store) -> None:
     full = ContextOverflow("The prompt is too long.", "Ask something shorter.")
-    with ScriptedChat([reply, reply, full, reply, reply]) as chat:
+    with ScriptedChat([reply, reply, full, reply, reply, reply]) as chat:
         worked = work(CASE, parts(chat, store, Budget()), questions="toy", shorten=first_words)
-    assert list(worked.prefixes) == ["", "C"]
-    last = worked.prefixes["C"]
+    assert list(worked.prefixes) == ["", "C", "CR"]
+    last = worked.prefixes["CR"]
     assert (last.valid, last.stopped) == (("FINISH",), "context")
     assert (last.question, last.query, last.finding) == ("", "", "")
     assert last.answer.startswith(WRITTEN)

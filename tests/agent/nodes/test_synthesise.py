@@ -106,10 +106,10 @@ def test_without_evidence_nothing_is_asked(make: Make, notes: list[Note]) -> Non
     assert (update["draft"], update["status"]) == ("", "not_found")
 
 
-def test_without_a_finding_the_answer_is_written_from_the_passages(
+def test_without_a_finding_the_answer_is_shown_once_it_is_checked(
     make: Make, events: list[ev.Event]
 ) -> None:
-    doubtful = [Evidence({**item, "score": 0.3}) for item in _HELD]
+    doubtful = [Evidence({**item, "score": 0.1}) for item in _HELD]
     missed = state(evidence=doubtful, notes=[_note(1, "", found=False)])
     update = synthesise(missed, make([("PASSAGES:", "Tolvang supplies them [1].")]))
     assert (update["draft"], update["status"]) == ("Tolvang supplies them [1].", "")
