@@ -37,7 +37,7 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     if not evidence:
         return {**kept, "draft": "", "status": "not_found"}
     if not notes:
-        kept["notes"] = notes = [_best(state, deps)]
+        notes = [_best(state, deps)]
     sure = deps.cognition.instant and state["route"] == "single" and all(n.get("sure") for n in notes)
     if state["approval"] == "rewrite" or sure:
         return {**kept, "draft": from_findings(notes, deps.length), "status": ""}

@@ -57,7 +57,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     supported, relied = round(share(claims), 3), grounded(claims, evidence)
     answer = citations.render(shown, draft)
     missing = [] if unread else still_missing(state["notes"])
-    skipped = [note["question"] for note in missing if note.get("skipped")]
+    skipped = [note["question"] for note in state["notes"] if note.get("skipped")]
     absent = [note["question"] for note in missing if _absent(note) and not note.get("skipped")]
     left_open = [question for question in absent if not _answers(answer, question, deps)]
     answer = with_gaps(answer, [*gaps(left_open), *(f"You skipped: {q}" for q in skipped)], deps.length)

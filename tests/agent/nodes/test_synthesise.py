@@ -55,6 +55,15 @@ def test_the_best_passages_are_read_in_a_prompt_of_their_own(make: Make) -> None
     assert "STEP 1" not in prompt
 
 
+@pytest.mark.parametrize("said", ["", "[1]", "Which company supplies them? [1]"])
+def test_a_draft_that_says_nothing_gives_way_to_what_was_found(make: Make, said: str) -> None:
+    update = synthesise(state(evidence=_HELD, notes=_NOTES[:1]), make([said]))
+    assert update["draft"] == "Tolvang supplies them [1]."
+    marked = [candidate(2, _HELD[1]["text"], spans=[_span("Brevnes", 0.3, "It burned in Brevnes.")])]
+    missed = state(evidence=_HELD, candidates=marked, notes=[_note(1, "", found=False)])
+    assert synthesise(missed, make([said]))["draft"] == "Brevnes – It burned in Brevnes [2]."
+
+
 def test_a_sentence_that_the_limit_cuts_off_is_not_kept(make: Make) -> None:
     reply = Reply("Tolvang does, e.g. in 3.5 ways [1]. It also makes", Usage(), "length")
     update = synthesise(state(evidence=_HELD, notes=_NOTES[:1]), make([reply]))

@@ -168,8 +168,3 @@ def test_a_passage_that_denies_something_is_an_answer(make: Make, events: list[e
         make(),
     )
     assert update["status"] == "answered"
-
-
-def test_a_draft_that_says_nothing_gives_way_to_the_findings(make: Make, events: list[ev.Event]) -> None:
-    update, _ = _verified(make, events, "[1]", [_note("What halted it?", "A fire halted production", 1)])
-    assert update["answer"] == "A fire halted production [1]."
