@@ -8,10 +8,11 @@ from agent import citations, notebook
 from agent.budget import BudgetExhausted
 from agent.cognition.distilling import Distilled
 from agent.cognition.grading import graded
-from agent.cognition.reflecting import LIKELY, POSSIBLE, SURE, ExtractiveReflector, Finding, of_span
+from agent.cognition.reflecting import LIKELY, SURE, ExtractiveReflector, Finding, best_span, of_span
 from agent.cognition.writing import from_findings
 from agent.deps import Deps
 from agent.events import AnswerText, EvidenceKept, NotebookGrew, Warned
+from agent.language import readable
 from agent.nodes.distil import as_evidence
 from agent.nodes.look import likeliest
 from agent.nodes.reflect import proposed
@@ -62,7 +63,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     if unread or (deps.cognition.instant and deps.length != "report"):
         passages = _readable(state, deps)
         likely = max(item["score"] for item in passages) >= LIKELY
-        length = "brief" if deps.length == "report" else deps.length
+        length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"
         on_text = show if likely else hide
         draft = writer.answer(deps.session, question, passages, _found(state), on_text, length)
     else:
@@ -73,10 +74,9 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
 
 
 def _proposed(state: RunState) -> list[Note]:
-    """What the reader proposes in the evidence, if that is possible at all."""
-    spans = [(n, own[0]) for n, own in proposed(state)[1].items() if own]
-    best = max(spans, key=lambda pair: pair[1]["probability"], default=None)
-    return [_note(state, of_span(*best))] if best and best[1]["probability"] >= POSSIBLE else []
+    """What the reader proposes in the evidence, if it is likely."""
+    best = best_span(proposed(state)[1]) if readable(state["question"]) else None
+    return [_note(state, of_span(*best))] if best and best[1]["probability"] >= LIKELY else []
 
 
 def _readable(state: RunState, deps: Deps) -> list[Evidence]:

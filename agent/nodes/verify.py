@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from agent import citations
 from agent.budget import ANSWER_NOW
+from agent.cognition.grading import graded
 from agent.cognition.reflecting import LIKELY, POSSIBLE
 from agent.cognition.verifying import grounded, share
 from agent.cognition.writing import abstains, gaps, with_gaps
@@ -92,8 +93,8 @@ def _without_answer(state: RunState, deps: Deps) -> dict[str, Any]:
 
 
 def _absent(note: Note) -> bool:
-    """Whether the reader rules out every passage that the step's searches brought."""
-    return note.get("relevance", 0.0) < POSSIBLE
+    """Whether the reader grades every passage of the step's searches as beside the point."""
+    return graded(note.get("relevance", 0.0)).grade == "incorrect"
 
 
 def _answers(answer: str, question: str, deps: Deps) -> bool:

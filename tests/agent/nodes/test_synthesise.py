@@ -39,7 +39,7 @@ _NOTES = [_note(1, "Tolvang supplies them.", 1), _note(2, "It burned in Brevnes.
 
 def test_the_model_writes(make: Make, events: list[ev.Event]) -> None:
     deps = make([("one to four", "Tolvang does [1].")])
-    update = synthesise(state(evidence=_HELD, notes=_NOTES[:1]), deps)
+    update = synthesise(state(route="deep", evidence=_HELD, notes=_NOTES[:1]), deps)
     assert (update["draft"], update["status"]) == ("Tolvang does [1].", "")
     assert "".join(e.text for e in events if isinstance(e, ev.AnswerText)) == "Tolvang does [1]."
 
@@ -59,7 +59,7 @@ def test_the_best_passages_are_read_in_a_prompt_of_their_own(make: Make) -> None
 def test_a_draft_that_says_nothing_gives_way_to_what_was_found(make: Make, said: str) -> None:
     update = synthesise(state(evidence=_HELD, notes=_NOTES[:1]), make([said]))
     assert update["draft"] == "Tolvang supplies them [1]."
-    marked = [candidate(2, _HELD[1]["text"], spans=[_span("Brevnes", 0.3, "It burned in Brevnes.")])]
+    marked = [candidate(2, _HELD[1]["text"], spans=[_span("Brevnes", 0.6, "It burned in Brevnes.")])]
     missed = state(evidence=_HELD, candidates=marked, notes=[_note(1, "", found=False)])
     assert synthesise(missed, make([said]))["draft"] == "Brevnes – It burned in Brevnes [2]."
 
