@@ -9,7 +9,7 @@ from agent.budget import BudgetExhausted
 from agent.cognition.distilling import Distilled
 from agent.cognition.grading import graded
 from agent.cognition.reflecting import LIKELY, SURE, ExtractiveReflector, Finding, best_span, of_span
-from agent.cognition.writing import from_findings
+from agent.cognition.writing import Length, from_findings
 from agent.deps import Deps
 from agent.events import AnswerText, EvidenceKept, NotebookGrew, Warned
 from agent.language import readable
@@ -63,7 +63,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     if unread or (deps.cognition.instant and deps.length != "report"):
         passages = _readable(state, deps)
         likely = max(item["score"] for item in passages) >= LIKELY
-        length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"
+        length: Length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"
         on_text = show if likely else hide
         draft = writer.answer(deps.session, question, passages, _found(state), on_text, length)
     else:
