@@ -139,7 +139,7 @@ _SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
         ("奥拉万的轴承由谁供应？", "Zanzibar owns the mill [1].", 0.3, NOT_FOUND),
     ],
 )
-def test_where_no_passage_is_likely_what_is_supported_and_answers_stands(
+def test_where_no_passage_is_possible_what_is_supported_and_answers_stands(
     make: Make, notes: list[Note], question: str, draft: str, probability: float, answer: str
 ) -> None:
     held = [evidence(1, "Orlavane buys all of its ceramic bearings from Tolvang Ceramics.", score=0.1)]
@@ -148,8 +148,8 @@ def test_where_no_passage_is_likely_what_is_supported_and_answers_stands(
     assert update["answer"] == answer
 
 
-@pytest.mark.parametrize(("score", "status"), [(0.6, "answered"), (0.3, "not_found")])
-def test_what_is_not_supported_is_marked_where_the_reader_takes_a_passage_for_an_answer(
+@pytest.mark.parametrize(("score", "status"), [(0.3, "answered"), (0.1, "not_found")])
+def test_what_is_not_supported_is_marked_where_the_reader_rules_no_answer_out(
     make: Make, score: float, status: str
 ) -> None:
     held = [{**evidence(1, "Orlavane buys its bearings from Tolvang."), "score": score}]
