@@ -130,26 +130,27 @@ _SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
 
 @pytest.mark.parametrize("notes", [[_FOUND], [Note({**_FOUND, "found": False})]])
 @pytest.mark.parametrize(
-    ("question", "draft", "probability", "answer"),
+    ("question", "draft", "score", "probability", "answer"),
     [
-        (_ASKED, _SAID, 0.6, _SAID),
-        (_ASKED, f"{_SAID} Zanzibar owns the mill [1].", 0.6, _SAID),
-        (_ASKED, _SAID, 0.3, NOT_FOUND),
-        ("奥拉万的轴承由谁供应？", _SAID, 0.3, _SAID),
-        ("奥拉万的轴承由谁供应？", "Zanzibar owns the mill [1].", 0.3, NOT_FOUND),
+        (_ASKED, _SAID, 0.1, 0.6, _SAID),
+        (_ASKED, f"{_SAID} Zanzibar owns the mill [1].", 0.1, 0.6, _SAID),
+        (_ASKED, _SAID, 0.1, 0.3, NOT_FOUND),
+        (_ASKED, f"{_SAID} Zanzibar owns the mill [1].", 0.3, 0.3, _SAID),
+        ("奥拉万的轴承由谁供应？", _SAID, 0.1, 0.3, _SAID),
+        ("奥拉万的轴承由谁供应？", "Zanzibar owns the mill [1].", 0.1, 0.3, NOT_FOUND),
     ],
 )
-def test_where_no_passage_is_possible_what_is_supported_and_answers_stands(
-    make: Make, notes: list[Note], question: str, draft: str, probability: float, answer: str
+def test_where_no_passage_is_likely_what_is_supported_and_answers_stands(
+    make: Make, notes: list[Note], question: str, draft: str, score: float, probability: float, answer: str
 ) -> None:
-    held = [evidence(1, "Orlavane buys all of its ceramic bearings from Tolvang Ceramics.", score=0.1)]
+    held = [evidence(1, "Orlavane buys all of its ceramic bearings from Tolvang Ceramics.", score=score)]
     reader = WordReader({_ASKED: ("Tolvang Ceramics", probability)})
     update = verify(state(question=question, draft=draft, notes=notes, evidence=held), make(reader=reader))
     assert update["answer"] == answer
 
 
-@pytest.mark.parametrize(("score", "status"), [(0.3, "answered"), (0.1, "not_found")])
-def test_what_is_not_supported_is_marked_where_the_reader_rules_no_answer_out(
+@pytest.mark.parametrize(("score", "status"), [(0.6, "answered"), (0.3, "not_found")])
+def test_what_is_not_supported_is_marked_where_the_reader_takes_a_passage_for_an_answer(
     make: Make, score: float, status: str
 ) -> None:
     held = [{**evidence(1, "Orlavane buys its bearings from Tolvang."), "score": score}]
