@@ -265,15 +265,16 @@ def test_answer_now_ends_the_search_and_answers(person: Person) -> None:
     assert len(_only(events, ev.StepStarted)) == 1
 
 
-def test_a_skipped_step_ends_without_a_finding_and_the_next_goes_on(person: Person) -> None:
+def test_a_skipped_step_ends_without_a_finding_and_the_answer_says_so(person: Person) -> None:
     def skip(messages: Sequence[Message]) -> Any:
         person.steering.skip()
         raise GenerationCancelled("given up")
 
-    again: dict[str, Any] = {"steps": ["What halted production at the Brevnes plant?"]}
+    plan: dict[str, Any] = {"steps": ["What halted the Brevnes plant?", TWO["steps"][0], "Where is #2?"]}
+    nothing: dict[str, Any] = {"steps": []}
     written = "A fire at the Brevnes plant of Tolvang Ceramics halted production for seven weeks [1]."
-    events = person.watch([TWO, skip, again, written], replace(DEEP, approve="always"))
-    assert [n.note["found"] for n in _only(events, ev.Noted)] == [False, True]
+    events = person.watch([plan, skip, nothing, written], replace(DEEP, approve="always"))
+    assert [n.note["found"] for n in _only(events, ev.Noted)] == [True, False]
     assert [s.what for s in _only(events, ev.Steered)] == ["skip"]
     answered = _only(events, ev.Answered)[-1]
     assert answered.missing == ["Who supplies Orlavane's ceramic bearings?"]

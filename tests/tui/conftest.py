@@ -55,9 +55,7 @@ class Answering:
         prompt = messages[-1].content
         wanted = (options.schema or {}).get("properties", {})
         if "steps" in wanted:
-            text = (
-                '{"steps": ["Who supplies the ceramic bearings?", "What halted production at the plant?"]}'
-            )
+            text = '{"steps": ["Who supplies the ceramic bearings?", "What halted the plant of #1?"]}'
         elif "source" in wanted:
             text = self._find(prompt)
         elif prompt.startswith("PASSAGES:") and not self.finds:

@@ -71,7 +71,7 @@ def test_a_sentence_that_the_limit_cuts_off_is_not_kept(make: Make) -> None:
 
 
 def test_a_brief_answer_is_asked_for_briefly(make: Make) -> None:
-    deps = make([("one or two short sentences", "Tolvang [1].")], length="brief")
+    deps = make([("one or two", "Tolvang [1].")], length="brief")
     assert synthesise(state(evidence=_HELD, notes=_NOTES), deps)["draft"] == "Tolvang [1]."
 
 
@@ -84,7 +84,7 @@ def test_what_was_not_found_is_named_to_whoever_writes_from_the_findings(make: M
 def test_a_report_is_written_section_by_section(make: Make) -> None:
     deps = make(
         [
-            ("one or two short sentences", "Tolvang, which burned [1]."),
+            ("one or two", "Tolvang, which burned [1]."),
             ("answers: Question 1?\nUse only passage [1]", "Tolvang supplies the bearings"),
             ("answers: Question 2?", "It burned [2]."),
         ],

@@ -130,19 +130,20 @@ _SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
 
 @pytest.mark.parametrize("notes", [[_FOUND], [Note({**_FOUND, "found": False})]])
 @pytest.mark.parametrize(
-    ("question", "draft", "probability", "answer"),
+    ("question", "draft", "score", "probability", "answer"),
     [
-        (_ASKED, _SAID, 0.6, _SAID),
-        (_ASKED, f"{_SAID} Zanzibar owns the mill [1].", 0.6, _SAID),
-        (_ASKED, _SAID, 0.3, NOT_FOUND),
-        ("奥拉万的轴承由谁供应？", _SAID, 0.3, _SAID),
-        ("奥拉万的轴承由谁供应？", "Zanzibar owns the mill [1].", 0.3, NOT_FOUND),
+        (_ASKED, _SAID, 0.1, 0.6, _SAID),
+        (_ASKED, f"{_SAID} Zanzibar owns the mill [1].", 0.1, 0.6, _SAID),
+        (_ASKED, _SAID, 0.1, 0.3, NOT_FOUND),
+        (_ASKED, f"{_SAID} Zanzibar owns the mill [1].", 0.3, 0.3, _SAID),
+        ("奥拉万的轴承由谁供应？", _SAID, 0.1, 0.3, _SAID),
+        ("奥拉万的轴承由谁供应？", "Zanzibar owns the mill [1].", 0.1, 0.3, NOT_FOUND),
     ],
 )
 def test_where_no_passage_is_likely_what_is_supported_and_answers_stands(
-    make: Make, notes: list[Note], question: str, draft: str, probability: float, answer: str
+    make: Make, notes: list[Note], question: str, draft: str, score: float, probability: float, answer: str
 ) -> None:
-    held = [evidence(1, "Orlavane buys all of its ceramic bearings from Tolvang Ceramics.", score=0.1)]
+    held = [evidence(1, "Orlavane buys all of its ceramic bearings from Tolvang Ceramics.", score=score)]
     reader = WordReader({_ASKED: ("Tolvang Ceramics", probability)})
     update = verify(state(question=question, draft=draft, notes=notes, evidence=held), make(reader=reader))
     assert update["answer"] == answer
