@@ -114,11 +114,10 @@ def test_rules_that_have_a_row_are_not_worked_again(tmp_path: Path) -> None:
     store = Store(tmp_path / "store.duckdb")
     fill(store, HashEmbedder())
     cases, rows = CaseSet("toy", (CASE,)), tmp_path / "rows.jsonl"
-    with ScriptedChat([answers] * 7) as chat:
-        chats = CachedChat(chat, tmp_path / "replies.jsonl")
-        assert list(stopped(cases, parts(chats, store, Budget(revisions=0)), tmp_path, None)) == [CASE]
+    chat = CachedChat(ScriptedChat([answers] * 20), tmp_path / "replies.jsonl")
+    assert list(stopped(cases, parts(chat, store, Budget(revisions=0)), tmp_path, None)) == [CASE]
     before = Rows(rows).all()
     assert {row.system for row in before} == set(STOPPING) - {"lean learned"}
-    with replying(0) as chat:
-        list(stopped(cases, parts(chat, store, Budget(revisions=0)), tmp_path, None))
+    with replying(0) as silent:
+        list(stopped(cases, parts(silent, store, Budget(revisions=0)), tmp_path, None))
     assert Rows(rows).all() == before
