@@ -8,11 +8,12 @@ from typing import Final, Literal, Protocol
 
 from pydantic import BaseModel
 
-from agent import prompts
+from agent import prompts, quantities
 from agent.budget import BudgetExhausted
+from agent.cognition.reflecting import LIKELY
 from agent.cognition.support import content, missing_names, missing_numbers, share_held, told_numbers
 from agent.cognition.writing import LEAD
-from agent.language import readable
+from agent.language import language, readable
 from agent.passage_text import show
 from agent.sentences import sentences
 from agent.session import Session
@@ -72,7 +73,8 @@ class ReadingVerifier:
     it, and each of its numbers, dates and names stands in one of them. It is partly supported if the reader
     says so but a name, or one of several numbers, stands in none. A sentence that its passages neither
     support nor refute, or that cites none, is given the kept passage that does support it, if there is one;
-    where some of its passages support it, the others are no longer cited.
+    where some of its passages support it, the others are no longer cited. An answer of a few words is
+    supported where the reader takes them for the answer.
 
     Args:
         reader: Judges whether a passage supports a sentence.
@@ -98,7 +100,35 @@ class ReadingVerifier:
             _judged(claim, own, told, question, evidence)
             for claim, own, told in zip(claims, cited, judgements, strict=True)
         ]
-        return self._cited_anew(judged, judgements, question, evidence)
+        marked = [self._marked(claim, own, question) for claim, own in zip(judged, cited, strict=True)]
+        return self._cited_anew(marked, judgements, question, evidence)
+
+    def _marked(self, claim: Claim, cited: Sequence[Evidence], question: str) -> Claim:
+        """The claim, supported if it says nothing but what the reader takes for the answer.
+
+        An answer of a few words is no sentence that a passage could support or refute.
+        """
+        if claim["verdict"] == "supported" or not cited or not readable(question):
+            return claim
+        passages = [_shown([item]) for item in cited]
+        for item, passage, reading in zip(
+            cited, passages, self._reader.read(question, passages), strict=True
+        ):
+            for span in reading.spans:
+                answer = passage[span.start : span.end]
+                if span.probability >= LIKELY and _says_only(claim["text"], answer, question):
+                    number = item["number"]
+                    support = round(span.probability, 3)
+                    return Claim(
+                        {
+                            **claim,
+                            "cites": [number],
+                            "support": support,
+                            "verdict": "supported",
+                            "reason": "",
+                        }
+                    )
+        return claim
 
     def _read(
         self, claims: Sequence[Claim], options: Sequence[Sequence[Sequence[Evidence]]]
@@ -160,6 +190,19 @@ def copied(text: str, passage: str) -> bool:
         for unit in units
         if wanted
     )
+
+
+def _says_only(text: str, answer: str, question: str) -> bool:
+    """Whether ``text`` says ``answer``, maybe with words of the question, and nothing else."""
+    code = language(question)
+    told, marked, asked = (quantities.read(one, code) for one in (text, answer, question))
+    if not all(any(quantities.same(one, other) for other in told) for one in marked):
+        return False
+    if not all(any(quantities.same(one, other) for other in (*marked, *asked)) for one in told):
+        return False
+    said, meant = set(_words(text).split()), set(_words(answer).split())
+    figures = {word for one in told for word in _words(one.shown).split()}
+    return (bool(marked) or meant <= said) and said - figures <= meant | set(_words(question).split())
 
 
 def _words(text: str) -> str:

@@ -11,7 +11,7 @@ from agent.budget import Budget, BudgetExhausted
 from agent.cognition.verifying import ModelVerifier, ReadingVerifier, copied, grounded, share
 from agent.session import Session
 from agent.state import Claim, Evidence, Verdict
-from models.protocols import Support
+from models.protocols import Reading, Span, Support
 from models.scripted import Scripted, ScriptedChat, ScriptedReader
 from tests.agent.evidence import evidence
 
@@ -34,6 +34,46 @@ _ALL = [_FIRE, _SEGMENTS, _LEASE, _RENT]
 
 def _claim(text: str, *cites: int) -> Claim:
     return Claim(text=text, cites=list(cites), support=0.0, verdict="not", reason="")
+
+
+class _Marking(ScriptedReader):
+    """Takes some words for the answer, with a probability, and judges every claim undecided."""
+
+    def __init__(self, words: str, probability: float) -> None:
+        super().__init__([])
+        self._words, self._probability = words, probability
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        """The words, where they stand."""
+        starts = [passage.find(self._words) for passage in passages]
+        spans = [Span(at, at + len(self._words), self._probability) for at in starts]
+        return [
+            Reading(self._probability, (span,)) if span.start >= 0 else Reading(0.0, ()) for span in spans
+        ]
+
+    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """Neither."""
+        return [_NEITHER for _ in pairs]
+
+
+@pytest.mark.parametrize(
+    ("text", "probability", "verdict"),
+    [
+        ("7 weeks", 0.6, "supported"),
+        ("Halted for seven weeks", 0.6, "supported"),
+        ("7 weeks", 0.4, "not"),
+        ("8 weeks", 0.6, "not"),
+        ("Not for seven weeks", 0.6, "not"),
+        ("Seven weeks, the insurer said", 0.6, "not"),
+    ],
+)
+def test_an_answer_of_a_few_words_is_supported_where_the_reader_takes_them_for_it(
+    idle_session: Session, text: str, probability: float, verdict: Verdict
+) -> None:
+    verifier = ReadingVerifier(_Marking("seven weeks", probability))
+    question = "For how long was production halted?"
+    (claim,) = verifier.verify(idle_session, question, [_claim(text, 1)], [_FIRE])
+    assert claim["verdict"] == verdict
 
 
 def _verified(
