@@ -239,7 +239,7 @@ def _translated(error: Exception, path: Path) -> DeepthinkError:
 def _check(connection: DuckDBPyConnection, path: Path) -> None:
     """Raises `NotAStore` for other databases, and for the tables that DuckDB opens as one."""
     own = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'schema_version'"
-    if connection.execute(own).fetchone() is None:
+    if not connection.execute(own).fetchall():  # whole: a pending result keeps the connection in use
         raise _no_store(path)
 
 
@@ -262,8 +262,8 @@ def _migrate(connection: DuckDBPyConnection, path: Path) -> None:
     The version lives in a table rather than in the file name so that a backup carries it along.
     """
     connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
-    row = connection.execute("SELECT max(version) FROM schema_version").fetchone()
-    have = row[0] if row and row[0] is not None else 0
+    [row] = connection.execute("SELECT max(version) FROM schema_version").fetchall()
+    have = row[0] or 0
     scripts = _migrations()
     newest = scripts[-1][0]
     if have > newest:
