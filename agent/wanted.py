@@ -102,9 +102,9 @@ class Member:
     outright = False
 
     def __init__(self, enclosed: Enclosed, outer: Wanted) -> None:
-        self.source = f"{outer.source}/{_utf8(enclosed.name)}"
-        self.name = f"{outer.name}/{_utf8(enclosed.name)}"
-        self.depth = outer.depth + 1
+        self.source: str = f"{outer.source}/{_utf8(enclosed.name)}"
+        self.name: str = f"{outer.name}/{_utf8(enclosed.name)}"
+        self.depth: int = outer.depth + 1
         self.data = enclosed.content
 
     def origin(self) -> Origin:

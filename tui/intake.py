@@ -137,7 +137,7 @@ def again(documents: Sequence[Document], settings: Settings) -> tuple[Intake, li
 
 def _file_of(source: str) -> Path | None:
     """The file that a document was read from, or the one that its file lies in: a mail, an archive."""
-    return next(filter(None, map(existing_file, (source, *Path(source).parents))), None)
+    return next(filter(None, map(existing_file, [Path(source), *Path(source).parents])), None)
 
 
 def pasted(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.message import EmailMessage, Message
+from functools import partial
 from pathlib import Path
 
 from agent.reading.cover import stated_title
@@ -141,7 +142,7 @@ def _attachments(parts: Iterable[Message]) -> Iterator[Enclosed]:
             name = normal(part.get_filename() or "") or f"attachment {number}{ending}"
             payload = part.get_payload(decode=True)
             found.append((name, payload if isinstance(payload, bytes) else b""))
-    return named_apart((name, lambda content=content: content) for name, content in found)
+    return named_apart((name, partial(bytes, content)) for name, content in found)
 
 
 def _words(part: Message) -> str:

@@ -132,8 +132,10 @@ def _slide(slide: Any, number: int) -> Iterator[Block]:
             slide.remove(frame)
     yield slide_heading(title, number)
     for passage in _passages(slide):
-        kind = "table" if passage.table else "text"
-        yield Block(kind, passage.text, page=number, table=passage.table)
+        if passage.table is not None:
+            yield Block("table", page=number, table=passage.table)
+        else:
+            yield Block("text", passage.text, page=number)
     spoken = [] if notes is None else [passage.text for passage in _passages(notes)]
     if said := normal(" ".join(spoken)):
         yield Block("text", f"Notes: {said}", page=number)

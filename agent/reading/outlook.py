@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,10 +65,10 @@ def _attachments(file: OleFileIO, inside: tuple[str, ...]) -> Iterator[Enclosed]
         if file.exists([*embedded, "__properties_version1.0"]):
             mail = _mail(file, embedded)
             words = mail_document(Path("mail"), mail).visible_text.encode()
-            yield Enclosed(f"{mail.subject or f'message {number}'}.txt", lambda words=words: words)
+            yield Enclosed(f"{mail.subject or f'message {number}'}.txt", partial(bytes, words))
             yield from mail.attachments
         elif content := _stream(file, part, _CONTENT, _BINARY):
-            yield Enclosed(name or f"attachment {number}", lambda content=content: content)
+            yield Enclosed(name or f"attachment {number}", partial(bytes, content))
 
 
 def _text(file: OleFileIO, inside: tuple[str, ...], *properties: int) -> str:

@@ -47,7 +47,7 @@ def read_rich_text(path: Path, data: bytes) -> ParsedDocument:
 def _text(source: str) -> str:
     from striprtf.striprtf import rtf_to_text
 
-    text: str = rtf_to_text(source, errors="replace")
+    text: str = rtf_to_text(source, errors="replace")  # type: ignore[no-untyped-call]
     return text
 
 

@@ -64,7 +64,8 @@ def _notes(slide: Slide) -> Iterator[str]:
     from pptx.enum.shapes import PP_PLACEHOLDER as KINDS
 
     printed = {KINDS.SLIDE_NUMBER, KINDS.DATE, KINDS.HEADER, KINDS.FOOTER}
-    for shape in slide.notes_slide.shapes if slide.has_notes_slide else ():
+    shapes: Any = slide.notes_slide.shapes if slide.has_notes_slide else ()
+    for shape in shapes:
         kind = shape.placeholder_format.type if shape.is_placeholder else None
         if shape.has_text_frame and kind not in printed:
             yield shape.text_frame.text

@@ -15,7 +15,7 @@ from tests.agent.reading.samples import workbook
 
 
 def test_each_sheet_is_a_section_and_each_region_a_table(tmp_path: Path) -> None:
-    rent = [
+    rent: list[list[object]] = [
         ["Rent of the flats"],
         [],
         ["Flat", "Since", "Rent", "", "Key", "Holder"],
@@ -24,7 +24,7 @@ def test_each_sheet_is_a_section_and_each_region_a_table(tmp_path: Path) -> None
         [],
         ["12 C", date(2022, 1, 1), 0.1 + 0.2],
     ]
-    contacts = [["Name", "Town"], ["Ada", "Ulm"]]
+    contacts: list[list[object]] = [["Name", "Town"], ["Ada", "Ulm"]]
     document = parse(tmp_path, "a.xlsx", workbook(Rent=rent, Empty=[[]], Contacts=contacts))
     assert [block.text for block in headings(document)] == ["Rent", "Contacts"]
     assert ("text", 0, "Rent of the flats") in shape(document)
@@ -40,7 +40,7 @@ def test_each_sheet_is_a_section_and_each_region_a_table(tmp_path: Path) -> None
 
 
 def test_a_table_goes_on_below_an_empty_row(tmp_path: Path) -> None:
-    rows = [["Month", "Sum"], ["May", 3], ["June", 4], [], ["July", 5], ["August", 6]]
+    rows: list[list[object]] = [["Month", "Sum"], ["May", 3], ["June", 4], [], ["July", 5], ["August", 6]]
     (table,) = tables(parse(tmp_path, "a.xlsx", workbook(Sums=rows)))
     assert [row[1] for row in table.rows] == ["3", "4", "5", "6"]
 
@@ -74,7 +74,7 @@ def test_what_a_formula_gave_is_read(tmp_path: Path) -> None:
 
 
 def test_a_long_sheet_is_cut_beneath_its_header(tmp_path: Path) -> None:
-    rows = [["Entry", "Sum"], *([f"E{number:05}", number] for number in range(3000))]
+    rows: list[list[object]] = [["Entry", "Sum"], *([f"E{number:05}", number] for number in range(3000))]
     document = parse(tmp_path, "a.xlsx", workbook(Ledger=rows))
     passages = chunk(document)
     assert coverage(document, passages) == 1
