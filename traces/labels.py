@@ -96,9 +96,13 @@ def _possible(db: DuckDBPyConnection, run_id: str, seq: int) -> list[str]:
         "SELECT valid_actions FROM decisions WHERE run_id = ? AND seq = ? AND NOT shadow", [run_id, seq]
     ).fetchone()
     if row is None:
+        (count,) = db.execute(
+            "SELECT count(*) FROM decisions WHERE run_id = ? AND NOT shadow", [run_id]
+        ).fetchall()[0]
+        has = f"It has {count}" if count else "It has none"
         raise UnknownDecision(
             f"Run {run_id} has no stored decision {seq + 1}.",
-            "If the run is going on, wait for its next step.",
+            f"{has}; a run that is going on stores each at its next step.",
         )
     valid: list[str] = json.loads(row[0])
     return valid

@@ -20,7 +20,7 @@ from textual.worker import WorkerFailed
 
 from tui.app.actions import Action, bindings, keymap
 from tui.app.appearance import Appearance, appearance
-from tui.app.engine import Engine, EngineChanged, EngineState, SettingDoubted
+from tui.app.engine import Engine, EngineChanged, EngineState, Noticed
 from tui.app.messages import AlreadyHere
 from tui.app.themes import OURS
 from tui.app.work import Failed, failed, in_background
@@ -143,9 +143,9 @@ class DeepthinkApp(App[int]):
     def _engine_changed(self, message: EngineChanged) -> None:
         self.engine_states = {**self.engine_states, message.part: (message.state, message.detail)}
 
-    @on(SettingDoubted)
-    def _setting_doubted(self, message: SettingDoubted) -> None:
-        self.notify(message.told, title="Settings", severity="warning", timeout=8, markup=False)
+    @on(Noticed)
+    def _noticed(self, message: Noticed) -> None:
+        self.notify(message.told, title=message.title, severity="warning", timeout=8, markup=False)
 
     @on(events.DescendantFocus)
     def _still_cursor(self, event: events.DescendantFocus) -> None:

@@ -45,11 +45,12 @@ class EngineChanged(Message):
         self.detail = detail
 
 
-class SettingDoubted(Message):
-    """A setting is passed over, which does not stop anything; ``told`` says which and why."""
+class Noticed(Message):
+    """What a person should know though it stops nothing: an ignored setting, a library that is held."""
 
-    def __init__(self, told: str) -> None:
+    def __init__(self, title: str, told: str) -> None:
         super().__init__()
+        self.title = title
         self.told = told
 
 
@@ -74,7 +75,7 @@ class Engine:
 
     def __init__(self, tell: Callable[[Message], object] | None = None) -> None:
         self.tell: Callable[[Message], object] = tell or (lambda _message: None)
-        self.store = Store(store_file())
+        self.store = Store(store_file(), on_wait=lambda told: self.tell(Noticed("Library", told)))
         self._lock = threading.RLock()
         self._settings: Settings | None = None
         self._chat: _OpenChat | None = None
@@ -96,7 +97,7 @@ class Engine:
             return self._settings
 
     def _doubt(self, told: str) -> None:
-        self.tell(SettingDoubted(told))
+        self.tell(Noticed("Settings", told))
 
     def reload(self) -> Settings:
         """Read the settings again; models that they no longer name are closed at their next use."""

@@ -102,7 +102,7 @@ class Watches(Steers, DeepScreen):
 
     async def open_session(self, loaded: SessionLoaded) -> None:
         """Show a session's latest turns in place of what is there; the next question belongs to it."""
-        self.session = loaded.session
+        self.session, self._typed = loaded.session, ""
         self.fold = loaded.folds[-1] if loaded.folds else None
         conversation = self.query_one(Conversation)
         await conversation.open(loaded.folds, loaded.earlier)

@@ -174,7 +174,7 @@ async def test_what_is_here_what_is_not_and_what_is_in_use(
         rows.go_to("embedder", "ollama:nomic:latest")
         await until(pilot, lambda: rows.row is not None and rows.row.role == "embedder")
         assert "Apache-2.0" not in _told(app, "detail")
-        assert _told(app, "ollama") == "Ollama at http://127.0.0.1:1 has 2."
+        assert _told(app, "ollama") == "Ollama at http://127.0.0.1:1 has 2 models."
 
 
 async def test_another_model_is_used_from_now_on(make_app: MakeApp, machine: _Machine) -> None:

@@ -112,7 +112,7 @@ without a folder is in the folder that the app was started in; `~` is your home.
             path /= file_name(self._run_id, self._question, self._form)
         if existing_path(path) is not None and self._asked != typed:
             self._asked = typed
-            self.query_one("#export-note", Static).update(f"{path} is there. Enter again replaces it.")
+            self.query_one("#export-note", Static).update(f"{path} is there. Once more replaces it.")
             return
         store, run_id, form = cast("DeepthinkApp", self.app).engine.store, self._run_id, self._form
         in_background(self, lambda: self.Written(_write(store, run_id, form, path)), group="export")

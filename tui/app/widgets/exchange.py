@@ -221,7 +221,7 @@ class Exchange(Vertical):
         checks.update(Content("\n".join(doubts)))
         checks.set_class(not doubts, "hidden")
         sources.show(answered)
-        if fold.over:
+        if fold.over and hasattr(self.screen, "on_ways_on_taken"):  # not where a run is only replayed
             searched = fold.outcome.started.collections if fold.outcome.started else ()
             library: frozenset[str] = getattr(self.screen, "known", frozenset())
             self.query_one(WaysOn).show(fold, narrowed=not library <= set(searched))
