@@ -56,7 +56,7 @@ def test_a_catalogue_model_is_opened_only_if_its_file_is_the_published_one(
     place = tmp_path / "models" / "tiny-0.1" / "tiny.gguf"
     place.parent.mkdir(parents=True)
     monkeypatch.setenv("DEEPTHINK_MODELS", str(tmp_path / "models"))
-    monkeypatch.setattr("tui.assemble.entry", lambda _name: tiny_entry())
+    monkeypatch.setattr("tui.assemble.entry", lambda *_named: tiny_entry())
     place.write_bytes(bytes(len(CONTENT)))
     with pytest.raises(ChecksumMismatch):
         chat_file("tiny-0.1")

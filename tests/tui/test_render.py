@@ -39,7 +39,7 @@ def test_a_replay_reads_as_it_should_in_eighty_columns() -> None:
     assert "          llama.cpp:qwen · profile lean · decisions by rules · no reranker, the" in lines
     assert "route     research in steps: It needs one fact to find another." in lines
     assert "          also: who makes the bearings" in lines
-    assert "grade     1 correct, 2 incorrect (threshold): enough" in lines
+    assert "grade     1 relevant, 2 not relevant (threshold): enough" in lines
     assert "decide    FINISH (llm, 81%): enough is known" in lines
     assert "          reports · annual-report.html · 2025-02-28" in lines
     assert "          Revenue | 26,974" in lines

@@ -105,8 +105,8 @@ def test_markdown_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
         f"(web, <{stored.PAGE}>, 2024-06-02)",
         "- “40 units” [1], 2024-05-01, is followed; “30 ",
         "1. Who supplies it?  \n   Tolvang does. [1]\n   - searched “who supplies it” (hybrid, in facts)",
-        "   - graded incorrect by calibrated: 1 ambiguous, 1 incorrect\n"
-        "   - corrected (web): asking the web\n"
+        "   - read by calibrated: 1 maybe relevant, 1 not relevant\n"
+        "   - not enough found: asking the web\n"
         f"     - <{stored.PAGE}>\n     - javascript:alert(1)\n   - searched “fire at Tolvang”",
         "- after step 1: FINISH by rules (FINISH 70%, CONTINUE 20%, REVISE 10%): enough",
         "- Which year? → the last one (person, to clarify)\n",

@@ -144,7 +144,7 @@ def test_a_person_steers_a_run_and_answers_it(terminal: Terminal) -> None:
     terminal.type("?p")
     terminal.until("paused ·")
     terminal.type("p")
-    terminal.until("went on")
+    terminal.until("resumed")
     terminal.type("aWhen?\r")
     terminal.until("also to be found out: When?")
     terminal.until("Enter alone: answer as best it can")
@@ -158,7 +158,7 @@ def test_a_person_steers_a_run_and_answers_it(terminal: Terminal) -> None:
     terminal.type("A\r")
     terminal.until("heard accept")
     terminal.until("0 of 1 sentence is supported")
-    assert terminal.end() == 0
+    assert terminal.end() == 9  # answered in part
 
 
 def test_ctrl_c_at_a_question_cancels_the_run_and_says_how_to_go_on(terminal: Terminal) -> None:
@@ -166,7 +166,7 @@ def test_ctrl_c_at_a_question_cancels_the_run_and_says_how_to_go_on(terminal: Te
     terminal.type("p")
     terminal.until("paused ·")
     terminal.type("p")
-    terminal.until("went on")
+    terminal.until("resumed")
     terminal.type("aWhen?\r")
     terminal.until("Enter alone: answer as best it can")
     terminal.until("> ")
