@@ -89,11 +89,14 @@ def page_picture(name: str, data: bytes, number: int) -> Pixels:
             page = pdf[number - 1]
             bitmap = page.render(scale=_LONGEST_SIDE / max(page.get_size()), rev_byteorder=True)
             return np.ascontiguousarray(bitmap.to_numpy()[:, :, :3])
-    from PIL import Image, ImageOps
+    from PIL import Image, ImageFilter, ImageOps
 
     with Image.open(BytesIO(data)) as picture:
         picture.seek(number - 1)
         upright: Image.Image = ImageOps.exif_transpose(picture)
+        if upright.mode == "1":
+            # In black and white a grey background is dots, which the recogniser takes for strokes.
+            upright = upright.convert("L").filter(ImageFilter.MedianFilter(3))
         flat = Image.new("RGB", upright.size, "white")
         flat.paste(upright, mask=upright.getchannel("A") if "A" in upright.getbands() else None)
     flat.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
