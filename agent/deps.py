@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from agent.cognition.writing import Length
-from agent.decisions import Decider
+from agent.decisions.decider import Decider
 from agent.profiles import Cognition
 from agent.retrieval.recall import Recall
 from agent.session import Session

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent import checkpoints
 from agent import events as ev
+from agent.decisions.learned import LEARNED, Policy
 from agent.deps import Deps
 from agent.graph import build_graph, recursion_limit
-from agent.handed_in import LEARNED, Policy
 from agent.journal import JournaledChat
-from agent.memo_reader import MemoReader
 from agent.profiles import decider, decides, profile, second_opinion
 from agent.recording import Recorder, Stream
 from agent.request import Request, searchable
+from agent.retrieval.memo_reader import MemoReader
 from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.state import RunState, added_and_open

@@ -23,8 +23,8 @@ from agent.cognition.routing import ModelRouter, Router, RulesFirstRouter
 from agent.cognition.strategy import ModelStrategist, PlainStrategist, Strategist
 from agent.cognition.verifying import ModelVerifier, ReadingVerifier, Verifier
 from agent.cognition.writing import ModelWriter, Writer
-from agent.decisions import Decider
-from agent.handed_in import LEARNED, Learned, LearnedOrRules, Policy
+from agent.decisions.decider import Decider
+from agent.decisions.learned import LEARNED, Learned, LearnedOrRules, Policy
 from agent.session import Session
 from models.protocols import Reader
 from traces.errors import DeepthinkError

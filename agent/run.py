@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 from agent import checkpoints
 from agent import events as ev
 from agent.cognition.writing import Length
+from agent.decisions.learned import Policy
 from agent.deps import Approve
 from agent.execution import Execution
-from agent.handed_in import Policy
 from agent.request import EmptyLibrary, Request, UnusableQuestion, checked_question
 from agent.state import Turn, new_state
 from agent.steering import Steering

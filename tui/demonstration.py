@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent import sample_library
+from agent.documents import sample_library
 from models.fetch import installed
 from tui import failures, samples
 from tui.asking import Form, ask, request

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 
-from agent import ingest as ing
+from agent.documents import ingest as ing
 from tui.terminal import counted, duration
 
 LOW_COVERAGE = 0.95

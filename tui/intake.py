@@ -101,7 +101,7 @@ def is_address(name: str) -> bool:
 
 def fetch(settings: Settings, cancel: threading.Event) -> Callable[[str], Fetched]:
     """What fetches an address: as a browser would, because a person named it."""
-    from agent.reading import MAX_BYTES
+    from agent.documents.reading import MAX_BYTES
     from agent.web.fetch import Limits
     from tui.assemble import open_fetcher
 
@@ -185,7 +185,7 @@ def count_readable(
 
 
 def _readable(paths: Iterable[Path], stopped: Callable[[], bool]) -> Iterator[Path]:
-    from agent.reading import SUFFIXES
+    from agent.documents.reading import SUFFIXES
 
     looked_at = 0
     for given in paths:

@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from agent.handed_in import LEARNED
+from agent.decisions.learned import LEARNED
 from agent.profiles import decides
 from policy.card import in_words, method_in_words
 from policy.folder import CARD, Manifest, check_base, open_policy, read

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from traces.exchange import Imported, export, take_in
 from traces.typed_path import expanded_path
 from tui.failures import WrongUsage

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from agent import prompts
-from agent.decisions import Decision, PolicyState, certain
+from agent.decisions.decider import Decision, PolicyState, certain
 from agent.session import Session
 from agent.state import ACTIONS, Action
 

@@ -10,9 +10,9 @@ from typing import Protocol
 from agent import prompts
 from agent.cognition import tables
 from agent.retrieval.terms import terms
-from agent.sentences import sentences
 from agent.session import Session
 from agent.state import Candidate
+from agent.text.sentences import sentences
 
 _LETTERED = re.compile(r"^\s*[\[(]?([A-H])[\])][.:]?\s*(.+)$")
 _SHORT = 900  # characters; about a passage of prose as it is cut

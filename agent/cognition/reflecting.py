@@ -11,9 +11,9 @@ from pydantic import BaseModel
 from agent import prompts
 from agent.cognition.support import missing_numbers, support
 from agent.retrieval.terms import terms
-from agent.sentences import sentences
 from agent.session import Session
 from agent.state import AnswerSpan, Evidence
+from agent.text.sentences import sentences
 from models.structured import Origin
 
 Spans: TypeAlias = Mapping[int, Sequence[AnswerSpan]]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agent import names, quantities
-from agent.language import language
 from agent.retrieval.terms import terms
 from agent.state import Evidence
-from agent.vocabulary import vocabulary
+from agent.text import names, quantities
+from agent.text.language import language
+from agent.text.vocabulary import vocabulary
 
 _COUNTED = 100  # a smaller number in words is often a count or an estimate of the writer's own
 

@@ -8,16 +8,17 @@ from typing import Final, Literal, Protocol
 
 from pydantic import BaseModel
 
-from agent import prompts, quantities
+from agent import prompts
 from agent.budget import BudgetExhausted
 from agent.cognition.reflecting import LIKELY
 from agent.cognition.support import content, missing_names, missing_numbers, share_held, told_numbers
 from agent.cognition.writing import LEAD
-from agent.language import language, readable
-from agent.passage_text import show
-from agent.sentences import sentences
+from agent.retrieval.passage_text import show
 from agent.session import Session
 from agent.state import Claim, Evidence, Verdict
+from agent.text import quantities
+from agent.text.language import language, readable
+from agent.text.sentences import sentences
 from models.protocols import Reader, Support
 
 _SURE = 0.5  # the reader's probability from which a passage supports or refutes a sentence

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.budget import ANSWER_NOW, BudgetExhausted
-from agent.decisions import (
+from agent.decisions.decider import (
     STATE_VERSION,
     Decider,
     Decision,
@@ -18,11 +18,11 @@ from agent.decisions import (
     used_up,
     valid_actions,
 )
+from agent.decisions.features import features
+from agent.decisions.learned import LEARNED
+from agent.decisions.state_text import state_text
 from agent.deps import Deps
-from agent.encoding import state_text
 from agent.events import Asked, Decided, Planned, Replied, Steered, Warned
-from agent.features import features
-from agent.handed_in import LEARNED
 from agent.state import ADDED, Action, PlanStep, RunState, added_and_open
 from models.protocols import GenerationCancelled
 

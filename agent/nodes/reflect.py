@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agent import notebook, quantities
+from agent import notebook
 from agent.cognition.reflecting import LIKELY, NOTHING, POSSIBLE, SURE, Finding, Spans, best_span, of_span
 from agent.cognition.rewriting import references
 from agent.deps import Deps
 from agent.events import Contradicted, NotebookGrew, Noted
-from agent.language import language, readable
 from agent.retrieval.terms import terms
+from agent.retrieval.versions import same_series, versions
 from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState
-from agent.versions import same_series, versions
+from agent.text import quantities
+from agent.text.language import language, readable
 
 
 def reflect(state: RunState, deps: Deps) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from agent.deps import Deps
 from agent.events import Reranked
-from agent.passage_text import show
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
+from agent.retrieval.passage_text import show
 from agent.state import AnswerSpan, Candidate, Recalled, RunState
 from models.protocols import Reader
 

@@ -12,11 +12,11 @@ from agent.cognition.reflecting import LIKELY, SURE, ExtractiveReflector, Findin
 from agent.cognition.writing import Length, from_findings
 from agent.deps import Deps
 from agent.events import AnswerText, EvidenceKept, NotebookGrew, Warned
-from agent.language import readable
 from agent.nodes.distil import as_evidence
 from agent.nodes.look import likeliest
 from agent.nodes.reflect import proposed
 from agent.state import Evidence, Note, RunState, nothing_found
+from agent.text.language import readable
 
 _LOOKED = 3  # passages of the first look that are kept
 _MOST_PASSAGES = 6  # in one prompt

@@ -12,10 +12,10 @@ from agent.cognition.verifying import grounded, share
 from agent.cognition.writing import abstains, gaps, with_gaps
 from agent.deps import Deps
 from agent.events import Answered
-from agent.language import readable
-from agent.passage_text import show
 from agent.prompts import NOT_FOUND
+from agent.retrieval.passage_text import show
 from agent.state import Claim, Note, RunState, nothing_found, still_missing
+from agent.text.language import readable
 
 _STOPPED: Final = "Stopped before an answer was found."
 

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from agent.budget import Budget
-from agent.decisions import STATE_VERSION, PolicyState, policy_state, used_up, valid_actions
+from agent.decisions.decider import STATE_VERSION, PolicyState, policy_state, used_up, valid_actions
+from agent.decisions.features import features
+from agent.decisions.state_text import state_text
 from agent.deps import Deps
-from agent.encoding import state_text
-from agent.features import features
 from agent.profiles import profile
 from agent.request import searchable
 from agent.retrieval.recall import Recall

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from agent.budget import Budget
+from agent.decisions.learned import Policy
 from agent.events import Event
-from agent.handed_in import Policy
 from models.protocols import Chat, Embedder, Reader
 from policy.systems.cases import Case, Place
 from traces.store import Store

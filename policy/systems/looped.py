@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from agent import events as ev
-from agent.handed_in import Policy
+from agent.decisions.learned import Policy
 from agent.run import Request, run
 from agent.state import Claim, Evidence, Note
 from agent.steering import Steering

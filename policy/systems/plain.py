@@ -26,11 +26,11 @@ from agent.profiles import profile
 from agent.prompts import NOT_FOUND
 from agent.request import searchable
 from agent.retrieval.recall import aim
-from agent.sentences import sentences
 from agent.session import Session
 from agent.state import Candidate, Evidence, RunState, new_state
 from agent.steering import Steering
 from agent.stepping import research_step, updated
+from agent.text.sentences import sentences
 from models.protocols import Chat, ChatOptions, Message
 from policy.systems.answered import Answered, Cost, Parts, System
 from policy.systems.cache import clock

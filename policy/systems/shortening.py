@@ -17,7 +17,7 @@ from agent.cognition.proper_names import is_function_word
 from agent.cognition.surface import names
 from agent.cognition.writing import abstains
 from agent.retrieval.terms import terms
-from agent.sentences import sentences
+from agent.text.sentences import sentences
 from models.protocols import Chat, ChatOptions, Message
 from policy.scoring import NO_SOURCE
 from policy.systems.cases import Case

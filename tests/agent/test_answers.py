@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import agent.events as ev
-from agent import sample_library
+from agent.documents import sample_library
 from agent.run import Request, run
 from models.boxed_reader import BoxedReader
 from models.llama_cpp import LlamaCppChat

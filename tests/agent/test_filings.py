@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import agent.events as ev
-from agent.ingest import FileDone, ingest
+from agent.documents.ingest import FileDone, ingest
 from agent.retrieval.recall import Recall, aim
 from agent.retrieval.sections import match_sections
 from agent.run import Request, run

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from agent.budget import Budget
-from agent.decisions import PolicyState, policy_state, valid_actions
+from agent.decisions.decider import PolicyState, policy_state, valid_actions
+from agent.decisions.features import features
+from agent.decisions.state_text import state_text
 from agent.deps import Deps
-from agent.encoding import state_text
 from agent.events import Planned
-from agent.features import features
 from agent.profiles import profile
 from agent.retrieval.recall import Recall
 from agent.run import Request, run

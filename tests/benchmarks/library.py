@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent.ingest import FileDone, FileFailed, ingest
+from agent.documents.ingest import FileDone, FileFailed, ingest
 from models.boxed_reader import BoxedReader
 from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, entry
 from models.encoders import open_embedder, open_reranker

@@ -194,7 +194,7 @@ class Engine:
 
         It ends where another embedder is chosen: whoever loads that one begins anew.
         """
-        from agent.embedding import embed_library
+        from agent.documents.embedding import embed_library
         from models.protocols import GenerationCancelled
         from traces.library import Library
 

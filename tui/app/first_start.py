@@ -11,7 +11,7 @@ from textual.message import Message
 from tui.terminal import size
 
 if TYPE_CHECKING:
-    from agent.ingest import IngestEvent
+    from agent.documents.ingest import IngestEvent
     from models.catalogue import CatalogueRole, ModelEntry
     from tui.app.engine import Engine
     from tui.ingest_fold import IngestFold
@@ -67,7 +67,7 @@ class First(Message):
 
 def look(engine: Engine) -> First:
     """See what is here. Raises `BadSetting`, `StoreError`."""
-    from agent import sample_library
+    from agent.documents import sample_library
     from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, QWEN_CODER_0_5B, QWEN_CODER_1_5B
     from models.fetch import ChecksumMismatch, begun, installed
     from models.protocols import ModelMissing

@@ -134,7 +134,7 @@ def _read_first(
     warn: Callable[[str], None],
     cancelled: threading.Event,
 ) -> None:
-    from agent import ingest as ing
+    from agent.documents import ingest as ing
     from traces.paths import scans_dir
     from tui.assemble import open_recogniser
 

@@ -29,7 +29,7 @@ def ingest(
     What has not changed is not read again. A folder is taken whole: what was read from it before
     and is gone now is removed.
     """
-    from agent import ingest as ing
+    from agent.documents import ingest as ing
     from traces.paths import scans_dir
     from tui import embedding, failures
     from tui.assemble import open_embedder, open_recogniser, open_store

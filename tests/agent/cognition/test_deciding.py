@@ -9,7 +9,7 @@ import pytest
 
 from agent.budget import Budget
 from agent.cognition.deciding import ModelJudge, Rules
-from agent.decisions import PolicyState, policy_state, valid_actions
+from agent.decisions.decider import PolicyState, policy_state, valid_actions
 from agent.session import Session
 from agent.state import Action, Note, PlanStep, new_state
 from models.scripted import ScriptedChat

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent import sample_library
 from agent.cognition.decomposing import decompose
+from agent.documents import sample_library
 
 
 @pytest.mark.parametrize(

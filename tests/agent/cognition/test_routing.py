@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agent import sample_library
 from agent.budget import Budget
 from agent.cognition.routing import (
     ModelRouter,
@@ -17,6 +16,7 @@ from agent.cognition.routing import (
     RulesFirstRouter,
     clarifying_question,
 )
+from agent.documents import sample_library
 from agent.session import Session
 from agent.state import Route, Turn
 from models.scripted import ScriptedChat

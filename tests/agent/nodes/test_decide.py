@@ -9,7 +9,7 @@ import pytest
 
 import agent.events as ev
 from agent.budget import ANSWER_NOW, Budget
-from agent.decisions import Decision, PolicyState, certain
+from agent.decisions.decider import Decision, PolicyState, certain
 from agent.nodes.decide import decide
 from agent.state import Action, RunState
 from tests.agent.nodes.conftest import Make, evidence, state, step

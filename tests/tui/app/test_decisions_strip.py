@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from textual.message import Message
 
 from agent import events as ev
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS
 from traces.labels import Label
 from tui.app.fold import RunFold

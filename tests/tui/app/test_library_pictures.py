@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from textual.pilot import Pilot
 
-from agent import ingest as ing
-from agent.reading.document import UnreadableDocument
+from agent.documents import ingest as ing
+from agent.documents.document import UnreadableDocument
 from tests.tui.app.conftest import Look, MakeApp, Snap, looks
 from tests.tui.app.library_shelf import fill
 from tests.tui.app.test_library import facts, opened

@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 from textual.widgets._footer import FooterKey
 
-from agent.ingest import FileEmbedding, FileFound, FileStarted
-from agent.sample_library import demo_question
+from agent.documents.ingest import FileEmbedding, FileFound, FileStarted
+from agent.documents.sample_library import demo_question
 from models.catalogue import ModelEntry
 from models.encoders.sentence_transformers import LocalEmbedder
 from models.fetch import ChecksumMismatch, DiskFull, PullCancelled, PullProgress

@@ -212,7 +212,7 @@ def _way_out(wrong: DeepthinkError) -> str:
 
 def _checked(names: Sequence[str], settings: Settings, collection: str | None, description: str) -> Intake:
     """The same as `intake`; also raises `NothingToIngest` for a path that is not there."""
-    from agent.ingest import NothingToIngest
+    from agent.documents.ingest import NothingToIngest
 
     choice = intake(names, settings, collection, description)
     for path in choice.paths:

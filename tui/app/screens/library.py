@@ -277,7 +277,7 @@ class LibraryScreen(DeepScreen):
         """What is possible with what is chosen, and while something is read."""
         if not self.is_mounted:
             return True
-        from agent.sample_library import COLLECTIONS
+        from agent.documents.sample_library import COLLECTIONS
 
         panel, chosen = self.query_one(IngestPanel), self.query_one(Shelves).chosen
         held = {collection.name for collection in self._collections or () if collection.documents}

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from agent import events as ev
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS
 from tui.app.widgets.decision_lines import ORIGINS, Row, action, bar, judgement, percent, source, took
 from tui.terminal import clean, one_line
@@ -118,7 +118,7 @@ def _decision(decided: ev.Decided) -> list[Fact]:
 
 
 def _state(decided: ev.Decided) -> Iterator[Fact]:
-    """The fields of `agent.decisions.PolicyState`, as far as the state has them."""
+    """The fields of `agent.decisions.decider.PolicyState`, as far as the state has them."""
     state = decided.state
     if not state:
         yield "", "Its state is not stored."

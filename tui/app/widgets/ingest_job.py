@@ -12,12 +12,12 @@ from textual.widget import Widget
 from tui.app.work import Batch, Failed, failed
 
 if TYPE_CHECKING:
-    from agent.ingest import IngestEvent
+    from agent.documents.ingest import IngestEvent
     from tui.app.engine import Engine
     from tui.intake import Intake
 
 Read = Callable[[threading.Event], "Iterator[IngestEvent]"]
-"""`agent.ingest.ingest` with everything but ``cancel`` filled in."""
+"""`agent.documents.ingest.ingest` with everything but ``cancel`` filled in."""
 
 
 class IngestTold(Message):
@@ -61,7 +61,7 @@ class IngestJob:
         """Reads what a person chose."""
 
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
-            from agent.ingest import ingest
+            from agent.documents.ingest import ingest
             from traces.paths import scans_dir
             from tui.assemble import open_recogniser
             from tui.intake import fetch
@@ -85,7 +85,7 @@ class IngestJob:
     def of_samples(cls, engine: Engine) -> IngestJob:
         """Reads the sample library."""
 
-        from agent.sample_library import COLLECTIONS
+        from agent.documents.sample_library import COLLECTIONS
 
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
             from tui import samples

@@ -17,7 +17,7 @@ from tui.ingest_fold import IngestFold, is_low, share
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
-    from agent.ingest import IngestEvent
+    from agent.documents.ingest import IngestEvent
 
 _REDRAW = 0.1  # seconds between two pictures of a reading
 _MOST = 50  # files that are told of by name

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widgets import Static, Tree
 from textual.widgets.tree import TreeNode
 
-from agent.reading.media_types import BY_TYPE
+from agent.documents.media_types import BY_TYPE
 from traces.records import SECTION_SEPARATOR, Collection, Document, Passage
 from tui.ingest_fold import is_low, share
 from tui.terminal import clean, one_line, size

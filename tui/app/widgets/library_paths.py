@@ -19,7 +19,7 @@ from textual.widgets import DirectoryTree, Input
 from textual.widgets._directory_tree import DirEntry
 from textual.widgets.tree import TreeNode
 
-from agent.reading import SUFFIXES
+from agent.documents.reading import SUFFIXES
 from traces.typed_path import existing_path
 from tui.app.actions import bindings
 from tui.intake import pasted

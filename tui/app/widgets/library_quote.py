@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.sentences import sentences
+from agent.text.sentences import sentences
 
 _LONG_ENOUGH = 12  # letters and signs of a part that is looked for by itself
 
