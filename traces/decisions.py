@@ -1,11 +1,12 @@
-"""Looking at decisions: which runs have some, what finishing at each was worth, what they amount to."""
+"""Decisions: which runs have some, what finishing at each was worth, how many there are, who agreed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from traces.rows import select
 from traces.store import Store
 
 if TYPE_CHECKING:
@@ -77,6 +78,48 @@ class ProcessCounts:
     datasets: list[Dataset]
 
 
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How often two sources took the same action in the same state, on one day (UTC).
+
+    Attributes:
+        day: When the decisions were taken.
+        first: A source; of a pair always the same one, so that ``human`` is never first.
+        second: The other.
+        agreed: Decisions in which their actions were the same.
+        compared: Decisions that both judged.
+    """
+
+    day: date
+    first: str
+    second: str
+    agreed: int
+    compared: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What the store holds to learn from. Decisions are those that were acted on, without shadows.
+
+    Attributes:
+        runs: Runs with at least one decision.
+        sources: Decisions by source, the most frequent first.
+        actions: Decisions by action, likewise.
+        versions: Decisions by version of their state's encoding.
+        origins: Labels by origin.
+        ratings: Rated runs by rating.
+        agreement: By day, then by pair.
+    """
+
+    runs: int
+    sources: dict[str, int]
+    actions: dict[str, int]
+    versions: dict[int, int]
+    origins: dict[str, int]
+    ratings: dict[str, int]
+    agreement: list[Agreement]
+
+
 class Traces:
     """Queries on decisions. Every method opens the store, works and closes it again."""
 
@@ -104,8 +147,7 @@ class Traces:
         if labelled:
             conditions.append("id IN (SELECT run_id FROM labels)")
         with self._store.connect() as db:
-            rows = db.execute(_SUMMARIES.format(" AND ".join(conditions)), [*values, limit]).fetchall()
-        return [TraceSummary(*row) for row in rows]
+            return select(db, TraceSummary, _SUMMARIES.format(" AND ".join(conditions)), [*values, limit])
 
     def qualities(self, run_id: str) -> dict[str, dict[str, float]]:
         """Of a run's paths: the quality of finishing there by source, the one that counts first."""
@@ -137,24 +179,41 @@ class Traces:
     def counts(self) -> ProcessCounts:
         """Count everything, in one opening of the store."""
         with self._store.connect() as db:
-            row = db.execute("SELECT count(*) FROM decisions WHERE shadow").fetchone()
-            mean = db.execute(f"SELECT avg(quality) FROM ({_FINISHES})").fetchone()
-            datasets = db.execute(
-                """
-                SELECT dataset, count(DISTINCT question_id), count(DISTINCT run_id), count(*)
-                FROM gold JOIN decisions USING (run_id) WHERE NOT shadow GROUP BY ALL ORDER BY ALL
-                """
-            ).fetchall()
+            [(shadows,)] = db.execute("SELECT count(*) FROM decisions WHERE shadow").fetchall()
+            [(mean,)] = db.execute(f"SELECT avg(quality) FROM ({_FINISHES})").fetchall()
+            datasets = """
+                FROM (
+                    SELECT dataset AS name, count(DISTINCT question_id) AS questions,
+                        count(DISTINCT run_id) AS runs, count(*) AS decisions
+                    FROM gold JOIN decisions USING (run_id) WHERE NOT shadow GROUP BY ALL
+                ) ORDER BY ALL
+            """
             return ProcessCounts(
-                shadows=int(row[0]) if row else 0,
+                shadows=shadows,
                 qualities=_grouped(db, "source", f"({_FINISHES})"),
-                mean_quality=mean[0] if mean else None,
+                mean_quality=mean,
                 transitions=_grouped(db, "action", "transitions"),
-                datasets=[Dataset(*found) for found in datasets],
+                datasets=select(db, Dataset, datasets),
             )
 
 
-def _grouped(db: DuckDBPyConnection, column: str, of: str) -> dict[str, int]:
+def count_decisions(store: Store) -> Counts:
+    """Count everything, in one opening of the store."""
+    with store.connect() as db:
+        acted = "decisions WHERE NOT shadow"
+        [(runs,)] = db.execute(f"SELECT count(DISTINCT run_id) FROM {acted}").fetchall()
+        return Counts(
+            runs=runs,
+            sources=_grouped(db, "source", acted),
+            actions=_grouped(db, "action", acted),
+            versions=_grouped(db, "state_version", acted),
+            origins=_grouped(db, "origin", "labels"),
+            ratings=_grouped(db, "rating", "ratings"),
+            agreement=select(db, Agreement, f"FROM ({_AGREEMENT}) ORDER BY ALL"),
+        )
+
+
+def _grouped(db: DuckDBPyConnection, column: str, of: str) -> dict[Any, int]:
     rows = db.execute(f"SELECT {column}, count(*) FROM {of} GROUP BY 1 ORDER BY 2 DESC, 1").fetchall()
     return dict(rows)
 
@@ -164,7 +223,7 @@ _FINISHES = "SELECT reward_source AS source, reward AS quality FROM transitions 
 
 # The page is cut before anything is counted, so that the counts are of its runs alone.
 _SUMMARIES = """
-    WITH page AS MATERIALIZED (
+    FROM (WITH page AS MATERIALIZED (
         SELECT id, question, status, started FROM runs WHERE {} ORDER BY started DESC, id DESC LIMIT ?
     ), taken AS (
         SELECT run_id, count_if(NOT shadow) AS decisions, count_if(shadow) AS shadows,
@@ -182,15 +241,37 @@ _SUMMARIES = """
             list(DISTINCT reward_source ORDER BY reward_source) AS sources
         FROM transitions WHERE done AND run_id IN (SELECT id FROM page) GROUP BY run_id
     )
-    SELECT page.id, question, status, started, taken.decisions, taken.shadows, sources.sources, taken.tree,
-        coalesce(said.n, 0), coalesce(rating, ''), coalesce(dataset, ''), coalesce(worth.n, 0),
-        worth.lowest, worth.highest, coalesce(worth.sources, [])
+    SELECT page.*, decisions, shadows, sources.sources, tree, coalesce(said.n, 0) AS labels,
+        coalesce(rating, '') AS rating, coalesce(dataset, '') AS dataset, coalesce(worth.n, 0) AS measured,
+        lowest, highest, coalesce(worth.sources, []) AS quality_sources
     FROM page
     JOIN taken ON taken.run_id = page.id
     JOIN sources ON sources.run_id = page.id
     LEFT JOIN said ON said.run_id = page.id
     LEFT JOIN worth ON worth.run_id = page.id
     LEFT JOIN ratings ON ratings.run_id = page.id
-    LEFT JOIN gold ON gold.run_id = page.id
-    ORDER BY started DESC, page.id DESC
+    LEFT JOIN gold ON gold.run_id = page.id)
+    ORDER BY started DESC, id DESC
+"""
+
+# An opinion is what one source would do in one state: as the source that acted, as a shadow, or as the
+# person's label. A person who acted has a label, unless they only wanted the answer now, which judges
+# nothing; the budget judges nothing either; and where only one action was possible, all agree.
+_AGREEMENT = """
+    WITH judged AS (
+        SELECT run_id, seq, CAST(taken AS DATE) AS day FROM decisions
+        WHERE NOT shadow AND json_array_length(valid_actions) > 1
+    ), opinions AS (
+        SELECT run_id, seq, source, action FROM decisions WHERE source NOT IN ('human', 'budget')
+        UNION ALL
+        SELECT run_id, seq, 'human', action FROM labels
+    ), ranked AS (
+        SELECT *, coalesce(list_position(['learned', 'llm', 'rules', 'human'], source), 0) AS rank
+        FROM opinions
+    )
+    SELECT day, a.source AS first, b.source AS second, count_if(a.action = b.action) AS agreed,
+        count(*) AS compared
+    FROM judged JOIN ranked a USING (run_id, seq) JOIN ranked b USING (run_id, seq)
+    WHERE (a.rank, a.source) < (b.rank, b.source)
+    GROUP BY ALL
 """
