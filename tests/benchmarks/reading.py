@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.nodes.rerank import read
-from agent.nodes.retrieve import candidate
+from agent.steps.rerank import read
+from agent.steps.retrieve import candidate
 from agent.retrieval.recall import Recall
 from agent.state import Candidate
 from models.protocols import Reader

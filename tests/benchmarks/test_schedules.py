@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.cognition.deciding import Rules
+from agent.decisions.judges import Rules
 from agent.decisions.decider import PolicyState, valid_actions
 from agent.decisions.features import features
 from policy.evaluation.untrained import answer_repeats, plan_done, repeats_or_plan_done, rules

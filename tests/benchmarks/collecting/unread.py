@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from agent.budget import Budget
 from agent.cognition.decomposing import decompose
-from agent.cognition.reflecting import NOTHING, Finding, Spans
+from agent.steps.reflect import NOTHING, Finding, Spans
 from agent.cognition.surface import names
 from agent.deps import Deps
 from agent.profiles import profile
