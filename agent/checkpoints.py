@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from agent.journal import Journal
 from agent.state import Logged
 from traces.errors import DeepthinkError
-from traces.run_records import RUN_ID
+from traces.runs import RUN_ID
 from traces.store import Store
 
 if TYPE_CHECKING:

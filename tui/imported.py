@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from agent import events as ev
-from traces.run_records import DecisionRow, Run, StoredEvent
-from traces.runs import Runs
+from traces.runs import DecisionRow, Run, Runs, StoredEvent
 
 
 def stored_or_told(runs: Runs, run: Run) -> list[StoredEvent]:

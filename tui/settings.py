@@ -111,7 +111,7 @@ class Settings(BaseModel):
     @field_validator("ollama_url")
     @classmethod
     def _usable_address(cls, value: str) -> str:
-        from models.ollama_api import base_url
+        from models.servers.ollama import base_url
 
         if not value:
             return value

@@ -7,8 +7,7 @@ from typing import Any
 
 from agent.decisions.decider import STATE_VERSION
 from policy.gathered import gathered
-from traces.decision_counts import count_decisions
-from traces.decision_search import Traces
+from traces.decisions import Traces, count_decisions
 from traces.store import Store
 from tui.terminal import counted
 

@@ -15,7 +15,7 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from traces.decision_search import Traces, TraceSummary
+from traces.decisions import Traces, TraceSummary
 from traces.labels import Label, Labels
 from traces.outcomes import Outcomes
 from traces.ratings import Ratings

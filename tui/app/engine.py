@@ -221,7 +221,7 @@ class Engine:
             return self._chat is not None and self._chat.users > 0
 
     def _warm_chat(self) -> str:
-        from models.llama_cpp_chat import LlamaCppChat
+        from models.llama_cpp import LlamaCppChat
 
         with self.chat() as chat:
             if isinstance(chat, LlamaCppChat):

@@ -69,8 +69,7 @@ def look(engine: Engine) -> First:
     """See what is here. Raises `BadSetting`, `StoreError`."""
     from agent.documents import sample_library
     from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, QWEN_CODER_0_5B, QWEN_CODER_1_5B
-    from models.fetch import begun, installed
-    from models.fetch_errors import ChecksumMismatch
+    from models.fetch import ChecksumMismatch, begun, installed
     from models.protocols import ModelMissing
     from traces.library import Library
 

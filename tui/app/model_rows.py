@@ -174,7 +174,7 @@ def verify(node: DOMNode, row: ModelRow, cancel: threading.Event) -> JobEnded:
     """Compare a catalogue model's files with its publisher's sha256, telling ``node``."""
     from models import fetch
     from models.catalogue import entry
-    from models.fetch_errors import PullCancelled
+    from models.fetch import PullCancelled
 
     def tell(progress: PullProgress) -> None:
         node.post_message(PullTold(progress, ""))

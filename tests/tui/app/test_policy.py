@@ -18,7 +18,7 @@ from tests.tui.app.conftest import MakeApp
 from tests.tui.app.test_decisions import TAKEN, store_decided
 from tests.tui.app.test_decisions_strip import decided, shadow
 from tests.tui.app.waiting import until
-from traces.decision_counts import Agreement
+from traces.decisions import Agreement
 from traces.ratings import Ratings
 from traces.store import Store
 from tui import settings

@@ -23,8 +23,7 @@ from tui.app.widgets.decision_strip import DecisionStrip
 from tui.app.work import Failed
 
 if TYPE_CHECKING:
-    from traces.run_records import Run
-    from traces.run_search import RunSummary
+    from traces.runs import Run, RunSummary
 
 _LOOK_SECONDS = 0.4  # how often a live run is looked at; nothing is drawn unless it has come further
 

@@ -10,8 +10,7 @@ from textual.dom import DOMNode
 from textual.message import Message
 
 from traces.labels import Label
-from traces.run_records import Run
-from traces.run_search import RunSummary
+from traces.runs import Run, RunSummary
 from traces.store import Store
 from tui.app.fold import RunFold
 from tui.app.work import in_background

@@ -55,7 +55,7 @@ def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) ->
     """
     from models import fetch
     from models.catalogue import entry
-    from models.fetch_errors import PullCancelled
+    from models.fetch import PullCancelled
     from tui.pulling import GivenUp
 
     try:
