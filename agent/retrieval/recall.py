@@ -18,7 +18,6 @@ from traces.library import Library
 from traces.records import Passage, Scope
 
 Strategy = Literal["vector", "keyword", "hybrid"]
-STRATEGIES: tuple[Strategy, ...] = ("vector", "keyword", "hybrid")
 WEIGHTS: dict[Strategy, dict[str, float]] = {
     "vector": {"vector": 1.0},
     "keyword": {"keyword": 1.0},
