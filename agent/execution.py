@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent import checkpoints
 from agent import events as ev
+from agent.checkpoints import JournaledChat
 from agent.decisions.learned import LEARNED, Policy
 from agent.deps import Deps
 from agent.graph import build_graph, recursion_limit
-from agent.journal import JournaledChat
 from agent.profiles import decider, decides, profile, second_opinion
 from agent.recording import Recorder, Stream
 from agent.request import Request, searchable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.documents.furniture import furniture
+from agent.documents.formats.furniture import furniture
 
 
 def test_repeated_lines_stay_where_they_first_stand() -> None:
