@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.retrieval.recall import Hit, Recall, Strategy
 from agent.cognition import Grade
+from agent.retrieval.recall import Hit, Recall, Strategy
 from agent.steps.grade import graded
 from agent.steps.rerank import read
 from agent.steps.retrieve import candidate

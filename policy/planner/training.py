@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent.steps.lookups import prompt, reply
-from models.precision import trains_in_bfloat16
+from models.processor import trains_in_bfloat16
 from policy.causal.adapters import write
 from policy.causal.base import CausalBase, device, load_tokenizer, load_weights
 from policy.planner.data import Example
