@@ -13,7 +13,7 @@ from traces.paths import store_file
 from traces.store import Store
 from traces.typed_path import expanded_path
 from tui import failures
-from tui.settings import DDGS, Settings
+from tui.settings.settings import DDGS, Settings
 from tui.terminal import size
 
 if TYPE_CHECKING:

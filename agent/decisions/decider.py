@@ -6,7 +6,7 @@ A decision-maker is handed to the graph. This package brings two, `agent.cogniti
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -72,15 +72,6 @@ class PolicyState:
         stored = asdict(self)
         del stored["notebook"]
         return stored
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> PolicyState:
-        """A stored state of today's version.
-
-        Raises:
-            TypeError: it lacks a field, or has one that this version does not know.
-        """
-        return cls(**stored)
 
 
 @dataclass(frozen=True, slots=True)

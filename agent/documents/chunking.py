@@ -11,11 +11,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal
 
-from agent.documents.document import Block, Chunk, ParsedDocument, Table
+from agent.documents.document import Block, Chunk, ParsedDocument
 from agent.documents.prose import is_blank
 from agent.documents.table_text import table_parts
 from agent.text.sentences import sentences
@@ -68,21 +67,10 @@ def chunk(
         count_tokens: Counts tokens; the default needs no model.
     """
     cutter = _Cutter(target_tokens, table_tokens, count_tokens)
-    return [
-        Chunk(
-            text=passage.text,
-            kind=passage.kind,
-            section=section,
-            page=passage.page,
-            position=position,
-            repeated=passage.repeated,
-        )
-        for position, (section, passage) in enumerate(
-            (section, passage)
-            for section, blocks in _sections(document.blocks)
-            for passage in cutter.passages(blocks)
-        )
-    ]
+    chunks = (
+        made for section, blocks in _sections(document.blocks) for made in cutter.chunks(section, blocks)
+    )
+    return [replace(made, position=position) for position, made in enumerate(chunks)]
 
 
 def _sections(blocks: Sequence[Block]) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
@@ -111,14 +99,6 @@ def _sections(blocks: Sequence[Block]) -> Iterator[tuple[tuple[str, ...], list[B
 
 
 @dataclass(frozen=True, slots=True)
-class _Passage:
-    text: str
-    kind: Literal["text", "table"]
-    page: int | None
-    repeated: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class _Unit:
     """A sentence, or a piece of one that is too long, and where it stands in which paragraph."""
 
@@ -135,15 +115,17 @@ class _Cutter:
     table: int
     count: CountTokens
 
-    def passages(self, blocks: Sequence[Block]) -> Iterator[_Passage]:
-        """The passages of one section."""
+    def chunks(self, section: tuple[str, ...], blocks: Sequence[Block]) -> Iterator[Chunk]:
+        """The chunks of one section, all with position 0."""
         prose: list[Block] = []
         caption = ""
         for index, block in enumerate(blocks):
             if block.table is not None:
-                yield from self._prose(prose)
+                yield from self._prose(section, prose)
                 prose = []
-                yield from self._table(block.table, caption, block.page)
+                above = "\n".join(part for part in (caption, block.table.caption) if part)
+                for part in table_parts(block.table, above, self.table, self.count, self._cut):
+                    yield Chunk(part.text, "table", section, block.page, 0, part.repeated)
                 caption = ""
                 continue
             text = block.text
@@ -151,7 +133,7 @@ class _Cutter:
                 text, caption = self._caption(text)
             if text:
                 prose.append(Block("text", text, page=block.page))
-        yield from self._prose(prose)
+        yield from self._prose(section, prose)
 
     def _caption(self, text: str) -> tuple[str, str]:
         """What of the paragraph above a table is text, and what introduces the table."""
@@ -164,17 +146,12 @@ class _Cutter:
             return text[: text.rindex(last)].rstrip(), last
         return text, ""
 
-    def _table(self, table: Table, caption: str, page: int | None) -> Iterator[_Passage]:
-        above = "\n".join(part for part in (caption, table.caption) if part)
-        for part in table_parts(table, above, self.table, self.count, self._cut):
-            yield _Passage(part.text, "table", page, part.repeated)
-
-    def _prose(self, blocks: Sequence[Block]) -> Iterator[_Passage]:
+    def _prose(self, section: tuple[str, ...], blocks: Sequence[Block]) -> Iterator[Chunk]:
         """Paragraphs as passages of about equal length, none longer than a page."""
         for page, group in groupby(blocks, key=lambda block: block.page):
             units = [unit for number, block in enumerate(group) for unit in self._units(block.text, number)]
             for batch in self._batches(units):
-                yield _Passage(_joined(batch), "text", page)
+                yield Chunk(_joined(batch), "text", section, page, 0)
 
     def _units(self, paragraph: str, number: int) -> Iterator[_Unit]:
         at = 0

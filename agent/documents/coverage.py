@@ -1,4 +1,4 @@
-"""How much of a document ended up in its passages, and whether anything did so twice."""
+"""How much of a document ended up in its passages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from agent.documents.document import Chunk, ParsedDocument
-from agent.text.sentences import sentences
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
-_SHORTEST = 5  # words that make a sentence worth naming; "Not applicable." is often said twice
 
 
 def coverage(document: ParsedDocument, chunks: Sequence[Chunk]) -> float:
@@ -21,53 +19,18 @@ def coverage(document: ParsedDocument, chunks: Sequence[Chunk]) -> float:
     missing. Headings count where a passage first stands under them; what a part of a table repeats
     does not count.
     """
-    seen = Counter(_words(document.visible_text))
+    seen = Counter(words(document.visible_text))
     if not seen:
         return 1.0
     kept: Counter[str] = Counter()
     for text in _own_texts(chunks):
-        kept.update(_words(text))
+        kept.update(words(text))
     return (seen & kept).total() / seen.total()
 
 
-def doubled_sentences(document: ParsedDocument, chunks: Sequence[Chunk]) -> list[str]:
-    """Sentences that the chunks hold more often than the document does, in order.
-
-    A row of a table is no sentence: the same row may stand in two tables.
-    """
-    found: Counter[str] = Counter()
-    spoken: dict[str, str] = {}
-    for made in chunks:
-        for line in made.text[made.repeated :].splitlines():
-            if made.kind == "table" and " | " in line:
-                continue
-            for sentence in sentences(line):
-                words = _normal(sentence)
-                found[words] += 1
-                spoken.setdefault(words, sentence)
-    visible = f" {_normal(document.visible_text)} "
-    return [
-        spoken[words]
-        for words, times in found.items()
-        if times > 1
-        and words.count(" ") + 1 >= _SHORTEST
-        and times > max(visible.count(f" {half} ") for half in _halves(words))
-    ]
-
-
-def _halves(words: str) -> tuple[str, str]:
-    """A sentence in two: at the end of a page a running header may stand in the middle of it."""
-    parts = words.split(" ")
-    middle = len(parts) // 2
-    return " ".join(parts[:middle]), " ".join(parts[middle:])
-
-
-def _words(text: str) -> Iterator[str]:
+def words(text: str) -> Iterator[str]:
+    """The words and CJK characters of ``text``, case-folded."""
     return (match.group().casefold() for match in _WORD.finditer(text))
-
-
-def _normal(text: str) -> str:
-    return " ".join(_words(text))
 
 
 def _own_texts(chunks: Iterable[Chunk]) -> Iterator[str]:

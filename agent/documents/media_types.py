@@ -122,7 +122,7 @@ FORMATS = (
         NOTEBOOK,
         "Jupyter notebook",
         (".ipynb",),
-        "notebook.read_notebook",
+        "markdown.read_notebook",
         "headings, code, what it printed",
         is_text=True,
     ),
@@ -135,9 +135,9 @@ FORMATS = (
         is_text=True,
     ),
     Format(
-        MAILBOX, "mailbox", (".mbox",), "mailbox.read_mailbox", "every message as a document", is_text=True
+        MAILBOX, "mailbox", (".mbox",), "mail.read_mailbox", "every message as a document", is_text=True
     ),
-    Format(OUTLOOK, "Outlook message", (".msg",), "outlook.read_outlook", "as in mail"),
+    Format(OUTLOOK, "Outlook message", (".msg",), "mail.read_outlook", "as in mail"),
     Format(
         PICTURE,
         "picture of text",
@@ -162,7 +162,7 @@ FORMATS = (
     ),
     Format(YAML, "YAML", (".yaml", ".yml"), "data.read_yaml", "as in JSON", is_text=True),
     Format(XML, "XML", (".xml",), "data.read_xml", "as in JSON", is_text=True),
-    Format(CODE, "source code", _CODE_SUFFIXES, "source_code.read_source_code", "its parts", is_text=True),
+    Format(CODE, "source code", _CODE_SUFFIXES, "text.read_source_code", "its parts", is_text=True),
     Format(
         TEXT,
         "text",

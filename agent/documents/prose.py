@@ -1,9 +1,9 @@
-"""Putting broken lines together again: white space, CJK text, words broken by a hyphen."""
+"""Joining broken lines: white space, words cut by a hyphen, CJK text, raised digits."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 _CJK = "\u3000-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 _NO_SPACE = re.compile(rf"[{_CJK}]$")
@@ -52,3 +52,62 @@ def bulleted(text: str) -> str:
 def is_marker(text: str) -> bool:
     """Whether ``text`` is only what begins a list item: a bullet, ``(a)``, ``1.``."""
     return _MARKER.fullmatch(text) is not None
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_BROKEN = re.compile(
+    r"(?<![\w-])(?P<first>[^\W\d_]+)-[ \t]*\r?\n(?P<indent>[ \t]*)"
+    r"(?P<second>[^\W\d_]+)(?![\w-])(?P<rest>\S*)[ \t]*(?:\r?\n)?"
+)
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of ``text``, case-folded; those with hyphens inside a line as one."""
+    return frozenset(match[0].casefold() for match in _WORD.finditer(text))
+
+
+def mended(text: str, known: Container[str]) -> str:
+    """``text`` with the halves of broken words on one line, without the hyphen.
+
+    A word is taken for broken if it is among ``known``, the document's words, in one piece and not
+    with the hyphen; ``long-`` before ``term`` keeps its hyphen, and so does what stands nowhere else.
+    """
+
+    def whole(match: re.Match[str]) -> str:
+        first, second = match["first"], match["second"]
+        together, apart = f"{first}{second}".casefold(), f"{first}-{second}".casefold()
+        if together not in known or apart in known:
+            return match[0]
+        return f"{first}{second}{match['rest']}\n{match['indent']}"
+
+    return _BROKEN.sub(whole, text)
+
+
+_NUMBER_ENDS = re.compile(r"[\d%)]\Z")
+_NUMBER_BEGINS = re.compile(r"[+\-−–]?\d")
+
+
+def separator(before: str, after: str, *, raised: bool) -> str:
+    """What is written between two texts, of which ``after`` is raised, or else ``before``.
+
+    Returns:
+        ``^`` between a number and digits raised after it, a space between raised digits and a number
+        after them, else nothing.
+    """
+    if raised:
+        return "^" if _NUMBER_ENDS.search(before) and _NUMBER_BEGINS.match(after) else ""
+    return " " if before[-1:].isdecimal() and after[:1].isdecimal() else ""
+
+
+def on_one_line(parts: Iterable[tuple[str, bool]]) -> str:
+    """Texts, each with whether it is raised, as one."""
+    whole = ""
+    was_raised = False
+    for text, raised in parts:
+        if not text:
+            continue
+        if raised != was_raised:
+            whole += separator(whole, text, raised=raised)
+        whole += text
+        was_raised = raised
+    return whole

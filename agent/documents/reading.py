@@ -14,14 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.documents import media_types as kinds
-from agent.documents.document import (
-    Block,
-    Chunk,
-    NoText,
-    ParsedDocument,
-    Table,
-    UnreadableDocument,
-)
+from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
 from agent.documents.encoding import in_utf8
 from agent.documents.prose import is_blank
 
@@ -31,20 +24,6 @@ if TYPE_CHECKING:
 SUFFIXES = frozenset(kinds.MEDIA_TYPES)
 PICTURES = frozenset(kinds.BY_TYPE[kinds.PICTURE].suffixes)
 MAX_BYTES = 100 * 1024 * 1024
-
-__all__ = [
-    "MAX_BYTES",
-    "PICTURES",
-    "SUFFIXES",
-    "Block",
-    "Chunk",
-    "NoText",
-    "ParsedDocument",
-    "Table",
-    "UnreadableDocument",
-    "read",
-    "read_bytes",
-]
 
 
 def read(

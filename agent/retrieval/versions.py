@@ -65,11 +65,6 @@ def same_series(one: Candidate | Evidence, other: Candidate | Evidence) -> bool:
     return bool(_bare(mine.stem)) or mine.parent == its.parent
 
 
-def supersedes(one: Candidate | Evidence, other: Candidate | Evidence) -> bool:
-    """True if the document of ``one`` is a later version of ``other``'s."""
-    return same_series(one, other) and _later(one, other) > 0
-
-
 def _together(one: Candidate | Evidence, other: Candidate | Evidence) -> bool:
     same = one["document"] == other["document"] and one["collection"] == other["collection"]
     return same or same_series(one, other)

@@ -88,6 +88,6 @@ def test_what_is_stored_of_a_state_is_what_training_would_make_of_it(
         request = Request(QUESTION, route="deep", approve="always", budget=Budget(revisions=0))
         list(run(request, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
     for decision in Runs(store).decisions(Runs(store).find("last").id):
-        seen = PolicyState.from_json(decision.state)
+        seen = PolicyState(**decision.state)
         assert state_text(seen) == decision.text
         assert features(seen) == decision.features

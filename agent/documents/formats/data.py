@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from agent.documents.cover import stated_title
 from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.encoding import decode
-from agent.documents.formats.source_code import read_source_code
+from agent.documents.formats.text import read_source_code
 from agent.documents.media_types import JSON
 from agent.documents.prose import normal
 

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from agent.documents.cell_values import is_value
 from agent.documents.cover import stated_title
 from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.encoding import decode
 from agent.documents.prose import normal
+from agent.documents.tables import is_value
 
 _SEPARATORS = ";\t|,"  # a comma, which many write in numbers and sentences, only before all else
 _LONGEST_CELL = 1 << 24

@@ -15,13 +15,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from agent.documents.columns import Cell
 from agent.documents.cover import stated_date, stated_title
 from agent.documents.document import ParsedDocument, Table
 from agent.documents.formats.pdf import page_texts
-from agent.documents.grid import build_table
 from agent.documents.outline import Look, Passage, outlined
 from agent.documents.prose import bulleted, normal
+from agent.documents.tables import Cell, build_table
 
 _FURNITURE = {"page_header", "page_footer"}
 _HEADINGS = {"title", "section_header"}

@@ -13,13 +13,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.documents.columns import Cell
 from agent.documents.cover import stated_date, stated_title
 from agent.documents.document import ParsedDocument
-from agent.documents.grid import build_table
 from agent.documents.outline import Look, Passage, outlined
-from agent.documents.prose import bulleted, normal
-from agent.documents.superscript import on_one_line
+from agent.documents.prose import bulleted, normal, on_one_line
+from agent.documents.tables import Cell, build_table
 
 if TYPE_CHECKING:
     from docx.document import Document

@@ -1,4 +1,8 @@
-"""Mail: who wrote to whom, when and about what, then what; attachments are documents of their own."""
+"""Mail: who wrote to whom, when and about what, then the text; attachments are documents of their own.
+
+EML and MBOX by the standard library; messages that Outlook saved (MSG) by olefile, whose properties are
+numbered as in [MS-OXPROPS].
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,26 @@ import email.policy
 import email.utils
 import mimetypes
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage, Message
 from functools import partial
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.documents.cover import stated_title
-from agent.documents.document import Block, Enclosed, ParsedDocument, named_apart
+from agent.documents.document import Block, Enclosed, ParsedDocument, Table, named_apart
 from agent.documents.encoding import decode
 from agent.documents.formats.html import read_html
 from agent.documents.formats.text import read_text
-from agent.documents.media_types import MAIL
+from agent.documents.media_types import MAIL, MAILBOX
 from agent.documents.prose import is_blank, normal
+
+if TYPE_CHECKING:
+    from olefile import OleFileIO
 
 QUOTED = "Quoted history"
 """The heading above what a mail repeats of those before it."""
@@ -222,3 +232,119 @@ def _add_attribution(lines: Sequence[str], quoted: list[bool], at: int) -> None:
 def _as_text(lines: Sequence[str]) -> ParsedDocument | None:
     text = "\n".join(lines)
     return None if is_blank(text) else read_text(Path("mail.txt"), text.encode("utf-8", "replace"))
+
+
+_BEGIN = re.compile(rb"(?:\A|(?<=\n))From [^\n]*\n(?=[!-9;-~]+:)")
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+_LONGEST_NAME = 100
+
+
+def read_mailbox(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as messages one after another, each below a line that begins with ``From``."""
+    found = list(_BEGIN.finditer(data))
+    ends = [*(match.start() for match in found[1:]), len(data)]
+    stretches = [(match.end(), end) for match, end in zip(found, ends, strict=True)]
+    heads = []
+    for start, end in stretches:
+        over = _HEAD_END.search(data, start, end)
+        heads.append(head_of(data[start : over.end() if over else end]))
+    blocks = (Block("table", table=Table((("Date", "From", "Subject"),), tuple(heads))),) if heads else ()
+
+    def message(start: int, end: int) -> Callable[[], bytes]:
+        return lambda: _ESCAPED.sub(rb"\1", data[start:end])
+
+    return ParsedDocument(
+        title=stated_title("", [], path),
+        media_type=MAILBOX,
+        blocks=blocks,
+        visible_text="\n".join(" ".join(head) for head in heads),
+        enclosed=tuple(
+            named_apart(
+                (f"{f'{date} {subject}'.strip()[:_LONGEST_NAME] or 'message'}.eml", message(*stretch))
+                for (date, _, subject), stretch in zip(heads, stretches, strict=True)
+            )
+        ),
+    )
+
+
+_SUBJECT, _SENDER, _ADDRESS, _SMTP_ADDRESS = 0x0037, 0x0C1A, 0x0C1F, 0x5D01
+_TO, _COPIED, _BODY, _HTML = 0x0E04, 0x0E03, 0x1000, 0x1013
+_SENT, _DELIVERED = 0x0039, 0x0E06
+_LONG_NAME, _NAME, _CONTENT = 0x3707, 0x3704, 0x3701
+_UTF_16, _EIGHT_BIT, _BINARY, _OBJECT = "001F", "001E", "0102", "000D"
+_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+
+
+def read_outlook(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as a message of Outlook."""
+    from olefile import OleFileIO
+
+    with OleFileIO(BytesIO(data)) as file:
+        return mail_document(path, _outlook_mail(file, ()))
+
+
+def _outlook_mail(file: OleFileIO, inside: tuple[str, ...]) -> Mail:
+    """The message in the file, or one that is attached to it."""
+    sender, address = _text(file, inside, _SENDER), _text(file, inside, _SMTP_ADDRESS, _ADDRESS)
+    known = "@" in address and address != sender
+    return Mail(
+        sender=f"{sender} <{address}>".strip() if known else sender,
+        to=_text(file, inside, _TO),
+        copied=_text(file, inside, _COPIED),
+        sent=_time(file, inside),
+        subject=_text(file, inside, _SUBJECT),
+        html=decode(_stream(file, inside, _HTML, _BINARY)) or _raw_text(file, inside, _HTML),
+        plain=_raw_text(file, inside, _BODY),
+        attachments=tuple(
+            named_apart((one.name, one.content) for one in _outlook_attachments(file, inside))
+        ),
+    )
+
+
+def _outlook_attachments(file: OleFileIO, inside: tuple[str, ...]) -> Iterator[Enclosed]:
+    """The attached files; of an attached message its words as text, and what is attached to it."""
+    depth = len(inside)
+    folders = {
+        entry[depth]
+        for entry in file.listdir(storages=True)
+        if tuple(entry[:depth]) == inside and len(entry) > depth and entry[depth].startswith("__attach")
+    }
+    for number, folder in enumerate(sorted(folders), start=1):
+        part = (*inside, folder)
+        name = _text(file, part, _LONG_NAME, _NAME)
+        embedded = (*part, f"__substg1.0_{_CONTENT:04X}{_OBJECT}")
+        if file.exists([*embedded, "__properties_version1.0"]):
+            mail = _outlook_mail(file, embedded)
+            words = mail_document(Path("mail"), mail).visible_text.encode()
+            yield Enclosed(f"{mail.subject or f'message {number}'}.txt", partial(bytes, words))
+            yield from mail.attachments
+        elif content := _stream(file, part, _CONTENT, _BINARY):
+            yield Enclosed(name or f"attachment {number}", partial(bytes, content))
+
+
+def _text(file: OleFileIO, inside: tuple[str, ...], *properties: int) -> str:
+    return next(filter(None, (normal(_raw_text(file, inside, one)) for one in properties)), "")
+
+
+def _raw_text(file: OleFileIO, inside: tuple[str, ...], number: int) -> str:
+    wide = _stream(file, inside, number, _UTF_16).decode("utf-16-le", "replace")
+    return (wide or decode(_stream(file, inside, number, _EIGHT_BIT))).replace("\x00", "")
+
+
+def _stream(file: OleFileIO, inside: tuple[str, ...], number: int, kind: str) -> bytes:
+    name = [*inside, f"__substg1.0_{number:04X}{kind}"]
+    content: bytes = file.openstream(name).read() if file.exists(name) else b""
+    return content
+
+
+def _time(file: OleFileIO, inside: tuple[str, ...]) -> datetime | None:
+    """When the message was sent, else when it came: in 100 ns since 1601, in the table of short values."""
+    table = file.openstream([*inside, "__properties_version1.0"]).read()
+    times: dict[int, int] = {}
+    for at in range(24 if inside else 32, len(table) - 15, 16):
+        kind, number, _, value = struct.unpack_from("<HHIQ", table, at)
+        if kind == 0x0040:
+            times[number] = value
+    ticks = times.get(_SENT) or times.get(_DELIVERED)
+    return _EPOCH + timedelta(microseconds=ticks // 10) if ticks else None

@@ -1,19 +1,19 @@
-"""Markdown (CommonMark with tables and strikethrough), by markdown-it."""
+"""Markdown (CommonMark with tables and strikethrough), by markdown-it; Jupyter notebooks as Markdown."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent.documents.cover import stated_date, stated_title
 from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.encoding import decode
 from agent.documents.formats.html import fragment_blocks, fragment_text
-from agent.documents.prose import joined, normal
-from agent.documents.superscript import on_one_line
+from agent.documents.prose import joined, normal, on_one_line
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -132,3 +132,29 @@ def _spoken(token: Token) -> str:
 
 def _is_tag(token: Token, begins: str) -> bool:
     return token.type == "html_inline" and token.content.lower().startswith(begins)
+
+
+_FENCE = "`" * 12
+
+
+def read_notebook(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as a Jupyter notebook; pictures and HTML that code made are left out."""
+    notebook = json.loads(decode(data))
+    parts = [part for cell in notebook["cells"] for part in _parts(cell)]
+    authors = notebook.get("metadata", {}).get("authors", [])
+    names = (one.get("name", "") for one in authors if isinstance(one, dict))
+    return replace(read_markdown(path, "\n\n".join(parts).encode()), author=", ".join(filter(None, names)))
+
+
+def _parts(cell: Mapping[str, Any]) -> Iterator[str]:
+    source = "".join(cell.get("source", ""))
+    if cell.get("cell_type") != "code":
+        yield source
+        return
+    yield _fenced(source)
+    for output in cell.get("outputs", []):
+        yield _fenced("".join(output.get("text") or output.get("data", {}).get("text/plain", "")))
+
+
+def _fenced(text: str) -> str:
+    return f"{_FENCE}\n{text}\n{_FENCE}" if text.strip() else ""

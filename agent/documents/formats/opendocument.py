@@ -8,14 +8,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from agent.documents.columns import Cell
 from agent.documents.cover import stated_date, stated_title
 from agent.documents.document import Block, ParsedDocument
 from agent.documents.formats.slides import slide_heading
-from agent.documents.grid import build_table
 from agent.documents.media_types import ODT
 from agent.documents.outline import Passage, outlined
 from agent.documents.prose import normal
+from agent.documents.tables import Cell, build_table
 
 _NAMES = {
     name: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"

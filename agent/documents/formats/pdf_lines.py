@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from agent.documents.superscript import separator
+from agent.documents.prose import separator
 
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
 _ITALIC_FLAG = 1 << 6  # ISO 32000-1, table 123

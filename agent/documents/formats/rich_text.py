@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from agent.documents.columns import Cell
 from agent.documents.cover import stated_date, stated_title
 from agent.documents.document import ParsedDocument
-from agent.documents.grid import build_table
 from agent.documents.media_types import RTF
 from agent.documents.outline import Passage, outlined
 from agent.documents.prose import bulleted, normal
+from agent.documents.tables import Cell, build_table
 
 # A style sheet's entry for a heading; programs write these names in English in every language.
 _HEADING = re.compile(r"\{\\s(\d+)[^{}]*?\bheading ([1-6]);\}", re.IGNORECASE)

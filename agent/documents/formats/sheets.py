@@ -13,12 +13,12 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from agent.documents.cell_values import is_value
 from agent.documents.cover import stated_title
 from agent.documents.document import Block, ParsedDocument, Table, UnreadableDocument
 from agent.documents.formats.delimited import names_columns
 from agent.documents.media_types import XLSX
 from agent.documents.prose import joined, normal
+from agent.documents.tables import is_value
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet

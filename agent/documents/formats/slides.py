@@ -8,12 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.documents.columns import Cell
 from agent.documents.cover import stated_title
 from agent.documents.document import Block, ParsedDocument, Table
-from agent.documents.grid import build_table
 from agent.documents.media_types import PPTX
 from agent.documents.prose import normal
+from agent.documents.tables import Cell, build_table
 
 if TYPE_CHECKING:
     from pptx.slide import Slide

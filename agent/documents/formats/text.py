@@ -1,4 +1,7 @@
-"""Plain text: paragraphs between blank lines, and what looks like a heading, a list or a table."""
+"""Plain text: paragraphs between blank lines, and what looks like a heading, a list or a table.
+
+Source code and settings stay as they are, cut where a line begins at the margin.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,13 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median
 
-from agent.documents.cell_values import is_value
-from agent.documents.columns import Cell
 from agent.documents.cover import stated_date, stated_title
-from agent.documents.document import ParsedDocument, Table
+from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.encoding import decode
-from agent.documents.grid import build_table
-from agent.documents.hyphens import mended, words_of
+from agent.documents.media_types import CODE
 from agent.documents.outline import Look, Passage, outlined
-from agent.documents.prose import bulleted, is_blank, is_marker, joined, normal
+from agent.documents.prose import bulleted, is_blank, is_marker, joined, mended, normal, words_of
+from agent.documents.tables import Cell, build_table, is_value
 
 _UNDERLINE = re.compile(r"={3,}|-{3,}|~{3,}|\*{3,}")
 _RULE = re.compile(r"[\s\-=_+|.*~]+")
@@ -151,3 +152,28 @@ def _prose(lines: Sequence[str]) -> Iterator[Passage]:
 def _is_wrapped(lengths: Sequence[int]) -> bool:
     """Whether lines of these lengths were broken at a margin."""
     return max(lengths) > _WRAPPED and median(lengths) > 0.7 * max(lengths)
+
+
+def read_source_code(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as source code; its title is the file's name, ending and all."""
+    text = decode(data)
+    lines = [line.rstrip() for line in text.expandtabs(4).splitlines()]
+    return ParsedDocument(
+        title=stated_title(path.name, [], Path()),
+        media_type=CODE,
+        blocks=tuple(Block("text", stretch) for stretch in _stretches(lines)),
+        visible_text=text,
+    )
+
+
+def _stretches(lines: Sequence[str]) -> Iterator[str]:
+    """The lines from one that follows an empty one and is not indented up to the next such line."""
+    starts = [
+        number
+        for number, (before, line) in enumerate(pairwise(["", *lines]))
+        if is_blank(before) and line and not line[0].isspace()
+    ]
+    for start, end in pairwise([0, *(start for start in starts if start), len(lines)]):
+        stretch = "\n".join(line for line in lines[start:end] if line)
+        if not is_blank(stretch):
+            yield stretch

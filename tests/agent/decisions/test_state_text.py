@@ -59,7 +59,7 @@ def test_a_state_is_never_longer_than_a_reader_reads(state: PolicyState) -> None
 
 @given(STATES)
 def test_a_state_that_was_stored_is_encoded_as_before(state: PolicyState) -> None:
-    again = PolicyState.from_json(json.loads(json.dumps(state.to_json())))
+    again = PolicyState(**json.loads(json.dumps(state.to_json())))
     assert state_text(again) == state_text(state)
     assert features(again) == features(state)
 

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.documents.chunking import chunk, estimate
-from agent.documents.coverage import coverage, doubled_sentences
-from agent.documents.reading import Block, Chunk, ParsedDocument, Table
+from agent.documents.coverage import coverage
+from agent.documents.document import Block, Chunk, ParsedDocument, Table
 from agent.documents.table_text import row_text
+from tests.agent.documents.doubled import doubled_sentences
 from tests.agent.documents.formats.parsed import filing
 
 LIMIT = 150 * 1.2

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.documents.coverage import coverage, doubled_sentences
-from agent.documents.reading import Chunk, ParsedDocument
+from agent.documents.coverage import coverage
+from agent.documents.document import Chunk, ParsedDocument
+from tests.agent.documents.doubled import doubled_sentences
 
 SENTENCE = "The quick brown fox jumps over the dog."
 

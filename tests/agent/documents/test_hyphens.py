@@ -8,7 +8,7 @@ import pytest
 
 from agent.documents.chunking import chunk
 from agent.documents.coverage import coverage
-from agent.documents.hyphens import mended, words_of
+from agent.documents.prose import mended, words_of
 from tests.agent.documents.formats.parsed import filing, parse, shape
 from tests.agent.documents.formats.samples import pdf_file
 

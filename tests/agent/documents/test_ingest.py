@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from agent.documents import indexing
+from agent.documents.document import Block, NoText, ParsedDocument
 from agent.documents.ingest import (
     FileDone,
     FileFailed,
@@ -22,7 +23,7 @@ from agent.documents.ingest import (
     NothingToIngest,
     ingest,
 )
-from agent.documents.reading import Block, NoText, ParsedDocument, read_bytes
+from agent.documents.reading import read_bytes
 from agent.web.errors import PageFailed
 from agent.web.fetch import Fetched
 from models.protocols import GenerationCancelled, ModelError, ModelMissing, ModelUnreachable, Vectors

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent.documents import media_types
-from agent.documents.reading import SUFFIXES, NoText, UnreadableDocument, read
+from agent.documents.document import NoText, UnreadableDocument
+from agent.documents.reading import SUFFIXES, read
 from tests.agent.documents.formats.parsed import parse
 from tests.agent.documents.formats.samples import docx_file, pdf_file, scanned_pdf
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import docx
 import pytest
 
-from agent.documents.cell_values import is_value, is_year
 from agent.documents.chunking import chunk
 from agent.documents.coverage import coverage
-from agent.documents.superscript import on_one_line
+from agent.documents.prose import on_one_line
+from agent.documents.tables import is_value, is_year
 from tests.agent.documents.formats.parsed import filing, parse, shape, tables
 from tests.agent.documents.formats.samples import drawn_pdf, saved
 

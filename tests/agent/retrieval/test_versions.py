@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.retrieval.versions import same_series, supersedes, versions
+from agent.retrieval.versions import same_series, versions
 from agent.state import Evidence
 from tests.agent.evidence import evidence
 
@@ -33,8 +33,7 @@ def _of(document: str, title: str = "", date: str = "", number: int = 1, **chang
     ],
 )
 def test_the_later_version_supersedes_the_earlier(later: Evidence, earlier: Evidence) -> None:
-    assert supersedes(later, earlier)
-    assert not supersedes(earlier, later)
+    assert versions([earlier, later]) == [[later, earlier]]
 
 
 @pytest.mark.parametrize(

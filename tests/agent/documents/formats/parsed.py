@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from agent.documents.reading import Block, ParsedDocument, Table, read
+from agent.documents.document import Block, ParsedDocument, Table
+from agent.documents.reading import read
 
 
 def parse(folder: Path, name: str, content: str | bytes) -> ParsedDocument:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.documents.reading import Table
+from agent.documents.document import Table
 from tests.agent.documents.formats.parsed import filing, headings, parse, shape, tables
 
 NVIDIA = "nvda-10k-fy2023.html"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.documents.chunking import chunk
-from agent.documents.coverage import coverage, doubled_sentences
+from agent.documents.coverage import coverage
+from tests.agent.documents.doubled import doubled_sentences
 from tests.agent.documents.formats.parsed import parse, shape, tables
 
 PAGE = """---

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.documents.reading import ParsedDocument
+from agent.documents.document import ParsedDocument
 from tests.agent.documents.formats.parsed import filing, headings, parse, shape, tables
 from tests.agent.documents.formats.samples import drawn_pdf, mapped_pdf, pdf_file
 
