@@ -23,7 +23,16 @@ from traces.runs import Run, Runs
 from traces.sessions import Sessions, SeveralSessions, UnknownSession
 from traces.store import Store
 from tui import failures
-from tui.assemble import OLLAMA, open_chat, open_embedder, open_learned, open_reader, open_store, open_web
+from tui.assemble import (
+    OLLAMA,
+    OPENAI,
+    open_chat,
+    open_embedder,
+    open_learned,
+    open_reader,
+    open_store,
+    open_web,
+)
 from tui.interrupts import ctrl_c
 from tui.library import embedding
 from tui.run import questions
@@ -60,7 +69,7 @@ def choose(wanted: str) -> Run | str:
 
 def model_of(run: Run) -> str | None:
     """The language model that a run began with, as settings name it; None if it is not to be had."""
-    if run.chat_model.startswith(OLLAMA):
+    if run.chat_model.startswith((OLLAMA, OPENAI)):
         return run.chat_model
     name = run.chat_model.removeprefix(_LLAMA_CPP)
     try:
