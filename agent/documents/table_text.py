@@ -1,8 +1,8 @@
 """A table as lines that a small language model reads reliably, whole or in parts.
 
-A line for each row, cells joined by `` | ``, one header line above: the form that needs fewest tokens
-and in which a 1.5B model finds the number under a column's name. What is too long is cut between
-rows; a header, or one row, that is too long by itself between columns, so that each keeps its name.
+One line for each row, cells joined by `` | ``, one header line above: this form needs the fewest tokens,
+and a 1.5B model finds the number under a column's name in it. A long table is split between rows; a header
+or row that is too long by itself is split between columns, so that each cell keeps its column's name.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 
 from agent.documents.document import Table
 
-_LONGEST_LABEL = 12  # words of a row's first cell worth repeating above the rest of a cut row
-_LABEL = 24  # tokens of it that are repeated beside the cells of other columns
+_LONGEST_LABEL = 12  # words of a row's first cell that may be repeated above the rest of a split row
+_LABEL = 24  # tokens of it to repeat beside the cells of other columns
 
 
 @dataclass(frozen=True, slots=True)
 class TablePart:
-    """Some rows of a table beneath its caption and header; ``repeated`` leading characters are not
-    the part's own but stood in an earlier one."""
+    """Some rows of a table below its caption and header; the first ``repeated`` characters repeat an
+    earlier part."""
 
     text: str
     repeated: int
@@ -37,7 +37,7 @@ class _Row:
 
 
 def row_text(cells: Sequence[str]) -> str:
-    """One row as a line; a row of one filled first cell, such as a section's name, is that cell."""
+    """One row as a line, without empty cells at its end."""
     filled = list(cells)
     while filled and not filled[-1]:
         filled.pop()
@@ -54,11 +54,11 @@ def table_parts(
     """The table in as few parts of about equal length as ``limit`` tokens allow.
 
     Args:
-        table: What a reader found.
-        caption: What stands above it and says what it is about.
-        limit: How many tokens a part should have at most.
+        table: The table.
+        caption: The text above it that says what it is about.
+        limit: The most tokens a part should have.
         count_tokens: Counts tokens.
-        cut: Cuts a text that is too long by itself into pieces of at most so many tokens.
+        cut: Splits a text into pieces of at most so many tokens.
     """
     head = _head(caption, table)
     rows = list(_rows(table, count_tokens))
@@ -77,7 +77,7 @@ def _head(caption: str, table: Table) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Cutter:
-    """Parts of a table made so far, and the columns whose names have stood in one of them."""
+    """The parts of a table made so far, and the columns whose names are in one of them."""
 
     caption: str
     limit: int
@@ -87,12 +87,12 @@ class _Cutter:
     named: set[tuple[str, ...]] = field(default_factory=set)
 
     def weights(self, rows: Sequence[Sequence[str]]) -> list[int]:
-        """How many tokens the cells of each column have together."""
+        """The tokens of each column."""
         return [sum(self.count(cell) + 1 for cell in column) for column in zip(*rows, strict=True)]
 
     def narrowed(self, table: Table, weights: Sequence[int], room: int) -> list[Table]:
-        """A few columns of the table at a time, of about ``room`` tokens, with the rows' labels; what
-        is too long even alone comes last."""
+        """The table as groups of columns of about ``room`` tokens, with the rows' labels; columns that
+        are too long by themselves come last."""
         labels = min(weights[0], room // 2)
         left = room - labels
         long = [column for column, weight in enumerate(weights) if column and weight > left]
@@ -109,8 +109,8 @@ class _Cutter:
         return [table] if len(groups) < 2 else [self._chosen(table, group) for group in groups]
 
     def _chosen(self, table: Table, columns: Sequence[int]) -> Table:
-        """Some columns of the table, after the beginning of the rows' labels if these are not among
-        them, and the rows that have something in them."""
+        """Some columns of the table, after the beginning of the rows' labels, with the rows that are not
+        empty."""
 
         def cells(row: Sequence[str]) -> tuple[str, ...]:
             chosen = tuple(row[column] for column in columns)
@@ -122,7 +122,7 @@ class _Cutter:
         )
 
     def add(self, table: Table) -> None:
-        """Make parts of the table's rows, each beneath its header."""
+        """Make parts of the table's rows, each below its header."""
         room = self._room(table)
         for batch in _batches(list(_rows(table, self.count)), room):
             *above, row = batch
@@ -136,7 +136,7 @@ class _Cutter:
                 self._add_long(table, row)
 
     def _add_long(self, table: Table, row: _Row) -> None:
-        """Make parts of a row that is too long by itself: of some columns each, if it has a few."""
+        """Make parts of a row that is too long by itself: of some columns each, if it has several."""
         section = row.section if self.parts and not row.names_section else ""
         filled = [0, *(column for column, cell in enumerate(row.cells) if column and cell)]
         alone = self._chosen(Table(table.header, (row.cells,)), filled)
@@ -154,15 +154,15 @@ class _Cutter:
                 again = f"{part.cells[0]} | "
 
     def _room(self, table: Table) -> int:
-        """How many tokens a part's rows may have."""
+        """The most tokens that a part's rows may have."""
         return max(self.limit - sum(map(self.count, _head(self.caption, table))), self.limit // 3)
 
     def _put(
         self, table: Table, section: str, texts: Sequence[str], label: str = "", again: str = ""
     ) -> None:
-        """A part for each text, beneath the table's header; from the second on beneath ``label`` too.
+        """Add a part for each text, below the table's header; from the second on also below ``label``.
 
-        ``again`` is what the first text begins with that stood in an earlier part.
+        ``again`` is the beginning of the first text that repeats an earlier part.
         """
         columns = set(zip(*table.header, strict=True))
         for index, text in enumerate(texts):
@@ -179,7 +179,7 @@ class _Cutter:
 
 
 def _shares(weights: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Neighbours, by their numbers, about equally heavy together and no heavier than ``room``."""
+    """Groups of neighbouring indices, of about equal weight and at most ``room``."""
     total = sum(weights)
     share = total / max(1, math.ceil(total / max(1, room)))
     group: list[int] = []
@@ -217,7 +217,7 @@ def _rows(table: Table, count_tokens: Callable[[str], int]) -> Iterator[_Row]:
 
 
 def _batches(rows: Sequence[_Row], room: int) -> Iterator[list[_Row]]:
-    """Rows that go together: about equal shares, none ending with the name of a section."""
+    """Batches of rows of about equal length, none ending with the name of a section."""
     left = sum(row.tokens for row in rows)
     share = left / max(1, math.ceil(left / room))
     batch: list[_Row] = []

@@ -1,4 +1,4 @@
-"""Matching the section a planner names to the sections the library stores, though worded otherwise."""
+"""Matching the section that a planner names to stored sections, which may be worded differently."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def match_sections(wanted: str, stored: Sequence[str]) -> list[str]:
 
 
 def mentioned_sections(question: str, stored: Sequence[str]) -> list[str]:
-    """The stored section paths whose heading the question names in passing.
+    """The stored section paths whose heading the question mentions.
 
-    "According to the annual report's risk factors, …" names ``Item 1A. Risk Factors``: all terms of the
-    heading, at least two, stand in the question. "Item 7" names its section by number.
+    "According to the annual report's risk factors, …" names ``Item 1A. Risk Factors``: the question
+    contains all terms of the heading, at least two. "Item 7" names its section by number.
     """
     item = _ITEM.search(question)
     have = set(terms(question))

@@ -1,7 +1,7 @@
-"""Scans: pages that are pictures, and what was recognised on them as lines like those of a PDF.
+"""Scans: pages that are pictures. Recognised words become lines like those of a PDF.
 
-A page is recognised by a model that is handed in (`agent.documents.scanning`); here its picture is made,
-and its words become lines, so that headings, tables and columns are found as on any page.
+`agent.documents.scanning` recognises the words with a model. This module renders the picture of a page
+and turns its words into lines, so that headings, tables and columns are found as on any page.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ UNSURE_MARK = "[?]"
 
 @dataclass(frozen=True, slots=True)
 class ScannedPage:
-    """What was recognised on a page: its lines of words, in a picture of ``width`` pixels."""
+    """The recognised lines of words of a page, in a picture of ``width`` pixels."""
 
     width: int
     lines: tuple[tuple[RecognisedWord, ...], ...]
@@ -45,7 +45,7 @@ def read_picture(path: Path, data: bytes, recognised: Mapping[int, ScannedPage] 
     """Read ``data`` as a picture of one page, or of several (TIFF).
 
     Raises:
-        NoText: Recognition is off.
+        NoText: Text recognition is off.
     """
     from PIL import Image
 
@@ -79,10 +79,10 @@ def read_picture(path: Path, data: bytes, recognised: Mapping[int, ScannedPage] 
 
 
 def page_picture(name: str, data: bytes, number: int) -> Pixels:
-    """The picture of a page (counted from 1) of a PDF or of a file of pictures.
+    """The picture of page ``number`` (from 1) of a PDF or an image file; shape (height, width, 3).
 
     Raises:
-        UnreadableDocument: It is damaged.
+        UnreadableDocument: The file is damaged.
     """
     if b"%PDF-" in data[:1024]:
         with open_pdf(name, data) as pdf:
@@ -95,7 +95,7 @@ def page_picture(name: str, data: bytes, number: int) -> Pixels:
         picture.seek(number - 1)
         upright: Image.Image = ImageOps.exif_transpose(picture)
         if upright.mode == "1":
-            # In black and white a grey background is dots, which the recogniser takes for strokes.
+            # A grey background is dithered to dots in black and white, which look like strokes.
             upright = upright.convert("L").filter(ImageFilter.MedianFilter(3))
         flat = Image.new("RGB", upright.size, "white")
         flat.paste(upright, mask=upright.getchannel("A") if "A" in upright.getbands() else None)
@@ -104,7 +104,7 @@ def page_picture(name: str, data: bytes, number: int) -> Pixels:
 
 
 def scanned_lines(page: ScannedPage) -> list[Line]:
-    """The lines of a page in reading order; words that are unsure are marked."""
+    """The lines of a page in reading order; uncertain words are marked."""
     heights = [word.bottom - word.top for line in page.lines for word in line]
     usual = median(heights) if heights else 0.0
     strips = [[_word(word, usual, _PAGE_WIDTH / page.width) for word in line] for line in page.lines]
@@ -112,12 +112,12 @@ def scanned_lines(page: ScannedPage) -> list[Line]:
 
 
 def scanned_text(page: ScannedPage) -> str:
-    """All that was recognised on a page."""
+    """All recognised text of a page."""
     return "\n".join(" ".join(word.text for word in line) for line in page.lines)
 
 
 def scan_notices(recognised: Mapping[int, ScannedPage], pages: int) -> Iterator[str]:
-    """How sure the recognition was."""
+    """A sentence on how confident the recognition was."""
     words = [word for page in recognised.values() for line in page.lines for word in line]
     if not words:
         return
@@ -129,7 +129,7 @@ def scan_notices(recognised: Mapping[int, ScannedPage], pages: int) -> Iterator[
 
 
 def _word(word: RecognisedWord, usual: float, scale: float) -> Word:
-    """The word as of a PDF: heights count from the foot of the page, in points."""
+    """The word in PDF coordinates: points from the foot of the page."""
     height = word.bottom - word.top
     if usual / _ALIKE < height < usual * _ALIKE:
         height = usual
