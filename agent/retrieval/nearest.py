@@ -42,8 +42,8 @@ class VectorIndex:
     ) -> list[tuple[int, float]]:
         """``(chunk id, inner product)`` of the ``limit`` nearest; equal ones are ordered by id.
 
-        Single precision may order nearly equal vectors wrongly, so all candidates are scored again in double
-        precision.
+        Single precision may order nearly equal vectors wrongly, so all candidates are scored again in
+        double precision.
 
         Args:
             query: Shape ``(dimensions,)``, unit length.
