@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from agent.state import Logged
 from models.protocols import Chat, ChatOptions, Choice, Message, Reply, Usage
 from traces.errors import DeepthinkError
-from traces.run_records import RUN_ID
+from traces.runs import RUN_ID
 from traces.store import Store
 
 if TYPE_CHECKING:

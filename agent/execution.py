@@ -24,7 +24,7 @@ from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.state import RunState, added_and_open
 from agent.steering import Steering
-from models.protocols import Chat, Embedder, GenerationCancelled, Reader
+from models.protocols import Chat, Completer, Embedder, GenerationCancelled, Reader
 from traces.library import Library
 from traces.runs import Runs
 from traces.store import Store
@@ -54,11 +54,12 @@ class Execution:
         steering: Steering,
         web: Web | None,
         learned: Policy | None = None,
+        planner: Completer | None = None,
         began_with: str = "",
     ) -> None:
         library = Library(store)
         reader = MemoReader(reader)  # the verifier shares it: a rewritten answer repeats sentences
-        cognition = profile(request.profile, reader)
+        cognition = profile(request.profile, reader, planner)
         had_one = began_with.startswith(LEARNED)  # then it is told if there is none any more
         named = request.decider or decides(request.profile, learned=had_one or learned is not None)
         self.decides = f"{LEARNED}:{learned.name}" if named == LEARNED and learned else named

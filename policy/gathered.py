@@ -7,7 +7,7 @@ from typing import get_args
 
 from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS
-from traces.decision_counts import Agreement, count_decisions
+from traces.decisions import Agreement, count_decisions
 from traces.labels import Origin
 from traces.ratings import RATINGS
 from traces.store import Store

@@ -13,7 +13,7 @@ from traces.paths import store_file
 from traces.store import Store
 from traces.typed_path import expanded_path
 from tui import failures
-from tui.settings import DDGS, Settings
+from tui.settings.settings import DDGS, Settings
 from tui.terminal import size
 
 if TYPE_CHECKING:
@@ -46,14 +46,14 @@ def open_chat(settings: Settings) -> Chat:
     forbid_hubs()
     wanted = settings.model
     if wanted.startswith(OLLAMA):
-        from models.ollama_chat import OllamaChat
+        from models.servers.ollama import OllamaChat
 
         return OllamaChat(
             wanted.removeprefix(OLLAMA),
             base_url=settings.ollama_url or None,
             context_tokens=settings.context_tokens,
         )
-    from models.llama_cpp_chat import LlamaCppChat
+    from models.llama_cpp import LlamaCppChat
 
     path, name = chat_file(wanted)
     return LlamaCppChat(
@@ -74,12 +74,12 @@ def open_embedder(settings: Settings) -> Embedder:
     forbid_hubs()
     wanted = settings.embedder
     if wanted.startswith(OLLAMA):
-        from models.ollama_embedder import OllamaEmbedder
+        from models.servers.ollama import OllamaEmbedder
 
         return OllamaEmbedder(wanted.removeprefix(OLLAMA), base_url=settings.ollama_url or None)
-    from models import model_folder
+    from models import encoders
 
-    return model_folder.open_embedder(located(wanted, "embedder"))
+    return encoders.open_embedder(located(wanted, "embedder"))
 
 
 def open_reranker(settings: Settings) -> Reranker | None:
@@ -92,9 +92,9 @@ def open_reranker(settings: Settings) -> Reranker | None:
     forbid_hubs()
     if settings.reranker == NO_RERANKER:
         return None
-    from models import model_folder
+    from models import encoders
 
-    return model_folder.open_reranker(located(settings.reranker, "reranker"))
+    return encoders.open_reranker(located(settings.reranker, "reranker"))
 
 
 def open_recogniser(settings: Settings) -> TextRecogniser | None:

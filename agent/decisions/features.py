@@ -6,17 +6,20 @@ by the same code at run time and in training.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import combinations
 
-from agent.cognition.surface import names, periods
 from agent.decisions.decider import PolicyState
 from agent.retrieval.terms import terms
+from agent.text.language import language
+from agent.text.names import names
 
 _EITHER = frozenset(
     "both either same also or older younger earlier later first longer larger more than".split()
 )
 _YES_OR_NO = frozenset("is are was were do does did has have can".split())
+_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 _HELPS = 0.5  # relevance from which a passage is counted as one that helps
 
 
@@ -121,8 +124,8 @@ def _coverage(state: PolicyState, held: Sequence[_Held]) -> dict[str, float]:
     everything: set[str] = set().union(*(item.terms for item in held))
     question = set(terms(state.question))
     query = set(terms(state.query))
-    named = [set(terms(name)) for name in names(state.question)]
-    named += [set(terms(piece.text)) for piece in periods(state.question)]
+    asked = names(state.question, language(state.question)) + _YEAR.findall(state.question)
+    named = [set(terms(name)) for name in asked]
     missing = sum(not name <= everything for name in named)
     open_terms = set().union(*(terms(question) for question in state.open_questions))
     return {

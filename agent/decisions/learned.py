@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from agent.cognition.deciding import Rules
 from agent.decisions.decider import Decider, Decision, PolicyState
+from agent.decisions.judges import Rules
 from agent.state import Action
 from models.protocols import GenerationCancelled
 from traces.errors import DeepthinkError

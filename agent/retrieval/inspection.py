@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.cognition.grading import Grade, graded
-from agent.nodes.rerank import read
-from agent.nodes.retrieve import candidate
+from agent.cognition import Grade
 from agent.retrieval.recall import Hit, Recall, Strategy
+from agent.steps.grade import graded
+from agent.steps.rerank import read
+from agent.steps.retrieve import candidate
 from models.protocols import Reader
 from traces.records import Passage, Scope
 

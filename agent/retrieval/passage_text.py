@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent.cognition import tables
 from agent.notebook import last_heading
+from agent.text import tables
 from agent.text.sentences import sentences
 
 

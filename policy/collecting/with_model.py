@@ -33,7 +33,7 @@ from traces.collected import Collected, CollectedQuestion
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.outcomes import Outcome
-from traces.run_records import DecisionRow
+from traces.runs import DecisionRow
 from traces.store import Store
 
 HORIZON = "horizon"

@@ -49,9 +49,8 @@ from tests.benchmarks.table import RESULTS
 from tests.conftest import DATA
 from traces.store import Store
 from tui.assemble import open_chat, open_embedder, open_reader
-from tui.evaluating import Wanted, run_evaluation
-from tui.evaluation_view import show_tables
-from tui.settings import load
+from tui.policy.evaluating import Wanted, run_evaluation, show_tables
+from tui.settings.settings import load
 
 README = Path(__file__).parents[2] / "README.md"
 ROWS = RESULTS / "evaluation.rows.jsonl"

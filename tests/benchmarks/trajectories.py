@@ -25,8 +25,8 @@ from typing import Annotated, Any
 from annotated_types import MinLen
 from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
 
-from agent.cognition.deciding import Rules
 from agent.decisions.decider import policy_state, used_up, valid_actions
+from agent.decisions.judges import Rules
 from agent.deps import Deps
 from agent.profiles import profile
 from agent.request import searchable

@@ -1,4 +1,4 @@
-"""The models and the store, opened once for the whole app and only when something needs them."""
+"""The models and the store, opened once for the whole app and only when needed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from textual.message import Message
 from traces.errors import DeepthinkError
 from traces.paths import store_file
 from traces.store import Store
-from tui.app.work import failed
+from tui.app.work import failed, in_background
+from tui.run.live import Steers
 
 if TYPE_CHECKING:
     from models.protocols import Chat, Embedder, Reader
     from policy.learned import Served
-    from tui.settings import Settings
+    from tui.app.app import DeepthinkApp
+    from tui.settings.settings import Settings
 
-_FIRST = ("tui.app.widgets.exchange", "tui.app.widgets.run_panel")  # what shows a run
+_FIRST = ("tui.run.exchange", "tui.run.panel")  # what shows a run
 _THEN = ("langgraph.graph", "agent.graph")  # what works on it: seconds, before somebody waits for them
 
 _POLL_SECONDS = 0.2
@@ -91,7 +93,7 @@ class Engine:
         """The settings in force. Raises `BadSetting`."""
         with self._lock:
             if self._settings is None:
-                from tui.settings import load
+                from tui.settings.settings import load
 
                 self._settings = load(warn=self._doubt)
             return self._settings
@@ -221,7 +223,7 @@ class Engine:
             return self._chat is not None and self._chat.users > 0
 
     def _warm_chat(self) -> str:
-        from models.llama_cpp_chat import LlamaCppChat
+        from models.llama_cpp import LlamaCppChat
 
         with self.chat() as chat:
             if isinstance(chat, LlamaCppChat):
@@ -251,3 +253,20 @@ class Engine:
             self.tell(EngineChanged(part, "ready", detail))
             return True
         return False
+
+
+def a_run_goes_on(app: DeepthinkApp) -> bool:
+    """Whether a language model is at work for a run in this app."""
+    try:
+        screens = app.get_screen_stack("ask")
+    except KeyError:
+        return False
+    return any(isinstance(screen, Steers) and screen.live is not None for screen in screens)
+
+
+def load_anew(app: DeepthinkApp) -> bool:
+    """Load what the settings name now; False while a run goes on: then the next question loads it."""
+    if a_run_goes_on(app):
+        return False
+    in_background(app, app.engine.prepare, group="prepare")
+    return True

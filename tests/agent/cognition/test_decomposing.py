@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from agent.cognition.decomposing import decompose
+
 from agent.documents import sample_library
 
 

@@ -19,7 +19,7 @@ from policy.trees import default_action
 from tests.benchmarks.collecting.growing import Grower, Grown
 from traces.collected import Collected, CollectedQuestion
 from traces.outcomes import Outcome
-from traces.run_records import DecisionRow
+from traces.runs import DecisionRow
 from traces.store import Store
 
 EXPLORER = "explorer"

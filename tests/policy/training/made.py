@@ -13,7 +13,7 @@ from policy.trees import Node
 from tests.policy.trees import random_trees
 from traces.collected import Collected, CollectedQuestion
 from traces.outcomes import Outcome
-from traces.run_records import DecisionRow
+from traces.runs import DecisionRow
 from traces.store import Store
 
 

@@ -17,7 +17,7 @@ import pytest
 import agent.documents.sample_library
 from tests.tui.app.terminal.tmux import EXECUTABLE, Tmux
 from traces.paths import store_file
-from tui.app.widgets.prompt import PLACEHOLDER
+from tui.ask.prompt import PLACEHOLDER
 
 pytestmark = [
     pytest.mark.model,
