@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agent.retrieval.index_cache import IndexCache, index_cache
-from agent.retrieval.terms import terms
+from agent.text.terms import terms
 from traces.library import Library
 from traces.records import Generation, Scope
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent.notebook import last_heading
-from agent.text import tables
+from agent.documents import table_text
+from agent.retrieval.sections import last_heading
 from agent.text.sentences import sentences
 
 
@@ -53,11 +53,11 @@ def show(title: str, section: str, date: str, text: str, kind: str) -> Shown:
 
 def spelled(text: str) -> str:
     """A table with each row as a line ``label: cell (column), cell (column)``."""
-    head, _ = tables.parts(text)
-    captions = [line for line in head if tables.SEPARATOR not in line]
+    head, _ = table_text.parts(text)
+    captions = [line for line in head if table_text.SEPARATOR not in line]
     lines: list[str] = []
     heading = ""
-    for row in tables.rows(text):
+    for row in table_text.rows(text):
         if row.heading and row.heading != heading:
             heading = row.heading
             lines.append(heading)

@@ -1,11 +1,11 @@
-"""Matching the section that a planner names to stored sections, which may be worded differently."""
+"""Section paths: which stored sections a planner or a question means, in its own words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from agent.retrieval.terms import terms
+from agent.text.terms import terms
 from traces.records import SECTION_SEPARATOR
 
 _ITEM = re.compile(r"\bitem\s*(\d{1,2}[a-c]?)\b", re.IGNORECASE)
@@ -59,6 +59,11 @@ def mentioned_sections(question: str, stored: Sequence[str]) -> list[str]:
                 found[SECTION_SEPARATOR.join(headings[:depth])] = None
                 break
     return list(found)
+
+
+def last_heading(section: str) -> str:
+    """The innermost heading of a stored section path."""
+    return section.rsplit(SECTION_SEPARATOR, 1)[-1]
 
 
 def _score(item: str | None, wanted: set[str], heading: str) -> float:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from agent.documents.cover import stated_date, stated_title
 from agent.documents.document import ParsedDocument, Table
-from agent.documents.formats.pdf import page_texts
 from agent.documents.outline import Look, Passage, outlined
 from agent.documents.prose import bulleted, normal
 from agent.documents.tables import Cell, build_table
@@ -32,8 +31,15 @@ def models_folder() -> Path | None:
     return folder if folder.is_dir() and any(folder.iterdir()) else None
 
 
-def read_with_docling(path: Path, data: bytes) -> ParsedDocument | None:
+def read_with_docling(
+    path: Path, data: bytes, page_texts: Callable[[str, bytes], list[str]]
+) -> ParsedDocument | None:
     """Read a PDF with Docling; None if Docling or its models are missing, or it finds nothing.
+
+    Args:
+        path: The file's name.
+        data: The file's content.
+        page_texts: Extracts the text of each page.
 
     Raises:
         UnreadableDocument: The file is encrypted or damaged.

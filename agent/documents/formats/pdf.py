@@ -194,7 +194,7 @@ def read_pdf(
     from agent.documents.formats.docling_reader import read_with_docling
     from agent.documents.formats.scans import scan_notices, scanned_lines, scanned_text
 
-    if (by_docling := read_with_docling(path, data)) is not None:
+    if (by_docling := read_with_docling(path, data, _page_texts)) is not None:
         return by_docling
     with open_pdf(path.name, data) as pdf:
         declared, author = pdf.get_metadata_value("Title"), pdf.get_metadata_value("Author")
@@ -230,7 +230,7 @@ def _unread_scans(
         yield f"{len(scans)} of {len(texts)} pages are scans, and the recognition of text is off."
 
 
-def page_texts(name: str, data: bytes) -> list[str]:
+def _page_texts(name: str, data: bytes) -> list[str]:
     """The text of each page, as PDFium gives it.
 
     Raises:
