@@ -30,7 +30,7 @@ def read(
 ) -> Iterator[ing.IngestEvent]:
     """Bring one sample collection up to date; what is already read is unchanged.
 
-    Raises what `agent.ingest.ingest` raises.
+    Raises what `agent.documents.ingest.ingest` raises.
     """
     _forget_moved(Library(store), collection)
     yield from ing.ingest(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tui.library.intake import Intake
 
 Read = Callable[[threading.Event], "Iterator[IngestEvent]"]
-"""`agent.ingest.ingest` with everything but ``cancel`` filled in."""
+"""`agent.documents.ingest.ingest` with everything but ``cancel`` filled in."""
 
 
 class IngestTold(Message):

@@ -16,7 +16,7 @@ from traces.errors import DeepthinkError
 from traces.typed_path import existing_file, existing_path
 
 if TYPE_CHECKING:
-    from agent.web.fetch import Fetched
+    from agent.documents.wanted import Fetched
     from traces.records import Document
     from tui.settings.settings import Settings
 
