@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -14,9 +14,7 @@ from textual.widgets import Footer, Static
 
 from tui.app.engine import EngineState
 from tui.app.keys import ACTIONS
-
-if TYPE_CHECKING:
-    from tui.app.app import DeepthinkApp
+from tui.app.offers import Deepthink, deepthink
 
 
 class AlreadyHere(Message):
@@ -129,9 +127,9 @@ class DeepScreen(Screen[None]):
         yield from ()
 
     @property
-    def deepthink(self) -> DeepthinkApp:
-        """The app, by its own type."""
-        return cast("DeepthinkApp", self.app)
+    def deepthink(self) -> Deepthink:
+        """What the app offers."""
+        return deepthink(self)
 
     def tell_ask(self) -> None:
         """Have the Ask screen read again what it tells of the store and the settings."""

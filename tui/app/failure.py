@@ -86,7 +86,6 @@ def _called(keys: Mapping[str, str]) -> dict[str, str]:
 class FailureScreen(ModalScreen[None]):
     """Title, message and way out of each failure, newest first; a program fault with its traceback."""
 
-    CSS_PATH = "failure.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("failure")
     HELP = "What went wrong, newest first, with a way out. Shift and the arrows select text."
 

@@ -61,7 +61,6 @@ class HelpScreen(ModalScreen[None]):
         others: The same of what works elsewhere.
     """
 
-    CSS_PATH = "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("help")
 
     def __init__(

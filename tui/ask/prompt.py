@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -39,19 +40,17 @@ questions.
 there too. While you type one, **Tab** takes the completion under the cursor of the list.
 """
 
+    @dataclass
     class Sent(Message):
         """The text is to be asked."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
+    @dataclass
     class Completing(Message):
         """The word under the cursor may be completed: ``words`` are what it may become."""
 
-        def __init__(self, words: Sequence[str]) -> None:
-            super().__init__()
-            self.words = words
+        words: Sequence[str]
 
     def __init__(self) -> None:
         super().__init__(

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from agent.run import Resumable
     from traces.ratings import Rating
     from traces.runs import Run
-    from tui.decisions.actions import LabelsChanged
     from tui.decisions.strip import DecisionStrip
     from tui.run.evidence import EvidenceList, Passage
     from tui.run.exchange import Exchange
     from tui.run.fold import Part, RunFold
     from tui.run.ways_on import WaysOn
-    from tui.runs.screen import FoundUnfinished, Rated
+    from tui.runs.list import Rated
+    from tui.runs.unfinished import FoundUnfinished
 
 
 class Answers(Watches):
@@ -71,7 +71,7 @@ class Answers(Watches):
 
     def action_rate(self, rating: Rating) -> None:
         """Rate the last answer, or take that rating back."""
-        from tui.runs.screen import rate
+        from tui.runs.list import rate
 
         if self.fold is not None and self.fold.over and self.fold.run_id:
             wanted = (self.fold.run_id, rating)
@@ -217,7 +217,7 @@ class Begins(Watches):
 
     def action_unfinished(self) -> None:
         """Choose a run to go on with."""
-        from tui.runs.screen import find_unfinished
+        from tui.runs.unfinished import find_unfinished
 
         in_background(self, partial(find_unfinished, self.deepthink.engine.store), group="unfinished")
 
@@ -395,11 +395,12 @@ Every `[n]` of the answer opens its passage.
 
     def run_is_over(self, run_id: str) -> None:
         """The answer has the screen, unless somebody is at the thinking; decisions they took are labels."""
-        from tui.decisions.actions import load_labels
+        from tui.decisions.strip import DecisionStrip
 
         if not self.query_one("#thinking").has_focus_within:
             self.remove_class("-thinking")
-        load_labels(self, run_id)
+        for strip in self.query(DecisionStrip):
+            strip.read_labels()
 
     def action_panel(self) -> None:
         """Show or hide the thinking; on a narrow screen it takes the conversation's place."""
@@ -436,28 +437,6 @@ Every `[n]` of the answer opens its passage.
         """The run asked for a decision, and got it in the strip."""
         if self.live is not None:
             self.live.steering.reply(event.action)
-
-    def on_decision_strip_labelled(self, event: DecisionStrip.Labelled) -> None:
-        """Keep what a decision should have been."""
-        from tui.decisions.actions import store_label
-
-        if self.fold is not None:
-            store_label(self, self.fold.run_id, event.seq, event.action)
-
-    def on_decision_strip_unlabelled(self, event: DecisionStrip.Unlabelled) -> None:
-        """Take it back."""
-        from tui.decisions.actions import drop_label
-
-        if self.fold is not None:
-            drop_label(self, self.fold.run_id, event.seq)
-
-    def on_labels_changed(self, event: LabelsChanged) -> None:
-        """Show the labels as they are stored."""
-        from tui.decisions.strip import DecisionStrip
-
-        if self.fold is not None and event.run_id == self.fold.run_id:
-            for strip in self.query(DecisionStrip):
-                strip.show_labels(event.labels, event.stored)
 
     # --- the frame -------------------------------------------------------------------------------
 

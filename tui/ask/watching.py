@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.content import Content
@@ -22,6 +22,7 @@ from traces.typed_path import existing_path
 from tui.app.base import DeepScreen
 from tui.app.failure import in_the_app
 from tui.app.keys import ACTIONS, Action
+from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.ask.conversation import Conversation, ResumeReady, SessionLoaded, load_resumed
 from tui.ask.prompt import Prompt
@@ -31,7 +32,6 @@ from tui.terminal import one_line
 
 if TYPE_CHECKING:
     from agent import events as ev
-    from tui.app.app import DeepthinkApp
     from tui.app.engine import Engine
     from tui.run.asked import AskedBox
     from tui.run.exchange import Exchange
@@ -74,7 +74,7 @@ class RunBar(Static):
         self.update(line)
 
     def _piece(self, action: Action, *, short: bool) -> Content:
-        key = cast("DeepthinkApp", self.app).key_for(action)
+        key = deepthink(self).key_for(action)
         label = "Go on" if action.does == "pause" and self._paused else action.label
         label = label.split()[0] if short and label != "Go on" else label
         piece = Content(f"{key} {label.lower()}").stylize("bold $accent", 0, len(key))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -18,18 +18,18 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
-from tui.app.engine import load_anew
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
+from tui.app.offers import Deepthink, deepthink
 from tui.app.work import Failed, in_background
 from tui.library.ingest_panel import IngestEnded, IngestJob, IngestTold
 from tui.models.actions import PullEnded, PullTold, PullView, bar, pull_models
+from tui.run.live import load_anew
 from tui.terminal import one_line, size
 
 if TYPE_CHECKING:
     from agent.ingest import IngestEvent
     from models.catalogue import CatalogueRole, ModelEntry
-    from tui.app.app import DeepthinkApp
     from tui.app.engine import Engine
     from tui.library.ingesting import IngestFold
     from tui.library.intake import Intake
@@ -64,6 +64,7 @@ class MakesWay(ModalScreen[str]):
             self.dismiss("")
 
 
+@dataclass
 class First(Message):
     """What is here at the first start.
 
@@ -80,30 +81,16 @@ class First(Message):
         question: One that it answers.
     """
 
-    def __init__(
-        self,
-        model: str,
-        missing: Sequence[str],
-        size: int,
-        begun: int,
-        smaller: Sequence[str],
-        smaller_size: int,
-        documents: int,
-        samples: bool,
-        sample_documents: int,
-        question: str,
-    ) -> None:
-        super().__init__()
-        self.model = model
-        self.missing = missing
-        self.size = size
-        self.begun = begun
-        self.smaller = smaller
-        self.smaller_size = smaller_size
-        self.documents = documents
-        self.samples = samples
-        self.sample_documents = sample_documents
-        self.question = question
+    model: str
+    missing: Sequence[str]
+    size: int
+    begun: int
+    smaller: Sequence[str]
+    smaller_size: int
+    documents: int
+    samples: bool
+    sample_documents: int
+    question: str
 
     @property
     def weight(self) -> str:
@@ -386,7 +373,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     @on(_Taken)
     def _use(self) -> None:
-        load_anew(self._deepthink)  # while the rest is done
+        load_anew(self)  # while the rest is done
         self._end(None)
 
     @on(EmbedderLoading)
@@ -418,8 +405,8 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
     # --- doing -----------------------------------------------------------------------------------
 
     @property
-    def _deepthink(self) -> DeepthinkApp:
-        return cast("DeepthinkApp", self.app)
+    def _deepthink(self) -> Deepthink:
+        return deepthink(self)
 
     def _step(self) -> int:
         """The number of the step that is next; 0 while it is not known."""

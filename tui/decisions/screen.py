@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -19,14 +20,12 @@ from textual.widgets import Static
 from agent import events as ev
 from agent.decisions import STATE_VERSION
 from agent.state import ACTIONS
-from traces.labels import Label
 from traces.run_records import Run
 from traces.run_search import RunSummary
 from traces.store import Store
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.decisions.actions import LabelsChanged, drop_label, load_labels, store_label
 from tui.decisions.strip import ORIGINS, DecisionStrip, Row, action, bar, judgement, percent, source, took
 from tui.run.fold import EVERYTHING, RunFold
 from tui.run.live import Steers
@@ -36,6 +35,7 @@ from tui.terminal import clean, one_line
 _PAGE = 100  # runs looked through at a time
 
 
+@dataclass
 class RunsListed(Message):
     """Runs that took decisions.
 
@@ -46,22 +46,18 @@ class RunsListed(Message):
         complete: Whether there are no more.
     """
 
-    def __init__(self, runs: Sequence[RunSummary], first: int, seen: int, *, complete: bool) -> None:
-        super().__init__()
-        self.runs = runs
-        self.first = first
-        self.seen = seen
-        self.complete = complete
+    runs: Sequence[RunSummary]
+    first: int
+    seen: int
+    complete: bool
 
 
+@dataclass
 class RunRead(Message):
-    """A stored run as far as it has come, with what people said of its decisions."""
+    """A stored run as far as it has come."""
 
-    def __init__(self, run: Run, fold: RunFold, labels: Mapping[int, Label]) -> None:
-        super().__init__()
-        self.run = run
-        self.fold = fold
-        self.labels = labels
+    run: Run
+    fold: RunFold
 
 
 def list_runs(node: DOMNode, store: Store, first: int = 0, since: datetime | None = None) -> None:
@@ -102,17 +98,16 @@ def read_run(node: DOMNode, store: Store, run_id: str) -> None:
     """Read a run in a worker; `RunRead` or `Failed` is posted to ``node``."""
 
     def work() -> Message:
-        from traces.labels import Labels
         from traces.runs import Runs
         from tui.run.fold import events_of, stored_or_told
 
         runs = Runs(store)
         with store.connect():
             run = runs.find(run_id)
-            stored, labels = stored_or_told(runs, run), Labels(store).of_run(run_id)
+            stored = stored_or_told(runs, run)
         fold = RunFold(run_id=run_id)
         fold.take_all(events_of(stored))
-        return RunRead(run, fold, labels)
+        return RunRead(run, fold)
 
     in_background(node, work, group="run", exclusive=True)
 
@@ -421,7 +416,6 @@ would have done.
         live = self._ask_fold()
         if live is not None and live.run_id == run_id:
             self._take(live, None)
-            load_labels(self, run_id)
         else:
             self._wanted = run_id
             read_run(self, self.deepthink.engine.store, run_id)
@@ -455,7 +449,7 @@ would have done.
             before = len(self._fold.outcome.decisions) if self._fold is fold else 0
             self._take(fold, None)
             if fold.over or before != len(fold.outcome.decisions):
-                load_labels(self, fold.run_id)
+                self.query_one(DecisionStrip).read_labels()
 
     def _state_of(self, fold: RunFold) -> tuple[object, ...]:
         asking = self._asking()
@@ -492,7 +486,6 @@ would have done.
     def _read(self, message: RunRead) -> None:
         if message.run.id == self._wanted:
             self._take(message.fold, message.run)
-            self.query_one(DecisionStrip).show_labels(message.labels)
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
@@ -593,21 +586,8 @@ would have done.
     def _moved(self, message: DecisionStrip.Moved) -> None:
         self.query_one(DecisionDetail).show(message.row)
 
-    @on(DecisionStrip.Labelled)
-    def _labelled(self, message: DecisionStrip.Labelled) -> None:
-        store_label(self, self._shown, message.seq, message.action)
-
-    @on(DecisionStrip.Unlabelled)
-    def _unlabelled(self, message: DecisionStrip.Unlabelled) -> None:
-        drop_label(self, self._shown, message.seq)
-
     @on(DecisionStrip.Answered)
     def _answered(self, message: DecisionStrip.Answered) -> None:
         asking = self._asking()
         if asking is not None and asking.live is not None and self._fold is self._ask_fold():
             asking.live.steering.reply(message.action)
-
-    @on(LabelsChanged)
-    def _labels(self, message: LabelsChanged) -> None:
-        if message.run_id == self._shown:
-            self.query_one(DecisionStrip).show_labels(message.labels, message.stored)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
@@ -17,6 +18,7 @@ from textual.worker import get_current_worker
 
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
+from tui.app.lists import KEYS_BUT_ENTER
 from tui.app.work import Failed, in_background
 from tui.terminal import clean, one_line
 
@@ -33,12 +35,11 @@ _STATE: Final = 11  # columns
 _NAME: Final = 16
 
 
+@dataclass
 class Found(Message):
     """One more row."""
 
-    def __init__(self, finding: Finding) -> None:
-        super().__init__()
-        self.finding = finding
+    finding: Finding
 
 
 class Examined(Message):
@@ -172,11 +173,7 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
 class _Rows(OptionList, inherit_bindings=False):
     """The rows; Enter is the screen's, so that it can be remapped."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        binding
-        for binding in OptionList.BINDINGS
-        if not (isinstance(binding, Binding) and binding.key == "enter")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
 
 
 def _row(finding: Finding, width: int, *, full: bool) -> Content:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
 from rich.text import Text
@@ -26,12 +26,12 @@ from agent.reading import SUFFIXES
 from traces.errors import DeepthinkError
 from traces.typed_path import existing_path
 from tui.app.keys import bindings
+from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.library.intake import DEFAULT_COLLECTION, Intake, WebOff, count_readable, intake, pasted
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
-    from tui.app.app import DeepthinkApp
     from tui.settings.settings import Settings
 
 
@@ -255,28 +255,25 @@ class FilesScreen(ModalScreen[Intake | None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("files")
     HELP = PathTree.HELP
 
+    @dataclass
     class Known(Message):
         """The settings, and the collections there are with their descriptions."""
 
-        def __init__(self, settings: Settings, collections: dict[str, str]) -> None:
-            super().__init__()
-            self.settings = settings
-            self.collections = collections
+        settings: Settings
+        collections: dict[str, str]
 
+    @dataclass
     class Counted(Message):
         """How many files the choice brings, in words, and the folder that was typed if it is one."""
 
-        def __init__(self, told: str, folder: Path | None) -> None:
-            super().__init__()
-            self.told = told
-            self.folder = folder
+        told: str
+        folder: Path | None
 
+    @dataclass
     class Checked(Message):
         """The choice can be read, or why not."""
 
-        def __init__(self, choice: Intake | DeepthinkError) -> None:
-            super().__init__()
-            self.choice = choice
+        choice: Intake | DeepthinkError
 
     def __init__(self, start: Path, collection: str = "") -> None:
         super().__init__()
@@ -309,7 +306,7 @@ class FilesScreen(ModalScreen[Intake | None]):
     def _know(self) -> Message:
         from traces.library import Library
 
-        engine = cast("DeepthinkApp", self.app).engine
+        engine = deepthink(self).engine
         collections = Library(engine.store).collections()
         return self.Known(engine.settings(), {c.name: c.description for c in collections})
 

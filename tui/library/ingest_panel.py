@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -27,21 +28,19 @@ Read = Callable[[threading.Event], "Iterator[IngestEvent]"]
 """`agent.ingest.ingest` with everything but ``cancel`` filled in."""
 
 
+@dataclass
 class IngestTold(Message):
     """Events have come: whoever shows the job drains them."""
 
-    def __init__(self, job: IngestJob) -> None:
-        super().__init__()
-        self.job = job
+    job: IngestJob
 
 
+@dataclass
 class IngestEnded(Message):
     """The job's thread has ended; ``failure`` is what it raised, but for being stopped."""
 
-    def __init__(self, job: IngestJob, failure: Failed | None) -> None:
-        super().__init__()
-        self.job = job
-        self.failure = failure
+    job: IngestJob
+    failure: Failed | None
 
 
 class IngestJob:
@@ -157,12 +156,11 @@ stop the others: it is named with what to do about it. You can go to any other s
     IngestPanel Static { height: auto; }
     """
 
+    @dataclass
     class Changed(Message):
         """The library holds something else than before; ``ended`` tells of a reading that is over."""
 
-        def __init__(self, ended: str = "") -> None:
-            super().__init__()
-            self.ended = ended
+        ended: str = ""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)

@@ -6,9 +6,10 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual import events, on
@@ -28,11 +29,11 @@ from textual.widgets import Footer, Input, Static
 from agent.sentences import sentences
 from traces.records import Document, Passage
 from tui.app.keys import bindings
+from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
-    from tui.app.app import DeepthinkApp
     from tui.run.evidence import Passage as Found
 
 _LONG_ENOUGH = 12  # letters and signs of a part that is looked for by itself
@@ -387,14 +388,13 @@ class PassageScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("passage")
     HELP = DocumentText.HELP
 
+    @dataclass
     class Opened(Message):
         """The document is here: its passages, none if it is gone, and which of them is the wanted one."""
 
-        def __init__(self, document: Document | None, passages: Sequence[Passage], at: int) -> None:
-            super().__init__()
-            self.document = document
-            self.passages = passages
-            self.at = at
+        document: Document | None
+        passages: Sequence[Passage]
+        at: int
 
     def __init__(
         self,
@@ -449,7 +449,7 @@ class PassageScreen(ModalScreen[None]):
     def _fetch(self) -> Message:
         from traces.library import Library
 
-        library = Library(cast("DeepthinkApp", self.app).engine.store)
+        library = Library(deepthink(self).engine.store)
         with library.together():
             found = library.passages([self._wanted])
             if not found:

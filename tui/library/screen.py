@@ -222,11 +222,11 @@ class LibraryScreen(DeepScreen):
             return
         detail = f"{passages} are no longer found. The files stay where they are."
 
-        def confirmed(yes: bool | None) -> None:
-            if yes and not self._is_being_read(chosen):  # a reading may have begun meanwhile
+        def remove() -> None:
+            if not self._is_being_read(chosen):  # a reading may have begun meanwhile
                 self._ask(partial(actions.remove, self.deepthink.engine, chosen), "change")
 
-        self.app.push_screen(ConfirmScreen(question, detail, "Remove"), confirmed)
+        ConfirmScreen.ask(self, question, detail, "Remove", remove)
 
     def _is_being_read(self, chosen: Collection | Document) -> bool:
         """Whether a collection would come back with what is still to be read, which is told."""

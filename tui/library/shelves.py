@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.text import Text
@@ -41,12 +42,11 @@ its sections.
     Shelves:focus { background-tint: transparent; }
     """
 
+    @dataclass
     class Wanted(Message):
         """The documents of a collection are to be shown."""
 
-        def __init__(self, collection: Collection) -> None:
-            super().__init__()
-            self.collection = collection
+        collection: Collection
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__("library", id=id)
@@ -259,12 +259,11 @@ class Details(VerticalScroll, can_focus=False):
     Details #sections { margin-top: 1; text-style: bold; color: $primary; }
     """
 
+    @dataclass
     class Opened(Message):
         """A passage is to be opened."""
 
-        def __init__(self, passage_id: int) -> None:
-            super().__init__()
-            self.passage_id = passage_id
+        passage_id: int
 
     def compose(self) -> ComposeResult:
         """Text, and the sections beneath."""

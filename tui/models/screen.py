@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.message import Message
@@ -18,9 +18,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.app.base import DeepScreen
-from tui.app.engine import a_run_goes_on, load_anew
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
+from tui.app.lists import KEYS_BUT_ENTER
 from tui.app.work import Failed, in_background
 from tui.models.actions import (
     ROLES,
@@ -41,6 +41,7 @@ from tui.models.actions import (
     use,
     verify,
 )
+from tui.run.live import a_run_goes_on, load_anew
 from tui.terminal import clean, one_line, size
 
 TITLES: Final[Mapping[Role, str]] = {
@@ -62,11 +63,7 @@ class ModelList(OptionList, inherit_bindings=False):
     }
     ModelList > .option-list--option-disabled { color: $foreground; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        binding
-        for binding in OptionList.BINDINGS
-        if not (isinstance(binding, Binding) and binding.key == "enter")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
 
     def __init__(self) -> None:
         super().__init__(id="rows")
@@ -265,7 +262,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     def action_probe(self) -> None:
         """Measure the language model under the cursor."""
-        if a_run_goes_on(self.deepthink):  # two models might not fit, and neither would be as fast as it is
+        if a_run_goes_on(self):  # two models might not fit, and neither would be as fast as it is
             self._tell("! A run goes on. Measure it when the run has ended.")
             return
         engine = self.deepthink.engine
@@ -332,7 +329,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self._busy = ""
         if self.query_one("#path").display:
             self.action_leave()
-        loading = message.role == "reranker" or load_anew(self.deepthink)
+        loading = message.role == "reranker" or load_anew(self)
         when = "from now on" if loading else "once the run that goes on has ended; it keeps its own"
         self._tell(f"✓ In use {when}." + (f"\n! {message.note}" if message.note else ""))
         self.action_refresh()
@@ -404,11 +401,8 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def _offer(self, row: ModelRow) -> None:
         from tui.app.confirm import ConfirmScreen
 
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._use(row.name, row.role)
-
-        self.app.push_screen(ConfirmScreen(f"Use {row.label} from now on?", row.about, yes="Use"), answered)
+        question = f"Use {row.label} from now on?"
+        ConfirmScreen.ask(self, question, row.about, "Use", lambda: self._use(row.name, row.role))
 
     # --- drawing ---------------------------------------------------------------------------------
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
 
-from tui.app.lists import Line, MarkedList, facts, titled
+from tui.app.lists import KEYS_BUT_ENTER, Line, MarkedList, facts, titled
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
@@ -209,11 +209,7 @@ class PolicyRows(MarkedList, inherit_bindings=False):
 Each was trained, here or by whoever made this version (the *box*). The figure is what it gains over the
 default schedule on questions it has not seen; the gate says whether that is enough. One of them is active.
 """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        binding
-        for binding in OptionList.BINDINGS
-        if not (isinstance(binding, Binding) and binding.key == "enter")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
 
 
 class PolicyBook(Container):

@@ -19,6 +19,7 @@ from textual.widgets import Static
 from tui.app.failure import in_the_app
 from tui.app.keys import ACTIONS
 from tui.app.lists import facts, titled
+from tui.app.offers import Deepthink
 from tui.app.themes import PlotColour, plot_colour
 from tui.app.work import Failed
 from tui.policy.job import PHASES, TrainingEnded, TrainingFold, TrainingJob, TrainingTold, Wish
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from policy.training.progress import HeldOut
     from traces.errors import DeepthinkError
-    from tui.app.app import DeepthinkApp
 
 _QUIET = "$foreground 65%"
 _BAR = 30
@@ -68,7 +68,7 @@ class Keys:
     remapped: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, app: DeepthinkApp, *, decides: bool) -> Keys:
+    def of(cls, app: Deepthink, *, decides: bool) -> Keys:
         """As they are mapped now."""
         called = {action.id.partition(".")[2]: app.key_for(action) for action in ACTIONS["policy"]}
         return cls(
@@ -369,12 +369,11 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
     TrainingPanel TrainingPlots { margin-bottom: 1; }
     """
 
+    @dataclass
     class Changed(Message):
         """It began, came further or ended."""
 
-        def __init__(self, *, ended: bool = False) -> None:
-            super().__init__()
-            self.ended = ended
+        ended: bool = False
 
     def __init__(self, keys: Callable[[], Keys], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)

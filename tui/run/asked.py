@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -46,20 +47,18 @@ the prompt; once more, and the run is cancelled, which can be resumed.
     AskedBox OptionList, AskedBox Input { &, &:focus { border: none; } }
     """
 
+    @dataclass
     class Replied(Message):
         """What was chosen or typed, to what kind of question."""
 
-        def __init__(self, about: str, reply: str) -> None:
-            super().__init__()
-            self.about = about
-            self.reply = reply
+        about: str
+        reply: str
 
+    @dataclass
     class Posed(Message):
         """The question stands there, to be answered."""
 
-        def __init__(self, box: AskedBox) -> None:
-            super().__init__()
-            self.box = box
+        box: AskedBox
 
     def __init__(self, asked: ev.Asked) -> None:
         super().__init__()

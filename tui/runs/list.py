@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from typing import ClassVar, Literal
 
 from rich.text import Text
 from textual import on
@@ -19,14 +19,13 @@ from textual.timer import Timer
 from textual.widgets import DataTable, Input, Static
 
 from agent import events as ev
+from traces.ratings import Rating, Ratings
 from traces.runs import Run, Runs, RunSummary
 from traces.store import Store, now
 from tui.app.keys import BESIDES, RESUME
+from tui.app.offers import deepthink
 from tui.run.words import ENDINGS, local, status
 from tui.terminal import clean, duration, one_line
-
-if TYPE_CHECKING:
-    from tui.app.app import DeepthinkApp
 
 _LEAST = 16  # columns for the last one
 
@@ -342,8 +341,63 @@ class Preview:
     going: Going
 
 
-def preview_of(store: Store, run_id: str) -> Preview:
-    """Read what the preview shows; meant for a worker. Raises `UnknownRun`."""
+@dataclass
+class RunsLoaded(Message):
+    """A page of the runs that fit, and how many fit in all; the ``first`` page begins the list anew."""
+
+    first: bool
+    runs: list[RunSummary]
+    total: int
+
+
+@dataclass
+class Previewed(Message):
+    """What is to be shown of a run."""
+
+    preview: Preview
+
+
+@dataclass
+class Rated(Message):
+    """A run's rating is stored; "" if it was taken back."""
+
+    run_id: str
+    rating: Rating | str
+
+
+@dataclass
+class RunDeleted(Message):
+    """A run is no more."""
+
+    run_id: str
+
+
+def load(store: Store, text: str, statuses: Sequence[str], limit: int, offset: int) -> RunsLoaded:
+    """A page of the runs that fit."""
+    with store.connect():  # one opening for both
+        found = Runs(store).search(text, statuses, limit=limit, offset=offset)
+        return RunsLoaded(not offset, found, Runs(store).count(text, statuses))
+
+
+def rate(store: Store, run_id: str, rating: Rating | None) -> Rated:
+    """Rate a run; None takes its rating back. Raises `UnknownRun`."""
+    if rating is None:
+        Ratings(store).withdraw(run_id)
+    else:
+        Ratings(store).rate(run_id, rating)
+    return Rated(run_id, rating or "")
+
+
+def delete(store: Store, run_id: str) -> RunDeleted:
+    """Delete a run. Raises `GoingOn`."""
+    from tui.runs.actions import delete_run
+
+    delete_run(store, run_id)
+    return RunDeleted(run_id)
+
+
+def preview(store: Store, run_id: str) -> Previewed:
+    """What is to be shown of a run; for a worker. Raises `UnknownRun`."""
     from agent import checkpoints
 
     runs = Runs(store)
@@ -356,7 +410,7 @@ def preview_of(store: Store, run_id: str) -> Preview:
         store, run.id
     ):
         going = "going on" if checkpoints.held(store, run.id) else "resumable"
-    return Preview(run, len(answers[-1]["sources"]) if answers else 0, going)
+    return Previewed(Preview(run, len(answers[-1]["sources"]) if answers else 0, going))
 
 
 class RunPreview(VerticalScroll):
@@ -381,7 +435,7 @@ class RunPreview(VerticalScroll):
     def show(self, preview: Preview | None) -> None:
         """Show a run; nothing if there is none."""
         question, facts, answer, keys = self.query(Static)
-        deepthink = cast("DeepthinkApp", self.app)
+        key_for = deepthink(self).key_for
         self.scroll_home(animate=False)
         if preview is None:
             for part in (question, facts, answer, keys):
@@ -390,9 +444,9 @@ class RunPreview(VerticalScroll):
         run = preview.run
         question.update(Content(one_line(run.question)))
         facts.update(Content("\n".join(_facts(preview))))
-        told = clean(run.answer).strip() or _without_answer(preview, deepthink.key_for(RESUME))
+        told = clean(run.answer).strip() or _without_answer(preview, key_for(RESUME))
         answer.update(Content(told))
-        keys.update(" · ".join(f"{deepthink.key_for(a)} {a.label.lower()}" for a in BESIDES))
+        keys.update(" · ".join(f"{key_for(a)} {a.label.lower()}" for a in BESIDES))
 
 
 def _facts(preview: Preview) -> list[str]:

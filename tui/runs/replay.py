@@ -25,8 +25,6 @@ from traces.store import Store
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.decisions.actions import LabelsChanged, drop_label, load_labels, store_label
-from tui.decisions.strip import DecisionStrip
 from tui.run import words
 from tui.run.evidence import EvidenceList
 from tui.run.exchange import Exchange
@@ -56,10 +54,11 @@ class Player:
         speed: One of `SPEEDS`.
     """
 
-    def __init__(self, events: Sequence[ev.Event], at: Sequence[float]) -> None:
+    def __init__(self, events: Sequence[ev.Event], at: Sequence[float], run_id: str = "") -> None:
         self.events = events
         self.at = at
-        self.fold = RunFold()
+        self._run_id = run_id
+        self.fold = RunFold(run_id=run_id)
         self.position = 0
         self.speed: int = SPEEDS[0]
         self.steps = [n for n, event in enumerate(events, start=1) if isinstance(event, ev.StepStarted)]
@@ -93,7 +92,7 @@ class Player:
         if position == self.position:
             return frozenset()
         if position < self.position:
-            self.fold = RunFold()
+            self.fold = RunFold(run_id=self._run_id)
             self.fold.take_all(self.events[:position])
             changed = EVERYTHING
         else:
@@ -227,12 +226,11 @@ two seconds; the last speed lets each event stand as long as its words take to r
     PlayerBar #player-words { color: $foreground 80%; text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
+    @dataclass
     class Sought(Message):
         """The person wants to be at a position."""
 
-        def __init__(self, position: int) -> None:
-            super().__init__()
-            self.position = position
+        position: int
 
     def __init__(self) -> None:
         super().__init__()
@@ -344,13 +342,12 @@ evidence and the decisions, where you can say what a decision should have been.
 
     @on(Ready)
     async def _ready(self, message: Ready) -> None:
-        self._run, self.player = message.run, Player(message.events, message.at)
+        self._run, self.player = message.run, Player(message.events, message.at, message.run.id)
         meters = self.query_one(Meters)
         meters.offline = not any(isinstance(e, ev.Corrected) and e.rung == "web" for e in message.events)
         self.remove_class("-none")
         await self._new_exchange()
         self.query_one(PlayerBar).focus()
-        load_labels(self, self._run_id)
         self.player.seek(len(message.events))
         self._draw(EVERYTHING)
         self.refresh_bindings()
@@ -470,18 +467,6 @@ evidence and the decisions, where you can say what a decision should have been.
         from tui.library.passage import PassageScreen
 
         self.app.push_screen(PassageScreen.of(message.passage))
-
-    @on(DecisionStrip.Labelled)
-    def _labelled(self, message: DecisionStrip.Labelled) -> None:
-        store_label(self, self._run_id, message.seq, message.action)
-
-    @on(DecisionStrip.Unlabelled)
-    def _unlabelled(self, message: DecisionStrip.Unlabelled) -> None:
-        drop_label(self, self._run_id, message.seq)
-
-    @on(LabelsChanged)
-    def _show_labels(self, message: LabelsChanged) -> None:
-        self.query_one(DecisionStrip).show_labels(message.labels, message.stored)
 
 
 def _read(store: Store, run_id: str) -> ReplayScreen.Ready:

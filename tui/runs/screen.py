@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -12,96 +12,33 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import DataTable, Static
 
-from traces.ratings import Rating, Ratings
-from traces.runs import Run, Runs, RunSummary
-from traces.store import Store
+from traces.ratings import Rating
+from traces.runs import Run, RunSummary
 from tui.app.base import DeepScreen
 from tui.app.keys import CLEAR, MARK, REFRESH, bindings
 from tui.app.work import Failed, in_background
-from tui.runs.list import Preview, RunFilter, RunList, RunPreview, preview_of
+from tui.runs.list import (
+    Preview,
+    Previewed,
+    Rated,
+    RunDeleted,
+    RunFilter,
+    RunList,
+    RunPreview,
+    RunsLoaded,
+    delete,
+    load,
+    preview,
+    rate,
+)
+from tui.runs.unfinished import FoundUnfinished, UnfinishedScreen, find_unfinished
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
-    from agent.run import Resumable
     from tui.ask.screen import AskScreen
-
-
-@dataclass
-class RunsLoaded(Message):
-    """A page of the runs that fit, and how many fit in all; the ``first`` page begins the list anew."""
-
-    first: bool
-    runs: list[RunSummary]
-    total: int
-
-
-@dataclass
-class Previewed(Message):
-    """What is to be shown of a run."""
-
-    preview: Preview
-
-
-@dataclass
-class Rated(Message):
-    """A run's rating is stored; "" if it was taken back."""
-
-    run_id: str
-    rating: Rating | str
-
-
-@dataclass
-class RunDeleted(Message):
-    """A run is no more."""
-
-    run_id: str
-
-
-@dataclass
-class FoundUnfinished(Message):
-    """What can be resumed."""
-
-    found: list[Resumable]
-
-
-def load(store: Store, text: str, statuses: Sequence[str], limit: int, offset: int) -> RunsLoaded:
-    """A page of the runs that fit."""
-    with store.connect():  # one opening for both
-        found = Runs(store).search(text, statuses, limit=limit, offset=offset)
-        return RunsLoaded(not offset, found, Runs(store).count(text, statuses))
-
-
-def preview(store: Store, run_id: str) -> Previewed:
-    """What is to be shown of a run. Raises `UnknownRun`."""
-    return Previewed(preview_of(store, run_id))
-
-
-def rate(store: Store, run_id: str, rating: Rating | None) -> Rated:
-    """Rate a run; None takes its rating back. Raises `UnknownRun`."""
-    if rating is None:
-        Ratings(store).withdraw(run_id)
-    else:
-        Ratings(store).rate(run_id, rating)
-    return Rated(run_id, rating or "")
-
-
-def delete(store: Store, run_id: str) -> RunDeleted:
-    """Delete a run. Raises `GoingOn`."""
-    from tui.runs.actions import delete_run
-
-    delete_run(store, run_id)
-    return RunDeleted(run_id)
-
-
-def find_unfinished(store: Store) -> FoundUnfinished:
-    """What can be resumed."""
-    from tui.runs.unfinished import unfinished
-
-    return FoundUnfinished(unfinished(store))
 
 
 PAGE = 100
@@ -319,13 +256,9 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         from tui.app.confirm import ConfirmScreen
 
         detail = f"“{one_line(current.question, 160)}”, with its answer, its events and its decisions."
-        deleting = partial(delete, self.deepthink.engine.store, current.id)
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                in_background(self, deleting, group="delete")
-
-        self.app.push_screen(ConfirmScreen("Delete this run?", detail, yes="Delete"), answered)
+        work = partial(delete, self.deepthink.engine.store, current.id)
+        deleting = partial(in_background, self, work, group="delete")
+        ConfirmScreen.ask(self, "Delete this run?", detail, "Delete", deleting)
 
     @on(RunDeleted)
     def _deleted(self, message: RunDeleted) -> None:
@@ -346,8 +279,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
 
     @on(FoundUnfinished)
     def _found_unfinished(self, message: FoundUnfinished) -> None:
-        from tui.runs.unfinished import UnfinishedScreen
-
         if message.found:
             self.app.push_screen(UnfinishedScreen(message.found), self._resume)
         else:
@@ -364,5 +295,5 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
             (await self._ask()).put_question(current.question)
 
     async def _ask(self) -> AskScreen:
-        await self.deepthink.switch_mode("ask")
+        await self.app.switch_mode("ask")
         return cast("AskScreen", self.app.screen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -19,12 +19,10 @@ from textual.widgets import DataTable, Footer, Input, Static
 from traces.sessions import Session, Sessions
 from traces.store import Store
 from tui.app.keys import bindings
+from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.runs.list import RowTable, when
 from tui.terminal import one_line
-
-if TYPE_CHECKING:
-    from tui.app.app import DeepthinkApp
 
 _MOST = 2000  # sessions; more are found by nobody who scrolls
 _LONGEST = 200
@@ -124,7 +122,7 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         if table.row_count:
             self.query_one("#sessions").remove_class("-none")
         else:
-            new = cast("DeepthinkApp", self.app).key_of("sessions.new") or "n"
+            new = deepthink(self).key_of("sessions.new") or "n"
             self._show_none("No session fits." if self._words else f"No session yet: {new} begins one.")
         self.refresh_bindings()
 
@@ -134,7 +132,7 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
 
     @property
     def _store(self) -> Store:
-        return cast("DeepthinkApp", self.app).engine.store
+        return deepthink(self).engine.store
 
     @property
     def _current(self) -> Session | None:
@@ -202,15 +200,11 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         from tui.app.confirm import ConfirmScreen
 
         work = partial(_delete, self._store, current)
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                in_background(self, work, group="change")
-
         runs = "its run" if current.runs == 1 else f"its {current.runs:,} runs"
         called = one_line(current.name or current.first, 160) or current.id
         detail = f"“{called}” with {runs}, their answers, events and decisions."
-        self.app.push_screen(ConfirmScreen("Delete this session?", detail, yes="Delete"), answered)
+        delete = partial(in_background, self, work, group="change")
+        ConfirmScreen.ask(self, "Delete this session?", detail, "Delete", delete)
 
     @on(Changed)
     def _changed(self, message: Changed) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -20,22 +20,29 @@ from traces.errors import DeepthinkError
 from traces.runs import Run
 from traces.store import Store
 from tui.app.keys import bindings
+from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.run.words import WHY, local
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
     from agent.run import Resumable
-    from tui.app.app import DeepthinkApp
 
 _LONGEST = 200
 
 
-def unfinished(store: Store) -> list[Resumable]:
-    """The runs that can go on, newest first; for a worker, since it reads the store and imports much."""
+@dataclass
+class FoundUnfinished(Message):
+    """The runs that can be resumed, newest first."""
+
+    found: list[Resumable]
+
+
+def find_unfinished(store: Store) -> FoundUnfinished:
+    """Look for what can be resumed; for a worker, since it reads the store and imports much."""
     from agent.run import resumable
 
-    return resumable(store)
+    return FoundUnfinished(resumable(store))
 
 
 def offered(found: Sequence[Resumable]) -> list[Resumable]:
@@ -55,7 +62,7 @@ class UnfinishedScreen(ModalScreen[Run | None]):
     """Returns the run that is to go on; None for later.
 
     Args:
-        found: What `unfinished` gave.
+        found: Of `find_unfinished`.
     """
 
     CSS_PATH = "unfinished.tcss"
@@ -90,7 +97,7 @@ from where it was; no model call that was answered is made again. `d` gives one 
 
     @property
     def _store(self) -> Store:
-        return cast("DeepthinkApp", self.app).engine.store
+        return deepthink(self).engine.store
 
     @property
     def _current(self) -> Resumable | None:
@@ -129,13 +136,12 @@ from where it was; no model call that was answered is made again. `d` gives one 
                 raise
             return self.Forgotten(run.id)
 
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._forgetting.add(run.id)
-                in_background(self, work, group="forget")
+        def give_up() -> None:
+            self._forgetting.add(run.id)
+            in_background(self, work, group="forget")
 
         detail = f"“{one_line(run.question, 160)}” cannot be resumed then. It stays among the runs."
-        self.app.push_screen(ConfirmScreen("Give this run up?", detail, yes="Give up"), answered)
+        ConfirmScreen.ask(self, "Give this run up?", detail, "Give up", give_up)
 
     @on(Forgotten)
     def _forgotten(self, message: Forgotten) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
@@ -17,11 +18,12 @@ from textual.widgets import Checkbox, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.app.base import DeepScreen
-from tui.app.engine import load_anew
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
+from tui.app.lists import KEYS_BUT_ENTER
 from tui.app.themes import TEXTUAL
 from tui.app.work import Failed, in_background
+from tui.run.live import load_anew
 from tui.settings.actions import LOADED, Row, SettingChecked, SettingsRead, change, check, meaning, read
 from tui.terminal import clean, one_line
 
@@ -59,21 +61,19 @@ class SettingEditor(VerticalScroll, can_focus=False):
 **Enter** takes what was typed, **Escape** leaves the setting as it is. What a value may be stands under it.
 """
 
+    @dataclass
     class Changed(Message):
         """A person wants the setting ``key`` to be ``text``."""
 
-        def __init__(self, key: str, text: str) -> None:
-            super().__init__()
-            self.key = key
-            self.text = text
+        key: str
+        text: str
 
+    @dataclass
     class Typed(Message):
         """A value is being typed."""
 
-        def __init__(self, key: str, text: str) -> None:
-            super().__init__()
-            self.key = key
-            self.text = text
+        key: str
+        text: str
 
     def __init__(self) -> None:
         super().__init__(id="editor")
@@ -197,11 +197,7 @@ _TITLES = {
 class _Rows(OptionList, inherit_bindings=False):
     """The rows; Enter is the screen's, so that it can be remapped."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        binding
-        for binding in OptionList.BINDINGS
-        if not (isinstance(binding, Binding) and binding.key == "enter")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
 
     class Resized(Message):
         """There is another width to fill."""
@@ -369,7 +365,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
             case "app.keys":
                 self.deepthink.take_keys(value)
             case _ if key in LOADED:
-                load_anew(self.deepthink)
+                load_anew(self)
 
     # --- drawing ---------------------------------------------------------------------------------
 
