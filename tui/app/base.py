@@ -47,18 +47,15 @@ class Navigation(Horizontal):
         self._here = here
 
     def compose(self) -> ComposeResult:
-        """Places on the left, the state of the engine on the right."""
         places = Static(id="places")
         places.auto_links = False  # the line would be one long link
         yield places
         yield Static(id="engine")
 
     def on_mount(self) -> None:
-        """Follow the state of the engine."""
         self.watch(self.app, "engine_states", self._show_engine)
 
     def on_resize(self) -> None:
-        """Names are shortened where the line is narrow, and keys left out where it is narrower."""
         engine = self.query_one("#engine", Static).content
         room = self.size.width - (engine.cell_length + 2 if isinstance(engine, Content) else 0)
         lines = [
@@ -123,7 +120,6 @@ class DeepScreen(Screen[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def body(self) -> ComposeResult:
-        """What is between the first and the last line."""
         yield from ()
 
     @property

@@ -45,7 +45,6 @@ class ConfirmScreen(ModalScreen[bool]):
         node.app.push_screen(cls(question, detail, yes), answered)
 
     def compose(self) -> ComposeResult:
-        """The question and two buttons."""
         with Vertical(id="confirm"):
             yield Static(self._question, classes="title", markup=False)
             if self._detail:
@@ -55,7 +54,6 @@ class ConfirmScreen(ModalScreen[bool]):
                 yield Button(f"{self._yes} (y)", id="yes", compact=True)
 
     def on_mount(self) -> None:
-        """Nothing happens by accident."""
         self.query_one("#no").focus()
 
     @on(Button.Pressed)
@@ -63,9 +61,7 @@ class ConfirmScreen(ModalScreen[bool]):
         self.dismiss(event.button.id == "yes")
 
     def action_yes(self) -> None:
-        """Do it."""
         self.dismiss(True)
 
     def action_no(self) -> None:
-        """Leave everything as it is."""
         self.dismiss(False)

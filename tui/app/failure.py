@@ -94,19 +94,16 @@ class FailureScreen(ModalScreen[None]):
         self._text = "\n\n".join(_told(failure) for failure in reversed(failures))
 
     def compose(self) -> ComposeResult:
-        """One text, scrollable."""
         with Vertical(id="failure"):
             yield Static("What went wrong", classes="title")
             yield TextArea(self._text, read_only=True, show_line_numbers=False)
             yield Footer(compact=True, show_command_palette=False)
 
     def action_copy(self) -> None:
-        """Put the whole text on the clipboard."""
         self.app.copy_to_clipboard(self._text)
         self.notify("Copied.")
 
     def action_close(self) -> None:
-        """Back to the screen beneath."""
         self.dismiss()
 
 

@@ -65,7 +65,6 @@ class HangingList(OptionList):
         """Cells an entry has, as it was last drawn."""
 
     def on_resize(self) -> None:
-        """Lines are folded anew."""
         if self.scrollable_content_region.width - _PADDING != self.width:
             self.redraw()
 
@@ -146,7 +145,6 @@ class MarkedList(OptionList):
             self.highlighted = at
 
     def on_resize(self) -> None:
-        """There is another width."""
         self._redraw(range(len(self._entries)))
 
     @on(OptionList.OptionHighlighted)
@@ -186,16 +184,13 @@ class Offers(HangingList):
         super().__init__(classes="hidden")
 
     def draw(self) -> None:
-        """Draw the rows, the cursor where it was."""
         at = self.highlighted
         self.set_options(self.rows())
         self.highlighted = at if at is not None and at < self.option_count else None
 
     def rows(self) -> Iterable[Option]:
-        """The rows for the width there is now."""
         raise NotImplementedError
 
     def on_focus(self) -> None:
-        """Be at the first row."""
         if self.highlighted is None and self.option_count:
             self.highlighted = 0

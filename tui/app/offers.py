@@ -41,9 +41,7 @@ class Deepthink(Protocol):
         """Map the keys as the setting ``app.keys`` has them."""
         ...
 
-    def action_mode(self, name: str) -> None:
-        """Go to a screen."""
-        ...
+    def action_mode(self, name: str) -> None: ...
 
 
 def deepthink(node: DOMNode) -> Deepthink:

@@ -173,13 +173,11 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         self._earlier: Sequence[Run] = ()
 
     def compose(self) -> ComposeResult:
-        """What to do first, until something was asked."""
         with Vertical(id="turns"):
             yield Static(id="earlier", markup=False)
             yield Static(id="intro", markup=False)
 
     def on_mount(self) -> None:
-        """Follow the end."""
         self.anchor()
 
     def introduce(self, words: Content) -> None:

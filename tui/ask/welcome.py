@@ -47,7 +47,6 @@ class MakesWay(ModalScreen[str]):
     in_use: bool = False
 
     def on_key(self, event: events.Key) -> None:
-        """A letter that does nothing here."""
         if event.is_printable and event.character is not None and event.key not in self.active_bindings:
             self._make_way(event, event.character)
 
@@ -275,7 +274,6 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._trouble = ""
 
     def compose(self) -> ComposeResult:
-        """Each step with its state under it."""
         with VerticalScroll(id="welcome", can_focus=False):
             yield Static("deepthink", classes="title")
             yield Static(_INTRO, classes="quiet", id="intro")
@@ -288,7 +286,6 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        """See what is here."""
         self._redraw()
         self._look()
 
@@ -310,7 +307,6 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         return possible[action]() if action in possible else True
 
     def action_next(self) -> None:
-        """Take the step that is next."""
         first = self._first
         if first is None:
             return
@@ -323,12 +319,10 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
                 self.dismiss(first.question if first.samples else "")
 
     def action_small(self) -> None:
-        """Fetch the smaller language model."""
         if self._first is not None:
             self._pull(self._first.smaller)
 
     def action_files(self) -> None:
-        """Choose documents of one's own."""
         from tui.library.files import FilesScreen
 
         self.app.push_screen(FilesScreen(Path.home()), self._chosen)
@@ -338,11 +332,9 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
             self._read(IngestJob.of(self._deepthink.engine, chosen))
 
     def action_stop(self) -> None:
-        """Stop what is going on."""
         self._cancel.set()
 
     def action_skip(self) -> None:
-        """Go to the prompt."""
         self._cancel.set()
         self.dismiss("")
 

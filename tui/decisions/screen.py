@@ -29,7 +29,7 @@ from tui.app.work import Failed, in_background
 from tui.decisions.strip import ORIGINS, DecisionStrip, Row, action, bar, judgement, percent, source, took
 from tui.run.fold import EVERYTHING, RunFold
 from tui.run.live import Steers
-from tui.run.words import ENDINGS, local, status
+from tui.run.words import ENDINGS, ENOUGH, local, status
 from tui.terminal import clean, one_line
 
 _PAGE = 100  # runs looked through at a time
@@ -138,11 +138,6 @@ def heading(fold: RunFold, run: Run | None, *, live: bool, teaching: bool, place
 
 
 _NAMES = 14  # cells for what a line is about
-_GRADES: Mapping[str, str] = {
-    "correct": "enough",
-    "ambiguous": "not quite enough",
-    "incorrect": "not enough",
-}
 _QUIET = "$foreground 65%"
 
 Fact = tuple[str, Content | str]
@@ -171,7 +166,6 @@ place, and what you said of it.
         self._row: Row | None = None
 
     def compose(self) -> ComposeResult:
-        """One text."""
         yield Static(id="told")
 
     def show(self, told: Row | None) -> None:
@@ -185,7 +179,6 @@ place, and what you said of it.
             self.scroll_home(animate=False)
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Lines are as long as there is room."""
         self._draw()
 
     def _draw(self) -> None:
@@ -258,7 +251,7 @@ def _state(decided: ev.Decided) -> Iterator[Fact]:
         yield "last search", f"“{one_line(str(state['query']))}”"
     grade = str(state.get("grade", ""))
     if grade:
-        yield "its passages", f"{grade}: {_GRADES.get(grade, grade)}"
+        yield "its passages", f"{grade}: {ENOUGH.get(grade, grade)}"
     yield "top score", _joined(state, ("top_score", "{:.3f}"), ("corrections", "{} correction{s}"))
     yield "passages", _joined(state, ("fresh", "{} new"), ("again", "{} known before"))
     yield "barren", _joined(state, ("barren", "{} step{s} in a row without a new passage"))
@@ -384,7 +377,6 @@ would have done.
         self._timer: Timer | None = None
 
     def body(self) -> ComposeResult:
-        """The run, its decisions, the one under the cursor."""
         yield Static(id="run")
         yield Static(id="told", classes="empty")
         with Container(id="both"):
@@ -559,14 +551,12 @@ would have done.
             list_runs(self, self.deepthink.engine.store, self._seen)
 
     def action_teach(self) -> None:
-        """Be asked at each decision, or no more."""
         asking = self._asking()
         if asking is not None:
             asking.action_teach()
             self._look()
 
     def action_reload(self) -> None:
-        """Read the stored runs again, from the newest."""
         self._stored, self._seen, self._complete = None, 0, False
         self._shown = self._wanted = self._asked_for = ""
         self._fold = self._run = None

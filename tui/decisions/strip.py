@@ -391,7 +391,6 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
             self.label(self.highlighted, action)
 
     def action_unsay(self) -> None:
-        """Take back what was said of the decision under the cursor."""
         here = self.current
         if here is None or here.label is None or self.highlighted is None:
             self.notify("You have said nothing of this decision.")
@@ -399,11 +398,9 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
             self.label(self.highlighted, None)
 
     def on_mount(self) -> None:
-        """Say what will be here."""
         self._draw()
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Lines are as long as there is room."""
         self._draw()
 
     @on(OptionList.OptionHighlighted)

@@ -67,12 +67,10 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
         self._examining = False
 
     def body(self) -> ComposeResult:
-        """The sum, and the rows."""
         yield Static(id="sum", markup=False)
         yield _Rows(id="rows")
 
     def on_mount(self) -> None:
-        """Examine at once."""
         self.query_one("#rows").focus()
         self.action_again()
 
@@ -85,7 +83,6 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
         return bool(self._found) if action in {"copy", "full"} else True
 
     def action_again(self) -> None:
-        """Look at everything once more."""
         self._found, self._examining = [], True
         self._full.clear()
         self._redraw()
@@ -104,14 +101,12 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
         in_background(self, examine, group="examine")
 
     def action_copy(self) -> None:
-        """Put the report on the clipboard."""
         from tui.doctor.findings import report
 
         self.app.copy_to_clipboard(report(self._found))
         self.notify("Copied; look through it before you publish it: it names folders.")
 
     def action_full(self) -> None:
-        """Show the row under the cursor in full, or shorten it."""
         row = self.query_one("#rows", OptionList).highlighted
         if row is not None:
             self._full ^= {row}
@@ -140,7 +135,6 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
         self.action_full()
 
     def on_resize(self) -> None:
-        """Rows are as wide as there is room."""
         self._redraw()
 
     # --- drawing ---------------------------------------------------------------------------------

@@ -44,33 +44,19 @@ def ingest(
     What has not changed is not read again. A folder is taken whole: what was read from it before
     and is gone now is removed.
     """
-    from agent import ingest as ing
-    from traces.paths import scans_dir
     from tui import failures
-    from tui.assemble import open_embedder, open_recogniser, open_store
+    from tui.assemble import open_embedder, open_store
     from tui.interrupts import ctrl_c
     from tui.library import embedding
     from tui.library.ingesting import show_ingestion
-    from tui.library.intake import fetch, intake
+    from tui.library.intake import intake, read_in
     from tui.settings.settings import load
 
     settings = load({"web": True if web else None})
     store, embedder = open_store(), open_embedder(settings)
     wanted = intake(paths, settings, collection, description)
     with ctrl_c() as cancel:
-        events = ing.ingest(
-            wanted.paths,
-            addresses=wanted.addresses,
-            fetch=fetch(settings, cancel) if wanted.addresses else None,
-            collection=wanted.collection,
-            description=wanted.description,
-            store=store,
-            embedder=embedder,
-            recogniser=open_recogniser(settings),
-            scans=scans_dir(),
-            cancel=cancel,
-        )
-        code = show_ingestion(events)
+        code = show_ingestion(read_in(wanted, settings, store, embedder, cancel))
     if not embedding.embed(store, embedder):
         failures.warn("Passages read before have no vector yet: `deepthink library embed` makes them.")
     return code

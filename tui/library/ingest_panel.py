@@ -67,23 +67,9 @@ class IngestJob:
         """Reads what a person chose."""
 
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
-            from agent.ingest import ingest
-            from traces.paths import scans_dir
-            from tui.assemble import open_recogniser
-            from tui.library.intake import fetch
+            from tui.library.intake import read_in
 
-            return ingest(
-                chosen.paths,
-                addresses=chosen.addresses,
-                fetch=fetch(engine.settings(), cancel) if chosen.addresses else None,
-                collection=chosen.collection,
-                description=chosen.description,
-                store=engine.store,
-                embedder=engine.embedder(),
-                recogniser=open_recogniser(engine.settings()),
-                scans=scans_dir(),
-                cancel=cancel,
-            )
+            return read_in(chosen, engine.settings(), engine.store, engine.embedder(), cancel)
 
         return cls(f"into {chosen.collection}", read, [chosen.collection])
 
@@ -172,7 +158,6 @@ stop the others: it is named with what to do about it. You can go to any other s
         self._drawing: Timer | None = None
 
     def compose(self) -> Iterable[Static]:
-        """One text."""
         yield Static(markup=False)
 
     def begin(self, job: IngestJob) -> bool:
@@ -214,7 +199,6 @@ stop the others: it is named with what to do about it. You can go to any other s
         return shown
 
     def on_unmount(self) -> None:
-        """Nobody waits for it any more."""
         self._next.clear()
         if self.job is not None:
             self.job.cancel.set()
@@ -259,7 +243,6 @@ stop the others: it is named with what to do about it. You can go to any other s
             self.post_message(self.Changed())
 
     def on_resize(self) -> None:
-        """Bars are as wide as there is room."""
         self._draw()
 
     def _draw(self) -> None:

@@ -90,7 +90,6 @@ opens the passage under the cursor.
         self._recall: tuple[Embedder, Recall] | None = None  # keeps its keyword index from search to search
 
     def compose(self) -> ComposeResult:
-        """From the query to the passage."""
         with Horizontal(classes="field"):
             yield Label("Search", classes="first")
             yield Input(id="query", placeholder="A question or a few words")
@@ -108,7 +107,6 @@ opens the passage under the cursor.
             yield Static(markup=False)
 
     def on_mount(self) -> None:
-        """Say what to do."""
         self._tell("Enter searches. No language model is used.")
 
     def offer(self, collections: Sequence[str]) -> None:
@@ -129,7 +127,6 @@ opens the passage under the cursor.
         self._search(entered=True)
 
     def on_resize(self) -> None:
-        """Names are as long as there is room."""
         if self._staged:
             self._fill()
 
@@ -250,13 +247,11 @@ opens the passage under the cursor.
             self.post_message(self.Opened(int(event.row_key.value)))
 
     def action_strategy(self) -> None:
-        """Search by the next strategy."""
         field = cast("Select[str]", self.query_one("#strategy", Select))
         at = _STRATEGIES.index(str(field.value))
         field.value = _STRATEGIES[(at + 1) % len(_STRATEGIES)]
 
     def action_results(self) -> None:
-        """Go to what was found."""
         if self._staged:
             self.query_one(DataTable).focus()
 

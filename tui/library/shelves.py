@@ -236,7 +236,6 @@ class FactSheet(Static):
         self.on_resize()
 
     def on_resize(self) -> None:
-        """Values go on beneath themselves, not beneath their labels."""
         lines = [*self._above, *([Content("")] if self._facts else [])]
         width = max(self.content_size.width - _LABEL, 16)
         for label, value in self._facts:
@@ -266,13 +265,11 @@ class Details(VerticalScroll, can_focus=False):
         passage_id: int
 
     def compose(self) -> ComposeResult:
-        """Text, and the sections beneath."""
         yield FactSheet(id="facts")
         yield Static("Sections", id="sections")
         yield Outline()
 
     def on_mount(self) -> None:
-        """There are no sections yet."""
         self._show_sections(())
 
     def show_nothing(self, text: str) -> None:
@@ -332,7 +329,6 @@ class DescribeScreen(ModalScreen[str]):
         self._description = description
 
     def compose(self) -> ComposeResult:
-        """One line."""
         with Vertical(id="describe"):
             yield Static(f"What {one_line(self._collection)} holds", classes="title", markup=False)
             yield Input(self._description, placeholder="In one line, for the planner")
@@ -343,5 +339,4 @@ class DescribeScreen(ModalScreen[str]):
         self.dismiss(" ".join(event.value.split()))
 
     def action_close(self) -> None:
-        """Leave it as it is."""
         self.dismiss("")

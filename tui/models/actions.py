@@ -110,7 +110,6 @@ class PullView(Static):
         self.add_class("-still")
 
     def on_resize(self) -> None:
-        """The bar is as long as there is room."""
         self.redraw()
 
     def redraw(self) -> None:

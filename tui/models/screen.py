@@ -91,7 +91,6 @@ class ModelList(OptionList, inherit_bindings=False):
             self.highlighted = self.get_option_index(_id(wanted))
 
     def on_resize(self) -> None:
-        """Draw them in another width."""
         self._redraw(self.row)
 
     def _redraw(self, before: ModelRow | None) -> None:
@@ -128,7 +127,6 @@ class ModelDetail(Static):
         self._redraw()
 
     def on_resize(self) -> None:
-        """Fold it anew."""
         self._redraw()
 
     def _redraw(self) -> None:
@@ -203,7 +201,6 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self._cancel = threading.Event()
 
     def body(self) -> ComposeResult:
-        """The list, and under or beside it the model under the cursor and what goes on."""
         with Container(id="sides"):
             yield ModelList()
             with VerticalScroll(id="right", can_focus=False):
@@ -218,13 +215,11 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
                 yield Static(id="ollama", classes="quiet", markup=False)
 
     def on_mount(self) -> None:
-        """The list has the keys."""
         self.query_one("#path").display = False
         self._tell("")
         self.query_one(ModelList).focus()
 
     def on_screen_resume(self) -> None:
-        """Models may have come or gone."""
         self.action_refresh()
 
     def on_unmount(self) -> None:
@@ -234,7 +229,6 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     # --- what is possible ------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """One job at a time, and only what the model under the cursor allows."""
         row = self.query_one(ModelList).row
         typing = self.query_one("#path").has_focus
         free = not self._busy and not typing
@@ -251,17 +245,14 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         return possible[action]() if action in possible else True
 
     def action_use(self) -> None:
-        """Use the model under the cursor."""
         row = self.query_one(ModelList).row
         if row is not None:
             self._use(row.name, row.role)
 
     def action_pull(self) -> None:
-        """Fetch the model under the cursor."""
         self._on_row("fetching", lambda row, cancel: pull_models(self, [row.name], cancel))
 
     def action_probe(self) -> None:
-        """Measure the language model under the cursor."""
         if a_run_goes_on(self):  # two models might not fit, and neither would be as fast as it is
             self._tell("! A run goes on. Measure it when the run has ended.")
             return
@@ -269,21 +260,17 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self._on_row("measuring", lambda row, cancel: probe(self, engine, row, cancel))
 
     def action_verify(self) -> None:
-        """Compare the model under the cursor with its publisher's sha256."""
         self._on_row("verifying", lambda row, cancel: verify(self, row, cancel))
 
     def action_file(self) -> None:
-        """Name a file, a folder or a model of Ollama's."""
         path = self.query_one("#path", Input)
         path.display = True
         self.set_focus(path)  # at once: what is typed next belongs there
 
     def action_stop(self) -> None:
-        """Stop what is going on."""
         self._cancel.set()
 
     def action_leave(self) -> None:
-        """Back to the list."""
         path = self.query_one("#path", Input)
         path.value = ""
         path.display = False

@@ -10,7 +10,7 @@ from textual.dom import DOMNode
 from textual.message import Message
 
 from tui.app.work import in_background
-from tui.policy.list import Policies, PolicyRow, read_policies
+from tui.policy.policies import Policies, PolicyRow, read_policies
 from tui.policy.training_choice import Source
 
 if TYPE_CHECKING:

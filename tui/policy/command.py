@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.table import Table
@@ -14,12 +13,13 @@ from rich.text import Text
 
 from agent.handed_in import LEARNED
 from agent.profiles import decides
-from policy.card import in_words, method_in_words
+from policy.card import method_in_words
 from policy.folder import CARD, Manifest, check_base, open_policy, read
 from policy.manifest import BOX
 from policy.registry import Activation, Listed, Registry, base_of
 from traces.typed_path import expanded_path
 from tui.failures import WrongUsage, warn
+from tui.policy.policies import sections, when
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, one_line, print_json
 
@@ -98,13 +98,12 @@ def show(
     title = Text(manifest.name, style="bold")
     title.append(f"  {_standing(registry, folder)}", style="not bold")
     out.print(title)
-    out.print(_pairs(dict(_facts(manifest, folder))))
-    for heading, values in (("settings", manifest.settings), ("held-out questions", manifest.metrics)):
-        if values:
-            out.print(Text(f"\n{heading}", style="bold"))
-            out.print(_pairs(_flat(values)))
-    out.print(Text("\ngate", style="bold"))
-    out.print(_pairs(dict(_gate(manifest))))
+    gate = manifest.gate
+    verdict = f"{'passed' if gate.passed else 'not passed'}: {gate.reason}" if gate else "not asked"
+    out.print(_pairs({"gate": verdict, "folder": str(folder)}))
+    for heading, facts in sections(manifest):
+        out.print(Text(f"\n{heading}", style="bold"))
+        out.print(_pairs(dict(facts)))
 
 
 @app.command("use")
@@ -148,7 +147,7 @@ def history(as_json: AsJson = False) -> None:
     table = columns("when", "policy", "how", "why", whole=("when", "policy"))
     for entry in found:
         how = f"{entry.how}, forced" if entry.forced else entry.how
-        table.add_row(*cells(_when(entry.at), entry.name, how, one_line(entry.reason, 200)))
+        table.add_row(*cells(when(entry.at), entry.name, how, one_line(entry.reason, 200)))
     console().print(table)
 
 
@@ -525,7 +524,7 @@ def _columns(policy: Listed) -> tuple[object, ...]:
     verdict = "not asked" if gate is None else "passed" if gate.passed else "not passed"
     return (
         manifest.method,
-        _when(manifest.created),
+        when(manifest.created),
         f"{manifest.data.questions:,} questions, {manifest.data.decisions:,} decisions",
         "in the box" if policy.boxed else verdict,
     )
@@ -538,41 +537,7 @@ def _standing(registry: Registry, folder: Path) -> str:
     since = next((entry for entry in registry.history() if entry.name in {folder.name, BOX}), None)
     if since is None:
         return f"{boxed}, active"
-    return f"{boxed}, active since {_when(since.at)}{', forced' if since.forced else ''}"
-
-
-def _facts(manifest: Manifest, folder: Path) -> Iterator[tuple[str, str]]:
-    yield "method", method_in_words(manifest.method)
-    yield "made", f"{_when(manifest.created)}{f' by {manifest.command}' if manifest.command else ''}"
-    yield "base", manifest.base.name if manifest.base else "none"
-    yield "learned from", f"{manifest.data.questions:,} questions, {manifest.data.decisions:,} decisions"
-    if manifest.data.datasets:
-        yield "data sets", ", ".join(f"{name} {n:,}" for name, n in manifest.data.datasets.items())
-    if manifest.data.sources:
-        yield "quality from", ", ".join(f"{name} {n:,}" for name, n in manifest.data.sources.items())
-    yield "reads", f"state version {manifest.state_version}, {len(manifest.features)} features"
-    yield "margin", f"{manifest.rule.margin:g}, temperature {manifest.rule.temperature:g}"
-    yield "folder", str(folder)
-
-
-def _gate(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    gate = manifest.gate
-    if gate is None:
-        yield "verdict", "it was not asked"
-        return
-    yield "verdict", f"{'passed' if gate.passed else 'not passed'}: {gate.reason}"
-    yield "rule", gate.rule
-    yield from _flat(gate.measures).items()
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            found.update(_flat(value, f"{prefix}{name}, "))
-        else:
-            found[f"{prefix}{name}"] = in_words(value)
-    return found
+    return f"{boxed}, active since {when(since.at)}{', forced' if since.forced else ''}"
 
 
 def _pairs(values: Mapping[str, str]) -> Table:
@@ -608,11 +573,3 @@ def _tell_damage(registry: Registry) -> None:
     damage = registry.active().warning
     if damage:
         warn(damage)
-
-
-def _when(moment: str) -> str:
-    """By this machine's clock."""
-    try:
-        return f"{datetime.fromisoformat(moment).astimezone():%Y-%m-%d %H:%M}"
-    except ValueError:
-        return one_line(moment, 20)

@@ -21,7 +21,8 @@ from tui.decisions.strip import ORIGINS, SIGNS, bar, percent, source
 from tui.policy import actions
 from tui.policy.actions import LEARNED, LLM, RULES, Deciding
 from tui.policy.agreement import AgreementPlot
-from tui.policy.list import Policies, PolicyBook, PolicyRow
+from tui.policy.list import PolicyBook
+from tui.policy.policies import Policies, PolicyRow
 from tui.policy.training_choice import TrainingChoice
 from tui.policy.training_panel import Keys, TrainingPanel
 from tui.terminal import one_line
@@ -201,7 +202,6 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         self._policies = Policies()
 
     def body(self) -> ComposeResult:
-        """Who decides, and the tabs."""
         yield Static(id="told", classes="empty")
         with Vertical(id="all"):
             yield Static(id="deciding")
@@ -218,7 +218,6 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
                         yield AgreementPlot(id="agreement")
 
     def on_mount(self) -> None:
-        """Say what is going on before it is read."""
         self.query_one("#told", Static).update("Counting what has been gathered …")
 
     @on(events.ScreenResume)
@@ -242,16 +241,13 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         return True
 
     def action_reload(self) -> None:
-        """Read everything again."""
         actions.read_policy(self, self.deepthink.engine)
 
     def action_tab(self, name: str) -> None:
-        """Go to a tab."""
         self.query_one(TabbedContent).active = name
         self.call_after_refresh(self._take_focus)
 
     def action_decider(self) -> None:
-        """Have the next source decide."""
         if self._deciding is not None:
             self._set("decider", actions.after(self._deciding.decider, self._sources))
 
@@ -276,7 +272,6 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
             ConfirmScreen.ask(self, question, f"{row.reason}\n\n{recorded}", "Use", force)
 
     def action_rollback(self) -> None:
-        """Go back to the policy that was active before."""
         actions.roll_back(self)
 
     def action_train(self) -> None:
@@ -298,7 +293,6 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         self._take_focus()
 
     def action_stop(self) -> None:
-        """Stop the training, once that is confirmed."""
         kept = (
             "It ends after the step under way. What it saved is kept: the same training goes on from there."
         )
@@ -366,7 +360,6 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
             self.query_one("#told", Static).update(told)
 
     def on_resize(self) -> None:
-        """The first lines say more where there is room."""
         self._draw()
 
     # --- drawing ---------------------------------------------------------------------------------

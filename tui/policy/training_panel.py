@@ -23,7 +23,7 @@ from tui.app.offers import Deepthink
 from tui.app.themes import PlotColour, plot_colour
 from tui.app.work import Failed
 from tui.policy.job import PHASES, TrainingEnded, TrainingFold, TrainingJob, TrainingTold, Wish
-from tui.policy.list import figure
+from tui.policy.policies import figure
 from tui.terminal import clean, duration, one_line
 
 if TYPE_CHECKING:
@@ -244,7 +244,6 @@ class TrainingPlots(Horizontal):
                 yield Static()
 
     def on_mount(self) -> None:
-        """Lines are drawn in the colours of the theme."""
         self.watch(self.app, "theme", self._draw, init=False)
 
     def show(self, fold: TrainingFold) -> None:
@@ -264,7 +263,6 @@ class TrainingPlots(Horizontal):
         self._draw()
 
     def on_resize(self) -> None:
-        """Titles are as long as there is room."""
         self.call_after_refresh(self._draw)
 
     def _draw(self) -> None:
@@ -386,14 +384,12 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
         self._drawing: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """What is going on, what came of it, the plots, what is learned from."""
         yield Static(id="standing")
         yield Static(id="outcome")
         yield TrainingPlots()
         yield Static(id="sheet")
 
     def on_mount(self) -> None:
-        """While nothing is told, time still passes."""
         self.set_interval(1.0, self._tick)
 
     def begin(self, wish: Wish) -> None:
@@ -440,7 +436,6 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
             self.job.leave()
 
     def on_resize(self) -> None:
-        """Bars and columns are as wide as there is room."""
         self._draw()
 
     @on(TrainingTold)

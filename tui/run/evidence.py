@@ -64,7 +64,6 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
             self.redraw()
 
     def draw(self) -> None:
-        """Each step's passages, best first."""
         fold = self._fold
         if fold is None:
             return

@@ -148,7 +148,6 @@ stands for in its document, with the supporting sentence marked. A mouse click o
                 block.update(content)
 
     def action_citation(self, by: int) -> None:
-        """Go to the next or the previous citation."""
         if not self._citations:
             return
         self._unmark()
@@ -159,7 +158,6 @@ stands for in its document, with the supporting sentence marked. A mouse click o
         self.screen.scroll_to_widget(block)
 
     def action_open(self) -> None:
-        """Open the citation one has gone to, the first if none."""
         if not self._citations:
             return
         self.post_message(self.Opened(self._citations[max(self._at, 0)][3]))
@@ -171,7 +169,6 @@ stands for in its document, with the supporting sentence marked. A mouse click o
             self.post_message(self.Opened(number))
 
     def on_blur(self) -> None:
-        """Nobody is at a citation any more."""
         self._unmark()
 
     def _unmark(self) -> None:
@@ -205,7 +202,6 @@ best. **Enter** opens it in its document.
         self.set_class(not answered.sources, "hidden")
 
     def rows(self) -> Iterable[Option]:
-        """Each source with its place and the sentence that supports the answer best."""
         answered = self._answered
         if answered is None:
             return
@@ -270,7 +266,6 @@ class Exchange(Vertical):
         yield WaysOn()
 
     def on_mount(self) -> None:
-        """What is known by now can be drawn."""
         self.call_later(self.post_message, self.Ready(self))
 
     def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:

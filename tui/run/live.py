@@ -158,7 +158,6 @@ class Steers(Screen[None]):
             self.notify("Cancelled; it can be resumed.")
 
     def action_pause(self) -> None:
-        """Pause it, or go on."""
         if self.live is None or self.fold is None:
             return
         steering = self.live.steering
@@ -171,13 +170,11 @@ class Steers(Screen[None]):
         self.paused_changed(steering.paused)
 
     def action_finish(self) -> None:
-        """Have it answer from what was found."""
         if self.live is not None:
             self.live.steering.finish()
             self.notify("Answering now, from what was found.")
 
     def action_skip(self) -> None:
-        """Give up the step under way."""
         from tui.run.words import IN_STEP
 
         if self.live is None:
@@ -189,7 +186,6 @@ class Steers(Screen[None]):
             self.notify("There is no step to skip right now.", severity="warning")
 
     def action_decide(self) -> None:
-        """Have the run wait at its next decision, which the person takes."""
         if self.live is None:
             return
         if self.fold is not None and self.fold.asked is not None:
@@ -212,7 +208,6 @@ class Steers(Screen[None]):
         return "This run has made its last decision." if fold.node in AFTER_THE_LAST_DECISION else ""
 
     def action_teach(self) -> None:
-        """Take each decision from now on, or leave them to the decider again."""
         self.teaching = not self.teaching
         if self.live is not None:
             self.live.steering.teach(self.teaching)

@@ -81,7 +81,6 @@ The passages that came nearest, and other ways to look. **Enter** opens a passag
         self.set_class(not self._rows, "hidden")
 
     def rows(self) -> Iterable[Option]:
-        """Each way on its own row."""
         return (Option(Content(hanging(*told, self.width))) for *_, told in self._rows)
 
     @on(OptionList.OptionSelected)

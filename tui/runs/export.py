@@ -73,7 +73,6 @@ without a folder is in the folder that the app was started in; `~` is your home.
         self._asked = ""  # the file that is there already and may be replaced
 
     def compose(self) -> ComposeResult:
-        """Form, file, and what is to be said of it."""
         with Vertical(id="export"):
             yield Static("Export", classes="title")
             yield Static(one_line(self._question), id="export-question", markup=False)
@@ -125,7 +124,6 @@ without a folder is in the folder that the app was started in; `~` is your home.
         self.query_one("#export-note", Static).update(f"✗ {message.error.message}")
 
     def action_close(self) -> None:
-        """Write nothing."""
         self.dismiss()
 
 

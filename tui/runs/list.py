@@ -51,13 +51,11 @@ class RowTable(DataTable[Text]):
         super().__init__(cursor_type="row", id=id)
 
     def on_mount(self) -> None:
-        """Columns first."""
         for name, width in self.WIDTHS.items():
             label = Text(name, justify="right" if name in self.RIGHT else "left")
             self.add_column(label, key=name, width=width or _LEAST)
 
     def on_resize(self, event: Resize) -> None:
-        """The last column takes what the others leave."""
         taken = sum(width + 2 * self.cell_padding for width in self.WIDTHS.values())
         room = max(_LEAST, event.size.width - 1 - taken)
         last = self.ordered_columns[-1]
@@ -89,7 +87,6 @@ class RowTable(DataTable[Text]):
             self.move_cursor(row=self.get_row_index(row_id), animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enter is the screen's."""
         return False if action == "select_cursor" else super().check_action(action, parameters)
 
     def action_scroll_home(self) -> None:
@@ -97,7 +94,6 @@ class RowTable(DataTable[Text]):
         self.action_scroll_top()
 
     def action_scroll_end(self) -> None:
-        """To the last row."""
         self.action_scroll_bottom()
 
     def _cell(self, name: str, value: str) -> Text:
@@ -262,13 +258,11 @@ class RunFilter(Horizontal):
         self._typed: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Status, search, count."""
         yield Static(id="run-status")
         yield Input(placeholder="search (/)", id="run-search", compact=True)
         yield Static("…", id="run-count")
 
     def on_mount(self) -> None:
-        """Every run at first."""
         self._show_status()
 
     @property

@@ -72,7 +72,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         self._moved: Timer | None = None
 
     def body(self) -> ComposeResult:
-        """Filter, list and preview."""
         yield RunFilter()
         with Container(id="runs"):
             yield RunList(id="run-list")
@@ -80,11 +79,9 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
             yield Static(id="runs-none", classes="empty")
 
     def on_mount(self) -> None:
-        """The list has the keys."""
         self.query_one(RunList).focus()
 
     def on_screen_resume(self) -> None:
-        """Runs may have come or ended meanwhile."""
         if not self._loading:
             self.action_refresh()
 
@@ -126,15 +123,12 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         self.query_one(RunList).focus()
 
     def action_search(self) -> None:
-        """Type what is looked for."""
         self.query_one(RunFilter).type()
 
     def action_status(self, by: int) -> None:
-        """The next status, or the one before."""
         self.query_one(RunFilter).turn(by)
 
     def action_clear(self) -> None:
-        """Back to the list, to every run, without a mark."""
         runs, choice = self.query_one(RunList), self.query_one(RunFilter)
         if choice.typing:
             self.set_focus(runs if runs.row_count else None)
@@ -149,7 +143,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         self.action_refresh()
 
     def action_refresh(self) -> None:
-        """Read the list again, as far as it is looked at."""
         self._load(0)
 
     def _load(self, offset: int) -> None:
@@ -205,7 +198,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
 
     @on(DataTable.RowSelected)
     def action_open(self) -> None:
-        """Replay it."""
         if self._current is not None:
             from tui.runs.replay import ReplayScreen
 
@@ -227,7 +219,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         runs.mark("")
 
     def action_rate(self, rating: Rating) -> None:
-        """Rate it, or take that rating back."""
         current = self._current
         if current is not None:
             wanted = None if current.rating == rating else rating
@@ -242,14 +233,12 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         self.notify(f"Rated as {message.rating}." if message.rating else "The rating is taken back.")
 
     def action_export(self) -> None:
-        """Write it to a file."""
         if self._current is not None:
             from tui.runs.export import ExportScreen
 
             self.app.push_screen(ExportScreen(self._current.id, self._current.question))
 
     def action_delete(self) -> None:
-        """Delete it, having asked."""
         current = self._current
         if current is None:
             return
@@ -269,12 +258,10 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
     # Going on where one asks
 
     async def action_resume(self) -> None:
-        """Go on with it."""
         if self._preview is not None:
             await self._resume(self._preview.run)
 
     def action_unfinished(self) -> None:
-        """Which runs can be resumed."""
         in_background(self, partial(find_unfinished, self.deepthink.engine.store), group="unfinished")
 
     @on(FoundUnfinished)
@@ -289,7 +276,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
             (await self._ask()).resume(run.id)
 
     async def action_again(self) -> None:
-        """Put its question into the prompt."""
         current = self._current
         if current is not None:
             (await self._ask()).put_question(current.question)

@@ -74,7 +74,6 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         self._words: list[str] = []
 
     def compose(self) -> ComposeResult:
-        """Filter, list, and a line for the name."""
         with Vertical(id="sessions"):
             yield Static("Sessions", classes="title")
             yield Input(placeholder="filter (/)", id="session-filter", compact=True)
@@ -84,7 +83,6 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
             yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        """The list has the keys."""
         self.query_one(SessionList).focus()
         self._load()
 
@@ -139,17 +137,14 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         return self._sessions.get(self.query_one(SessionList).current_id)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What needs a session needs one under the cursor."""
         return self._read and self._current is not None if action in {"open", "rename", "delete"} else True
 
     @on(DataTable.RowSelected)
     def action_open(self) -> None:
-        """Go on with it."""
         if self._current is not None:
             self.dismiss(self._current.id)
 
     def action_new(self) -> None:
-        """Begin one."""
         self.dismiss("")
 
     def action_close(self) -> None:
@@ -164,7 +159,6 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         self.query_one(SessionList).focus()
 
     def action_filter(self) -> None:
-        """Type what is looked for."""
         self.set_focus(self.query_one("#session-filter"))  # at once: what is typed next belongs there
 
     @on(Input.Changed, "#session-filter")
@@ -178,7 +172,6 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         self._back_to_list()
 
     def action_rename(self) -> None:
-        """Type its name beneath the list."""
         if self._current is not None:
             self.query_one("#sessions").add_class("-naming")
             name = self.query_one("#session-name", Input)
@@ -193,7 +186,6 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         self._back_to_list()
 
     def action_delete(self) -> None:
-        """Delete it, having asked."""
         current = self._current
         if current is None:
             return

@@ -54,7 +54,6 @@ class UnfinishedList(OptionList):
     """The runs, with why each stopped; Enter is the screen's."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """So that the footer tells what Enter does."""
         return False if action == "select" else super().check_action(action, parameters)
 
 
@@ -86,7 +85,6 @@ from where it was; no model call that was answered is made again. `d` gives one 
         self._forgetting: set[str] = set()
 
     def compose(self) -> ComposeResult:
-        """The runs, with why each stopped."""
         with Vertical(id="unfinished"):
             count = len(self._found)
             title = "One run can go on" if count == 1 else f"{count} runs can go on"
@@ -108,7 +106,6 @@ from where it was; no model call that was answered is made again. `d` gives one 
 
     @on(OptionList.OptionSelected)
     def action_resume(self) -> None:
-        """Go on with it."""
         current = self._current
         if current is None:
             return
@@ -118,7 +115,6 @@ from where it was; no model call that was answered is made again. `d` gives one 
             self.dismiss(current.run)
 
     def action_forget(self) -> None:
-        """Give it up, having asked."""
         current = self._current
         if current is None:
             return
@@ -151,7 +147,6 @@ from where it was; no model call that was answered is made again. `d` gives one 
             self.dismiss(None)
 
     def action_later(self) -> None:
-        """Leave them as they are."""
         self.dismiss(None)
 
 

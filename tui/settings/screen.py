@@ -32,7 +32,6 @@ class _Switch(Checkbox):
     """On and off by its sign and its word, as choices have theirs."""
 
     def render(self) -> Content:
-        """A filled or an empty circle, and the word."""
         return Content("● on" if self.value else "○ off").stylize(self.get_visual_style("toggle--label"))
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
@@ -80,7 +79,6 @@ class SettingEditor(VerticalScroll, can_focus=False):
         self.row: Row | None = None
 
     def compose(self) -> ComposeResult:
-        """Name and origin, what it is for, one editor of each kind, what is wrong."""
         yield Static(id="name", markup=False)
         yield Static(id="description", markup=False)
         yield _Switch(id="switch", compact=True)
@@ -203,7 +201,6 @@ class _Rows(OptionList, inherit_bindings=False):
         """There is another width to fill."""
 
     def on_resize(self) -> None:
-        """Values are cut to the width there is."""
         self.post_message(self.Resized())
 
 
@@ -229,7 +226,6 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
         self._trouble = ""
 
     def body(self) -> ComposeResult:
-        """Search and list, and the editor under or beside them."""
         with Container(id="sides"):
             with Vertical(id="left"):
                 yield Input(placeholder="Search", id="search", compact=True)
@@ -238,19 +234,16 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
             yield SettingEditor()
 
     def on_mount(self) -> None:
-        """Read them."""
         self.query_one("#rows").focus()
         self.query_one(SettingEditor).show(None)
         self.query_one("#trouble").display = False
 
     def on_screen_resume(self) -> None:
-        """Another screen or program may have changed them."""
         self.action_refresh()
 
     # --- what is possible ------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What the environment says cannot be changed here, and a default not be unset."""
         row = self._under_cursor()
         in_list = self.query_one("#rows").has_focus
         match action:
@@ -266,11 +259,9 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
                 return True
 
     def action_edit(self) -> None:
-        """Change the setting under the cursor."""
         self.query_one(SettingEditor).edit()
 
     def action_unset(self) -> None:
-        """Take it out of the file."""
         row = self._under_cursor()
         if row is not None:
             in_background(self, partial(change, self.deepthink.engine, row.key, None), group="change")
@@ -281,7 +272,6 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
         in_background(self, partial(read, engine), group="read", exclusive=True)
 
     def action_search(self) -> None:
-        """Go to the search."""
         self.set_focus(self.query_one("#search"))  # at once: what is typed next belongs there
 
     def action_leave(self) -> None:
