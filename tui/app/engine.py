@@ -17,7 +17,7 @@ from traces.store import Store
 from tui.app.work import failed
 
 if TYPE_CHECKING:
-    from models.protocols import Chat, Embedder, Reader
+    from models.protocols import Chat, Completer, Embedder, Reader
     from policy.learned import Served
     from tui.settings.settings import Settings
 
@@ -80,6 +80,7 @@ class Engine:
         self._embedder: Embedder | None = None
         self._embedder_made_of: tuple[object, ...] = ()
         self._reader: Reader | None = None
+        self._planner: Completer | None = None
         self._reader_made_of = ""
         self._learned: Served | None = None
         self._embedding = threading.Lock()
@@ -159,6 +160,16 @@ class Engine:
                 self._reader, self._reader_made_of = assemble.open_reader(settings), settings.reranker
             return self._reader
 
+    def planner(self) -> Completer | None:
+        """The taught planner, not necessarily loaded; None where the language model plans."""
+        from tui import assemble
+
+        settings = self.settings()
+        with self._lock:
+            if self._planner is None or settings.planner != "taught":
+                self._planner = assemble.open_planner(settings)
+            return self._planner
+
     def learned(self) -> Served | None:
         """The active learned policy, loaded at its first decision; None where there is none.
 
@@ -192,7 +203,7 @@ class Engine:
 
         It ends where another embedder is chosen: whoever loads that one begins anew.
         """
-        from agent.embedding import embed_library
+        from agent.documents.embedding import embed_library
         from models.protocols import GenerationCancelled
         from traces.library import Library
 
@@ -219,7 +230,7 @@ class Engine:
             return self._chat is not None and self._chat.users > 0
 
     def _warm_chat(self) -> str:
-        from models.llama_cpp_chat import LlamaCppChat
+        from models.llama_cpp import LlamaCppChat
 
         with self.chat() as chat:
             if isinstance(chat, LlamaCppChat):
@@ -230,7 +241,8 @@ class Engine:
         from models.protocols import Loadable
 
         embedder = self.embedder()
-        for model in (embedder, self.reader()):
+        parts: tuple[object, ...] = (embedder, self.reader(), self.planner())
+        for model in parts:
             if isinstance(model, Loadable):
                 model.warm_up()
         return embedder.name

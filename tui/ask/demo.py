@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent import ingest as ing
-from agent import sample_library
+from agent.documents import ingest as ing
+from agent.documents import sample_library
 from models.fetch import installed
 from models.protocols import Embedder
 from traces.library import Library
@@ -30,7 +30,7 @@ def read(
 ) -> Iterator[ing.IngestEvent]:
     """Bring one sample collection up to date; what is already read is unchanged.
 
-    Raises what `agent.ingest.ingest` raises.
+    Raises what `agent.documents.ingest.ingest` raises.
     """
     _forget_moved(Library(store), collection)
     yield from ing.ingest(

@@ -244,7 +244,7 @@ class Begins(Watches):
 
 def _introduction(found: Beginning, lacking: Sequence[str]) -> Content:
     """What to do first."""
-    from agent.sample_library import COLLECTIONS, demo_question
+    from agent.documents.sample_library import COLLECTIONS, demo_question
 
     parts = []
     if lacking:

@@ -186,7 +186,7 @@ def _read_first(
     warn: Callable[[str], None],
     cancelled: threading.Event,
 ) -> None:
-    from agent import ingest as ing
+    from agent.documents import ingest as ing
     from tui.library.intake import Intake, read_in
 
     named = {str(path.resolve()) for path in paths if not path.is_dir()}

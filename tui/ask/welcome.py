@@ -28,7 +28,7 @@ from tui.run.live import load_anew
 from tui.terminal import one_line, size
 
 if TYPE_CHECKING:
-    from agent.ingest import IngestEvent
+    from agent.documents.ingest_events import IngestEvent
     from models.catalogue import CatalogueRole, ModelEntry
     from tui.app.engine import Engine
     from tui.library.ingesting import IngestFold
@@ -100,10 +100,10 @@ class First(Message):
 
 def look(engine: Engine) -> First:
     """See what is here. Raises `BadSetting`, `StoreError`."""
-    from agent import sample_library
+    from agent.documents import sample_library
     from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, QWEN_CODER_0_5B, QWEN_CODER_1_5B
     from models.fetch import begun, installed
-    from models.fetch_errors import ChecksumMismatch
+    from models.fetch.files import ChecksumMismatch
     from models.protocols import ModelMissing
     from traces.library import Library
 

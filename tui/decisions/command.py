@@ -15,11 +15,10 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from policy.gathered import gathered
 from traces import exchange
-from traces.decision_counts import count_decisions
-from traces.decision_search import Traces, TraceSummary
+from traces.decisions import Traces, TraceSummary, count_decisions
 from traces.exchange import Imported, take_in
 from traces.labels import Label, Labels
 from traces.outcomes import Outcomes

@@ -18,10 +18,9 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from agent import events as ev
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS
-from traces.run_records import Run
-from traces.run_search import RunSummary
+from traces.runs import Run, RunSummary
 from traces.store import Store
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from rich.text import Text
 
-from models.ollama_wire import Patience
+from models.servers.wire import Patience
 from traces import paths
 from traces.errors import DeepthinkError
 from traces.library import Library
@@ -204,7 +204,7 @@ def _located(name: str, find: Callable[[], str]) -> Finding:
 
 
 def _described(path: Path, name: str) -> str:
-    from models.gguf import read_head
+    from models.llama_cpp.gguf import read_head
 
     head = read_head(path)
     context = f", trained for {head.trained_context:,} tokens" if head.trained_context else ""
@@ -235,7 +235,7 @@ def _library() -> Finding:
 
 
 def _ollama(settings: Settings) -> Finding:
-    from models.ollama_api import OllamaServer, full_name
+    from models.servers.ollama import OllamaServer, full_name
 
     configured = (settings.model, settings.embedder)
     wanted = [name.removeprefix(OLLAMA) for name in configured if name.startswith(OLLAMA)]

@@ -110,7 +110,7 @@ def reread(engine: Engine, what: Collection | Document) -> Named:
 
 def dropped(engine: Engine, text: str, collection: str) -> Named:
     """Take a text that was pasted for paths. Raises `WebOff`, `WrongUsage`, `NothingToIngest`."""
-    from agent.ingest import NothingToIngest
+    from agent.documents.ingest import NothingToIngest
     from tui.library.intake import intake, pasted
     from tui.terminal import one_line
 

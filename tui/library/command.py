@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from agent.reading.media_types import FORMATS
+from agent.documents.media_types import FORMATS
 from traces.library import Library
 from traces.records import SECTION_SEPARATOR, Document, Scope, UnknownDocument
 from tui import failures

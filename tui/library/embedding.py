@@ -6,7 +6,7 @@ import threading
 from contextlib import nullcontext
 from typing import Final
 
-from agent.embedding import embed_library
+from agent.documents.embedding import embed_library
 from models.protocols import Embedder, GenerationCancelled
 from traces.library import Library
 from traces.store import Store

@@ -22,7 +22,7 @@ from textual.widgets import DirectoryTree, Footer, Input, Label, Static, Tree
 from textual.widgets._directory_tree import DirEntry
 from textual.widgets.tree import TreeNode
 
-from agent.reading import SUFFIXES
+from agent.documents.reading import SUFFIXES
 from traces.errors import DeepthinkError
 from traces.typed_path import existing_path
 from tui.app.keys import bindings
@@ -408,7 +408,7 @@ def _way_out(wrong: DeepthinkError) -> str:
 
 def _checked(names: Sequence[str], settings: Settings, collection: str | None, description: str) -> Intake:
     """The same as `intake`; also raises `NothingToIngest` for a path that is not there."""
-    from agent.ingest import NothingToIngest
+    from agent.documents.ingest import NothingToIngest
 
     choice = intake(names, settings, collection, description)
     for path in choice.paths:

@@ -20,12 +20,12 @@ from tui.library.ingesting import IngestFold, is_low, share
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
-    from agent.ingest import IngestEvent
+    from agent.documents.ingest_events import IngestEvent
     from tui.app.engine import Engine
     from tui.library.intake import Intake
 
 Read = Callable[[threading.Event], "Iterator[IngestEvent]"]
-"""`agent.ingest.ingest` with everything but ``cancel`` filled in."""
+"""`agent.documents.ingest.ingest` with everything but ``cancel`` filled in."""
 
 
 @dataclass
@@ -77,7 +77,7 @@ class IngestJob:
     def of_samples(cls, engine: Engine) -> IngestJob:
         """Reads the sample library."""
 
-        from agent.sample_library import COLLECTIONS
+        from agent.documents.sample_library import COLLECTIONS
 
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
             from tui.ask import demo

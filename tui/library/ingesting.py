@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.text import Text
 
-from agent import ingest as ing
+from agent.documents import ingest as ing
 from models.catalogue import MULTILINGUAL_E5_SMALL
 from tui import failures
 from tui.bars import bars

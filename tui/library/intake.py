@@ -16,7 +16,7 @@ from traces.errors import DeepthinkError
 from traces.typed_path import existing_file, existing_path
 
 if TYPE_CHECKING:
-    from agent.ingest import IngestEvent
+    from agent.documents.ingest_events import IngestEvent
     from agent.web.fetch import Fetched
     from models.protocols import Embedder
     from traces.records import Document
@@ -105,8 +105,8 @@ def is_address(name: str) -> bool:
 def read_in(
     chosen: Intake, settings: Settings, store: Store, embedder: Embedder, cancel: threading.Event
 ) -> Iterator[IngestEvent]:
-    """Read what was chosen into the library, telling each step. Raises as `agent.ingest.ingest`."""
-    from agent.ingest import ingest
+    """Read what was chosen into the library, telling each step; raises as it."""
+    from agent.documents.ingest import ingest
     from traces.paths import scans_dir
     from tui.assemble import open_recogniser
 
@@ -126,7 +126,7 @@ def read_in(
 
 def _fetch(settings: Settings, cancel: threading.Event) -> Callable[[str], Fetched]:
     """What fetches an address: as a browser would, because a person named it."""
-    from agent.reading import MAX_BYTES
+    from agent.documents.reading import MAX_BYTES
     from agent.web.fetch import Limits
     from tui.assemble import open_fetcher
 
@@ -210,7 +210,7 @@ def count_readable(
 
 
 def _readable(paths: Iterable[Path], stopped: Callable[[], bool]) -> Iterator[Path]:
-    from agent.reading import SUFFIXES
+    from agent.documents.reading import SUFFIXES
 
     looked_at = 0
     for given in paths:

@@ -26,7 +26,7 @@ from textual.strip import Strip
 from textual.visual import Visual
 from textual.widgets import Footer, Input, Static
 
-from agent.sentences import sentences
+from agent.text.sentences import sentences
 from traces.records import Document, Passage
 from tui.app.keys import bindings
 from tui.app.offers import deepthink

@@ -265,7 +265,7 @@ class LibraryScreen(DeepScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if not self.is_mounted:
             return True
-        from agent.sample_library import COLLECTIONS
+        from agent.documents.sample_library import COLLECTIONS
 
         panel, chosen = self.query_one(IngestPanel), self.query_one(Shelves).chosen
         held = {collection.name for collection in self._collections or () if collection.documents}

@@ -21,7 +21,7 @@ from tui.app.work import Failed, in_background
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
-    from agent.inspection import Staged
+    from agent.retrieval.inspection import Staged
     from agent.retrieval.recall import Recall, Strategy
     from models.protocols import Embedder
 
@@ -155,7 +155,7 @@ opens the passage under the cursor.
         in_background(self, work, group="search", exclusive=True)
 
     def _inspect(self, query: str, strategy: Strategy, within: str, section: str) -> Sequence[Staged]:
-        from agent.inspection import inspect
+        from agent.retrieval.inspection import inspect
         from agent.retrieval.recall import Recall
         from models.protocols import Loadable
         from traces.library import Library

@@ -18,7 +18,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, Static, Tree
 from textual.widgets.tree import TreeNode
 
-from agent.reading.media_types import BY_TYPE
+from agent.documents.media_types import BY_TYPE
 from traces.records import SECTION_SEPARATOR, Collection, Document, Passage
 from tui.app.keys import bindings
 from tui.library.ingesting import is_low, share

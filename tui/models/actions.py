@@ -57,7 +57,7 @@ def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) ->
     """
     from models import fetch
     from models.catalogue import entry
-    from models.fetch_errors import PullCancelled
+    from models.fetch.files import PullCancelled
     from tui.models.pulling import GivenUp
 
     try:
@@ -286,7 +286,7 @@ def verify(node: DOMNode, row: ModelRow, cancel: threading.Event) -> JobEnded:
     """Compare a catalogue model's files with its publisher's sha256, telling ``node``."""
     from models import fetch
     from models.catalogue import entry
-    from models.fetch_errors import PullCancelled
+    from models.fetch import PullCancelled
 
     def tell(progress: PullProgress) -> None:
         node.post_message(PullTold(progress, ""))

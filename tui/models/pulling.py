@@ -20,8 +20,7 @@ from rich.progress import (
 )
 
 from models.catalogue import ModelEntry
-from models.fetch import PullProgress, checked, pull, shared_sources
-from models.fetch_errors import ChecksumMismatch
+from models.fetch import ChecksumMismatch, PullProgress, checked, pull, shared_sources
 from tui.interrupts import ctrl_c
 from tui.terminal import clean, console, is_live, size
 

@@ -10,12 +10,12 @@ from rich.padding import Padding
 from rich.text import Text
 
 from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
+from models.encoders.folder import is_onnx
 from models.fetch import begun, installed
-from models.model_folder import is_onnx
-from models.ollama_api import OllamaServer
-from models.ollama_wire import Patience
 from models.probe import ProbeResult, probe, recall, remember
 from models.protocols import ModelMissing
+from models.servers.ollama import OllamaServer
+from models.servers.wire import Patience
 from traces.errors import DeepthinkError
 from traces.paths import models_dir
 from traces.typed_path import expanded_path

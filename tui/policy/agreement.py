@@ -18,7 +18,7 @@ from tui.decisions.strip import percent, source
 if TYPE_CHECKING:
     from textual_plotext import PlotextPlot
 
-    from traces.decision_counts import Agreement
+    from traces.decisions import Agreement
 
 MARKERS = ("●", "▲", "■", "◆", "✚", "○")  # they tell the lines apart where colours do not
 _COLOURS = ("primary", "accent", "success", "secondary", "error", "foreground")

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from agent.handed_in import LEARNED
+from agent.decisions.learned import LEARNED
 from agent.profiles import decides
 from policy.card import method_in_words
 from policy.folder import CARD, Manifest, check_base, open_policy, read

@@ -9,8 +9,7 @@ from typing import Any, Literal, cast
 
 from agent import events as ev
 from agent.state import Candidate, Claim, Evidence, Note, PlanStep
-from traces.run_records import DecisionRow, Run, StoredEvent
-from traces.runs import Runs
+from traces.runs import DecisionRow, Run, Runs, StoredEvent
 from tui.failures import DONE, NOT_FOUND, PARTLY, REJECTED, STOPPED, WAITING
 
 _MARK = re.compile(r"\[(\d+)\]")

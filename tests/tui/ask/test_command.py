@@ -265,7 +265,7 @@ def test_an_answer_that_is_withheld_exits_with_8(
     library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model(answer=UNSUPPORTED)
-    monkeypatch.setattr("agent.nodes.synthesise.from_findings", lambda *_: UNSUPPORTED)
+    monkeypatch.setattr("agent.steps.synthesise.from_findings", lambda *_: UNSUPPORTED)
     ran = deepthink("ask", QUESTION, "--approve", "never", "--plain")
     assert ran.code == failures.REJECTED
     assert "approve: as set: stop, and withhold it" in ran.out

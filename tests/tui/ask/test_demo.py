@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.sample_library import COLLECTIONS, demo_question
+from agent.documents.sample_library import COLLECTIONS, demo_question
 from models.catalogue import ModelEntry
 from tests.tui.conftest import Answer, Run
 from traces.library import Library

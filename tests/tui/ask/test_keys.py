@@ -11,7 +11,7 @@ import pytest
 from textual import events
 from textual.widgets import OptionList, Static
 
-from agent.ingest import ingest
+from agent.documents.ingest import ingest
 from models.protocols import Chat
 from models.scripted import HashEmbedder
 from tests.tui.ask.test_screen import asked, begun, ready, shown

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, OptionList, Static
 
 from agent import events as ev
-from agent.reading.document import UnreadableDocument
+from agent.documents.document import UnreadableDocument
 from models.protocols import ChatOptions, ModelError
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.waiting import until

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 
-from agent import ingest as ing
+from agent.documents import ingest as ing
 from models.protocols import ChatOptions, GenerationCancelled, ModelError, ModelMissing
 from tests.tui.ask.test_screen import asked, begun, ready, shown
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
@@ -97,7 +97,7 @@ async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(
         assert go_on.wait(PATIENCE)
         yield from real(*arguments, **named)
 
-    monkeypatch.setattr("agent.ingest.ingest", held)
+    monkeypatch.setattr("agent.documents.ingest.ingest", held)
     app = make_app(Answering())
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)

@@ -12,12 +12,11 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 from textual.widgets._footer import FooterKey
 
-from agent.ingest import FileEmbedding, FileFound, FileStarted
-from agent.sample_library import demo_question
+from agent.documents.ingest import FileEmbedding, FileFound, FileStarted
+from agent.documents.sample_library import demo_question
 from models.catalogue import ModelEntry
-from models.fetch import PullProgress
-from models.fetch_errors import ChecksumMismatch, DiskFull, PullCancelled
-from models.local_embedder import LocalEmbedder
+from models.encoders.sentence_transformers import LocalEmbedder
+from models.fetch import ChecksumMismatch, DiskFull, PullCancelled, PullProgress
 from models.protocols import ModelMissing, Vectors
 from models.scripted import HashEmbedder
 from tests.tui.app.bare import bare

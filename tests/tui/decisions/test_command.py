@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from tests.traces.test_exchange import changed, collected, rows, watched
 from tests.traces.test_mdp_views import LINE, TREE
 from tests.tui import stored

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from agent import events as ev
-from agent.decisions import STATE_VERSION, PolicyState
+from agent.decisions.decider import STATE_VERSION, PolicyState
 from tests.tui.conftest import MakeApp
 from tests.tui.decisions.test_strip import decided, shadow
 from tests.tui.waiting import until

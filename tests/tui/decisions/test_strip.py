@@ -9,7 +9,7 @@ from textual import on
 from textual.app import App, ComposeResult
 
 from agent import events as ev
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS
 from traces.labels import Label
 from tui.decisions.strip import DecisionStrip, Row, bar, percent, row, took

@@ -11,8 +11,8 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from agent import ingest as ing
-from agent.sample_library import COLLECTIONS
+from agent.documents import ingest as ing
+from agent.documents.sample_library import COLLECTIONS
 from tests.tui.conftest import MakeApp
 from tests.tui.library.shelf import fill, put
 from tests.tui.waiting import until

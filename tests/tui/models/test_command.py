@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from models.catalogue import ALL_MINILM_L6_V2, ModelEntry
-from models.fetch import PullProgress
-from models.fetch_errors import ChecksumMismatch, DiskFull, PullCancelled
+from models.fetch import ChecksumMismatch, DiskFull, PullCancelled, PullProgress
 from models.probe import ProbeResult
 from tests.tui.conftest import Answering, Run
 from tui.settings.settings import load

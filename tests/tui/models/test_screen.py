@@ -11,13 +11,12 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from models import checked_files
 from models.catalogue import BGE_SMALL_EN, QWEN_CODER_0_5B, QWEN_CODER_1_5B, ModelEntry
-from models.fetch import PullProgress
-from models.fetch_errors import DiskFull, PullCancelled
-from models.ollama_api import ModelFacts, OllamaServer
+from models.fetch import DiskFull, PullCancelled, PullProgress
+from models.fetch.files import CheckedFiles
 from models.probe import ProbeResult, remember
 from models.protocols import GenerationCancelled
+from models.servers.ollama import ModelFacts, OllamaServer
 from tests.tui.app.bare import bare
 from tests.tui.conftest import QUESTION, Answering, Gate, Look, MakeApp, Snap
 from tests.tui.waiting import until
@@ -45,7 +44,8 @@ def _install(folder: Path, entry: ModelEntry) -> None:
                 stream.write(b'{"architectures": ["BertModel"]}'.ljust(file.size))
             stream.truncate(file.size)
     home = folder / entry.name
-    checked_files.keep(home, checked_files.stamps(home, entry.files))
+    for file in entry.files:
+        CheckedFiles(home).add(file)
 
 
 class _Machine:

@@ -18,7 +18,7 @@ from tests.tui.conftest import MakeApp
 from tests.tui.decisions.test_screen import TAKEN, store_decided
 from tests.tui.decisions.test_strip import decided, shadow
 from tests.tui.waiting import until
-from traces.decision_counts import Agreement
+from traces.decisions import Agreement
 from traces.ratings import Ratings
 from traces.store import Store
 from tui.policy.agreement import pairs, points, spans, table
