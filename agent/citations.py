@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.state import Claim, Evidence, citation_marks
+from agent.support import share_held
 from agent.text.sentences import sentences
-from agent.text.support import share_held
 
 _MARK = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
 _SOURCE = re.compile(

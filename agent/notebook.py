@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent.retrieval.sections import last_heading
 from agent.state import Evidence, Note, PlanStep, citation_marks
 
 
@@ -55,11 +56,6 @@ def note_entry(note: Note) -> str:
     cites = citation_marks(note["cites"])
     # The short answer where there is one: the sentence it stands in is in the evidence already.
     return f"FINDING {note['step']}: {note['answer'] or note['sentence']} {cites}".rstrip()
-
-
-def last_heading(section: str) -> str:
-    """The innermost heading of a stored section path."""
-    return section.rsplit(" › ", 1)[-1]
 
 
 def version_entry(step: int, value: str, number: int, date: str, earlier: int, earlier_date: str) -> str:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from agent.decisions.decider import PolicyState
-from agent.retrieval.terms import terms
 from agent.text.language import language
 from agent.text.names import names
+from agent.text.terms import terms
 
 _EITHER = frozenset(
     "both either same also or older younger earlier later first longer larger more than".split()

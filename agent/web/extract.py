@@ -17,7 +17,7 @@ from agent.documents.encoding import decode, in_utf8
 from agent.documents.indexing import file_name
 from agent.documents.media_types import HTML
 from agent.documents.reading import read_bytes
-from agent.web.fetch import Fetched
+from agent.documents.wanted import Fetched
 
 _FILING: Final = re.compile(rb"xbrl\.org/\d{4}/inlineXBRL|<(?:SEC-)?DOCUMENT>\s*<TYPE>", re.IGNORECASE)
 _HEAD: Final = 1 << 16  # bytes in which a filing says that it is one

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from agent.documents.wanted import Fetched
 from agent.web.addresses import looked_up, public_addresses
 from agent.web.errors import PageFailed
 from agent.web.robots import Robots
@@ -60,23 +61,6 @@ class Limits:
     read: float = 10.0
     total: float = 30.0
     size: int = 10 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """A page as it came.
-
-    Attributes:
-        url: Where it was in the end.
-        media_type: As the site says, in lower case, without parameters; "" where it does not say.
-        charset: Likewise.
-        data: The bytes, unpacked.
-    """
-
-    url: str
-    media_type: str
-    charset: str
-    data: bytes
 
 
 class Fetcher:

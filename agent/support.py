@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agent.retrieval.terms import terms
 from agent.state import Evidence
 from agent.text import names, quantities
 from agent.text.language import language
+from agent.text.terms import terms
 from agent.text.vocabulary import vocabulary
 
 _COUNTED = 100  # a smaller number in words is often a count or an estimate of the writer's own
