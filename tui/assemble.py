@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
+from models.catalogue import CATALOGUE, QWEN_CODER_0_5B, CatalogueRole, ModelEntry, entry
 from models.fetch import checked
 from models.offline import forbid_hubs
-from models.protocols import Chat, Embedder, ModelMissing, Reader, Reranker, TextRecogniser
+from models.protocols import Chat, Completer, Embedder, ModelMissing, Reader, Reranker, TextRecogniser
 from traces.paths import store_file
 from traces.store import Store
 from traces.typed_path import expanded_path
@@ -123,6 +123,21 @@ def open_reader(settings: Settings) -> Reader:
     return RankedReader(reader, reranker)
 
 
+def open_planner(settings: Settings) -> Completer | None:
+    """The planner that ships, not yet loaded; None where the language model plans.
+
+    It does where the settings want it so, and where the planner's base is not on this machine.
+
+    Raises:
+        ChecksumMismatch: what lies there under the base's name is another file.
+    """
+    if settings.planner == "model":
+        return None
+    from models.boxed_planner import shipped_planner
+
+    return shipped_planner()
+
+
 def open_learned() -> Served | None:
     """The active learned policy, not yet loaded; None where there is none, not even in the box."""
     forbid_hubs()
@@ -194,8 +209,10 @@ def located(wanted: str, role: CatalogueRole) -> Path:
 
 
 def default_entries(settings: Settings) -> list[ModelEntry]:
-    """The catalogue models that the settings name: language model, embedder, reranker."""
-    names = (settings.model, settings.embedder, settings.reranker)
+    """The catalogue models that the settings name: language model, embedder, reranker, planner's base."""
+    names = [settings.model, settings.embedder, settings.reranker]
+    if settings.planner == "taught":
+        names.append(QWEN_CODER_0_5B.name)
     return [known for known in CATALOGUE if known.name in {name.lower() for name in names}]
 
 

@@ -54,14 +54,21 @@ class Engine:
         context_tokens: Size of the KV cache; at most what the model was trained for.
         threads: Threads to compute with; the usable cores if None.
         batch: Prompt tokens computed in one step.
+        adapter: A LoRA adapter in GGUF form, for this very model; None for none.
 
     Raises:
         ModelMissing: if there is no such file.
-        ModelError: if the file is damaged or there is too little memory.
+        ModelError: if the file is damaged, the adapter does not fit or there is too little memory.
     """
 
     def __init__(
-        self, path: Path, *, context_tokens: int, threads: int | None = None, batch: int = 256
+        self,
+        path: Path,
+        *,
+        context_tokens: int,
+        threads: int | None = None,
+        batch: int = 256,
+        adapter: Path | None = None,
     ) -> None:
         _refuse_without_memory(path, context_tokens)
         self._lib: Any = load_library()
@@ -74,6 +81,8 @@ class Engine:
         self._batch = min(batch, self.context_tokens)
         self._abort_flag = ctypes.create_string_buffer(2)
         self._context = self._open_context(path, threads or usable_threads())
+        if adapter is not None:
+            self._adapt(adapter)
         self.vocabulary_size = int(self._lib.llama_vocab_n_tokens(self._vocab))
         self._memory = self._lib.llama_get_memory(self._context)
         self.close = weakref.finalize(self, _free, self._lib, self._context, self._model)
@@ -115,6 +124,21 @@ class Engine:
             )
         self.context_tokens = int(self._lib.llama_n_ctx(context))
         return context
+
+    def _adapt(self, path: Path) -> None:
+        forget_complaints()
+        # Freed with the model.
+        adapter = self._lib.llama_adapter_lora_init(self._model, os.fsencode(path))
+        if adapter:
+            adapters = (self._lib.llama_adapter_lora_p_ctypes * 1)(adapter)
+            scales = (ctypes.c_float * 1)(1.0)
+            if self._lib.llama_set_adapters_lora(self._context, adapters, 1, scales) == 0:
+                return
+        _free(self._lib, self._context, self._model)
+        raise ModelError(
+            f"llama.cpp could not load the adapter {path.name}: {last_complaint() or 'no reason given'}.",
+            "Install deepthink-tui again.",
+        )
 
     def _scan_vocabulary(self) -> tuple[list[str], frozenset[int]]:
         """Texts of the control tokens, and the think tags' ids (control tokens in some models)."""

@@ -67,6 +67,7 @@ class Looped:
             store=parts.store,
             steering=Steering(parts.cancel),
             learned=self.learned or parts.learned,
+            planner=parts.planner,
         ):
             told.take(event)
             if first_words is None and isinstance(event, ev.AnswerText | ev.Answered):

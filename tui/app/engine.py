@@ -18,7 +18,7 @@ from tui.app.work import failed, in_background
 from tui.run.live import Steers
 
 if TYPE_CHECKING:
-    from models.protocols import Chat, Embedder, Reader
+    from models.protocols import Chat, Completer, Embedder, Reader
     from policy.learned import Served
     from tui.app.app import DeepthinkApp
     from tui.settings.settings import Settings
@@ -84,6 +84,7 @@ class Engine:
         self._embedder: Embedder | None = None
         self._embedder_made_of: tuple[object, ...] = ()
         self._reader: Reader | None = None
+        self._planner: Completer | None = None
         self._reader_made_of = ""
         self._learned: Served | None = None
         self._embedding = threading.Lock()
@@ -163,6 +164,16 @@ class Engine:
                 self._reader, self._reader_made_of = assemble.open_reader(settings), settings.reranker
             return self._reader
 
+    def planner(self) -> Completer | None:
+        """The taught planner, not necessarily loaded; None where the language model plans."""
+        from tui import assemble
+
+        settings = self.settings()
+        with self._lock:
+            if self._planner is None or settings.planner != "taught":
+                self._planner = assemble.open_planner(settings)
+            return self._planner
+
     def learned(self) -> Served | None:
         """The active learned policy, loaded at its first decision; None where there is none.
 
@@ -234,7 +245,8 @@ class Engine:
         from models.protocols import Loadable
 
         embedder = self.embedder()
-        for model in (embedder, self.reader()):
+        parts: tuple[object, ...] = (embedder, self.reader(), self.planner())
+        for model in parts:
             if isinstance(model, Loadable):
                 model.warm_up()
         return embedder.name

@@ -23,7 +23,16 @@ from traces.runs import Run, Runs
 from traces.sessions import Sessions, SeveralSessions, UnknownSession
 from traces.store import Store
 from tui import failures
-from tui.assemble import OLLAMA, open_chat, open_embedder, open_learned, open_reader, open_store, open_web
+from tui.assemble import (
+    OLLAMA,
+    open_chat,
+    open_embedder,
+    open_learned,
+    open_planner,
+    open_reader,
+    open_store,
+    open_web,
+)
 from tui.interrupts import ctrl_c
 from tui.library import embedding
 from tui.run import questions
@@ -196,6 +205,7 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
             "store": store,
             "web": open_web(settings, store, embedder),
             "learned": open_learned(),
+            "planner": open_planner(settings),
         }
         watch.follow(partial(begin, **parts), embedder, reader)
     if form == "json":

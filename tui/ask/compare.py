@@ -38,7 +38,7 @@ from traces.library import Library
 from traces.records import SECTION_SEPARATOR, Scope
 from tui import failures
 from tui.ask.asking import Form
-from tui.assemble import open_chat, open_embedder, open_learned, open_reader, open_store
+from tui.assemble import open_chat, open_embedder, open_learned, open_planner, open_reader, open_store
 from tui.interrupts import ctrl_c
 from tui.library import embedding
 from tui.run.render import LABEL_WIDTH, as_grid
@@ -469,6 +469,7 @@ def compare(
             chat=chat,
             embedder=embedder,
             reader=open_reader(settings),
+            planner=open_planner(settings),
             store=store,
             collections=where,
             budget=settings.run_budget(),

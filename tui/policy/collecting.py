@@ -14,7 +14,7 @@ from policy.collecting import with_model
 from policy.collecting.progress import CollectingProgress
 from policy.questions import read_questions
 from tui import failures
-from tui.assemble import open_chat, open_embedder, open_reader, open_store
+from tui.assemble import open_chat, open_embedder, open_planner, open_reader, open_store
 from tui.bars import watched
 from tui.interrupts import ctrl_c
 from tui.library import embedding
@@ -46,6 +46,7 @@ def collect_own(
             chat=chat,
             embedder=embedder,
             reader=open_reader(settings),
+            planner=open_planner(settings),
             store=store,
             cancel=cancel,
         )

@@ -30,7 +30,7 @@ from traces.errors import DeepthinkError
 from traces.store import Store
 from traces.typed_path import expanded_path
 from tui import failures
-from tui.assemble import open_chat, open_embedder, open_learned, open_reader, open_store
+from tui.assemble import open_chat, open_embedder, open_learned, open_planner, open_reader, open_store
 from tui.bars import watched
 from tui.failures import WrongUsage
 from tui.interrupts import ctrl_c
@@ -336,6 +336,7 @@ def _evaluated(
             collections=asked.cases.collections,
             budget=settings.run_budget(),
             learned=open_learned() if LEAN in opened.systems else None,
+            planner=open_planner(settings) if LEAN in opened.systems else None,
         )
         evaluation = Evaluation(asked.cases, opened.systems, opened.place, few)
         last = watched(evaluate(evaluation, parts, opened.cancel), _described)

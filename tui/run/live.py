@@ -123,6 +123,7 @@ class LiveRun:
             "store": engine.store,
             "web": open_web(settings, engine.store, embedder),
             "learned": engine.learned(),
+            "planner": engine.planner(),
         }
 
 

@@ -110,6 +110,9 @@ class Settings(BaseModel):
     reranker: str = Field(default=MS_MARCO_MINILM_L12.name, min_length=1)
     """What orders the passages with the reader: a catalogue name, a folder of a cross-encoder, or none."""
 
+    planner: Literal["taught", "model"] = "taught"
+    """What plans the look-ups: taught (the small planner included) or model (the language model)."""
+
     ollama_url: str = ""
     """Where Ollama listens; empty: where OLLAMA_HOST says, else port 11434 of this machine."""
 
