@@ -49,8 +49,8 @@ def written(planner: Completer, examples: Sequence[Example]) -> list[Written]:
 
 
 def figures(plans: Iterable[Written]) -> Figures:
-    """Of each kind of question: ``questions``; the shares with the right ``kind`` of plan (search, talk, ask)
-    and ``number`` of look-ups; with a collection to choose, of the right ``collections``; the median
+    """Of each kind of question: ``questions``; the shares with the right ``kind`` of plan (search, talk,
+    ask) and ``number`` of look-ups; with a collection to choose, of the right ``collections``; the median
     ``seconds``.
     """
     groups: dict[str, list[Written]] = defaultdict(list)

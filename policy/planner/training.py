@@ -25,9 +25,9 @@ from policy.planner.data import Example
 from policy.training.checkpoints import newest
 
 RANK: Final = 16
-GROUP: Final = 4
+GROUP: Final = 8
 """Rows that are computed together."""
-GROUPS: Final = 4
+GROUPS: Final = 2
 """Of an optimiser step."""
 RATE: Final = 3e-4
 DECIDES: Final = 4.0

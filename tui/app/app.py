@@ -170,7 +170,6 @@ class DeepthinkApp(App[int]):
             self.call_after_refresh(in_background, self, self.engine.prepare, group="prepare")
 
     def on_unmount(self) -> None:
-        """What works in the background stops."""
         self.engine.closing.set()
 
     @on(EngineChanged)
@@ -235,7 +234,6 @@ class DeepthinkApp(App[int]):
             self.switch_mode(name)
 
     def action_failure(self) -> None:
-        """Show the failures in full."""
         if not self.failures:
             self.notify("Nothing has failed.")
             return
@@ -244,7 +242,6 @@ class DeepthinkApp(App[int]):
         self.push_screen(FailureScreen(self.failures))
 
     def action_help(self) -> None:
-        """Show help for what has the focus, or put it away."""
         from tui.app.help import HelpScreen
 
         if isinstance(self.screen, HelpScreen):

@@ -43,6 +43,10 @@ from tui.run.words import place
 from tui.settings.settings import Settings
 from tui.terminal import is_live, one_line
 
+Form = Literal["auto", "plain", "quiet", "json"]
+Route = Literal["", "single", "deep"]
+
+_NEAREST = 160  # characters of a passage
 _LLAMA_CPP = "llama.cpp:"
 NOTHING = "There is nothing to resume."
 GOING_ON = "There is nothing to resume: run {} is still going on in another process."
@@ -84,33 +88,26 @@ def web_of(run: Run) -> bool | None:
     return stored if isinstance(stored, bool) else None
 
 
-Form = Literal["auto", "plain", "quiet", "json"]
-Route = Literal["", "single", "deep"]
-
-_NEAREST = 160  # characters of a passage
-
-
 def request(
     question: str,
     settings: Settings,
-    form: Form,
     *,
+    interactive: bool,
     collections: tuple[str, ...] = (),
     route: Route = "",
     session: tuple[str, str] = ("", ""),
 ) -> Request:
-    """What a run is asked to do under these settings, on this terminal.
+    """What a run is asked to do under these settings.
 
     Args:
         question: In the person's words.
         settings: How to answer.
-        form: Nobody answers a question of the run where it is ``json``.
+        interactive: Whether a person is there to answer a question of the run.
         collections: Where to look; all collections if empty.
         route: What the person had the question treated as.
         session: Of `session_of`; empty for one of its own.
     """
     session_id, session_name = session
-    interactive = is_interactive(form)
     return Request(
         question=question,
         collections=collections,

@@ -33,25 +33,21 @@ _NOTES: Final = 3
 _SHARES: Final = 500
 
 
+@dataclass
 class PullTold(Message):
     """How far a pull has come; ``given_up`` says which source was given up and why, "" if none was."""
 
-    def __init__(self, progress: PullProgress, given_up: str) -> None:
-        super().__init__()
-        self.progress = progress
-        self.given_up = given_up
+    progress: PullProgress
+    given_up: str
 
 
+@dataclass
 class PullEnded(Message):
     """The models are in place, or the pull was stopped, or it failed."""
 
-    def __init__(
-        self, names: Sequence[str], *, stopped: bool = False, failure: Failed | None = None
-    ) -> None:
-        super().__init__()
-        self.names = names
-        self.stopped = stopped
-        self.failure = failure
+    names: Sequence[str]
+    stopped: bool = False
+    failure: Failed | None = None
 
 
 def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) -> PullEnded:
@@ -114,7 +110,6 @@ class PullView(Static):
         self.add_class("-still")
 
     def on_resize(self) -> None:
-        """The bar is as long as there is room."""
         self.redraw()
 
     def redraw(self) -> None:
@@ -172,49 +167,44 @@ class ModelRow:
     probe: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass
 class ModelsListed(Message):
     """What the catalogue and the models folder have, and what is in use."""
 
-    def __init__(self, rows: Sequence[ModelRow], folder: str) -> None:
-        super().__init__()
-        self.rows = rows
-        self.folder = folder
+    rows: Sequence[ModelRow]
+    folder: str
 
 
+@dataclass
 class OllamaListed(Message):
     """What the Ollama server has; ``told`` says in words where it was looked for."""
 
-    def __init__(self, rows: Sequence[ModelRow], told: str) -> None:
-        super().__init__()
-        self.rows = rows
-        self.told = told
+    rows: Sequence[ModelRow]
+    told: str
 
 
+@dataclass
 class ModelUsed(Message):
     """A model is in the settings; ``note`` is what follows from that, "" if nothing does."""
 
-    def __init__(self, role: Role, name: str, note: str) -> None:
-        super().__init__()
-        self.role = role
-        self.name = name
-        self.note = note
+    role: Role
+    name: str
+    note: str
 
 
+@dataclass
 class ProbeStep(Message):
     """What is being measured."""
 
-    def __init__(self, step: str) -> None:
-        super().__init__()
-        self.step = step
+    step: str
 
 
+@dataclass
 class JobEnded(Message):
     """A probe or a comparison has ended; ``told`` is its result in words."""
 
-    def __init__(self, told: str = "", *, failure: Failed | None = None) -> None:
-        super().__init__()
-        self.told = told
-        self.failure = failure
+    told: str = ""
+    failure: Failed | None = None
 
 
 def list_models(engine: Engine) -> ModelsListed:

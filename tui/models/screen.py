@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.message import Message
@@ -18,9 +18,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.app.base import DeepScreen
-from tui.app.engine import a_run_goes_on, load_anew
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
+from tui.app.lists import KEYS_BUT_ENTER
 from tui.app.work import Failed, in_background
 from tui.models.actions import (
     ROLES,
@@ -41,6 +41,7 @@ from tui.models.actions import (
     use,
     verify,
 )
+from tui.run.live import a_run_goes_on, load_anew
 from tui.terminal import clean, one_line, size
 
 TITLES: Final[Mapping[Role, str]] = {
@@ -62,11 +63,7 @@ class ModelList(OptionList, inherit_bindings=False):
     }
     ModelList > .option-list--option-disabled { color: $foreground; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        binding
-        for binding in OptionList.BINDINGS
-        if not (isinstance(binding, Binding) and binding.key == "enter")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
 
     def __init__(self) -> None:
         super().__init__(id="rows")
@@ -94,7 +91,6 @@ class ModelList(OptionList, inherit_bindings=False):
             self.highlighted = self.get_option_index(_id(wanted))
 
     def on_resize(self) -> None:
-        """Draw them in another width."""
         self._redraw(self.row)
 
     def _redraw(self, before: ModelRow | None) -> None:
@@ -131,7 +127,6 @@ class ModelDetail(Static):
         self._redraw()
 
     def on_resize(self) -> None:
-        """Fold it anew."""
         self._redraw()
 
     def _redraw(self) -> None:
@@ -206,7 +201,6 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self._cancel = threading.Event()
 
     def body(self) -> ComposeResult:
-        """The list, and under or beside it the model under the cursor and what goes on."""
         with Container(id="sides"):
             yield ModelList()
             with VerticalScroll(id="right", can_focus=False):
@@ -221,13 +215,11 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
                 yield Static(id="ollama", classes="quiet", markup=False)
 
     def on_mount(self) -> None:
-        """The list has the keys."""
         self.query_one("#path").display = False
         self._tell("")
         self.query_one(ModelList).focus()
 
     def on_screen_resume(self) -> None:
-        """Models may have come or gone."""
         self.action_refresh()
 
     def on_unmount(self) -> None:
@@ -237,7 +229,6 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     # --- what is possible ------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """One job at a time, and only what the model under the cursor allows."""
         row = self.query_one(ModelList).row
         typing = self.query_one("#path").has_focus
         free = not self._busy and not typing
@@ -254,39 +245,32 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         return possible[action]() if action in possible else True
 
     def action_use(self) -> None:
-        """Use the model under the cursor."""
         row = self.query_one(ModelList).row
         if row is not None:
             self._use(row.name, row.role)
 
     def action_pull(self) -> None:
-        """Fetch the model under the cursor."""
         self._on_row("fetching", lambda row, cancel: pull_models(self, [row.name], cancel))
 
     def action_probe(self) -> None:
-        """Measure the language model under the cursor."""
-        if a_run_goes_on(self.deepthink):  # two models might not fit, and neither would be as fast as it is
+        if a_run_goes_on(self):  # two models might not fit, and neither would be as fast as it is
             self._tell("! A run goes on. Measure it when the run has ended.")
             return
         engine = self.deepthink.engine
         self._on_row("measuring", lambda row, cancel: probe(self, engine, row, cancel))
 
     def action_verify(self) -> None:
-        """Compare the model under the cursor with its publisher's sha256."""
         self._on_row("verifying", lambda row, cancel: verify(self, row, cancel))
 
     def action_file(self) -> None:
-        """Name a file, a folder or a model of Ollama's."""
         path = self.query_one("#path", Input)
         path.display = True
         self.set_focus(path)  # at once: what is typed next belongs there
 
     def action_stop(self) -> None:
-        """Stop what is going on."""
         self._cancel.set()
 
     def action_leave(self) -> None:
-        """Back to the list."""
         path = self.query_one("#path", Input)
         path.value = ""
         path.display = False
@@ -332,7 +316,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self._busy = ""
         if self.query_one("#path").display:
             self.action_leave()
-        loading = message.role == "reranker" or load_anew(self.deepthink)
+        loading = message.role == "reranker" or load_anew(self)
         when = "from now on" if loading else "once the run that goes on has ended; it keeps its own"
         self._tell(f"✓ In use {when}." + (f"\n! {message.note}" if message.note else ""))
         self.action_refresh()
@@ -404,11 +388,8 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def _offer(self, row: ModelRow) -> None:
         from tui.app.confirm import ConfirmScreen
 
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._use(row.name, row.role)
-
-        self.app.push_screen(ConfirmScreen(f"Use {row.label} from now on?", row.about, yes="Use"), answered)
+        question = f"Use {row.label} from now on?"
+        ConfirmScreen.ask(self, question, row.about, "Use", lambda: self._use(row.name, row.role))
 
     # --- drawing ---------------------------------------------------------------------------------
 

@@ -19,10 +19,11 @@ from textual.widgets import Static
 from tui.app.failure import in_the_app
 from tui.app.keys import ACTIONS
 from tui.app.lists import facts, titled
+from tui.app.offers import Deepthink
 from tui.app.themes import PlotColour, plot_colour
 from tui.app.work import Failed
 from tui.policy.job import PHASES, TrainingEnded, TrainingFold, TrainingJob, TrainingTold, Wish
-from tui.policy.list import figure
+from tui.policy.policies import figure
 from tui.terminal import clean, duration, one_line
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from policy.training.progress import HeldOut
     from traces.errors import DeepthinkError
-    from tui.app.app import DeepthinkApp
 
 _QUIET = "$foreground 65%"
 _BAR = 30
@@ -68,7 +68,7 @@ class Keys:
     remapped: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, app: DeepthinkApp, *, decides: bool) -> Keys:
+    def of(cls, app: Deepthink, *, decides: bool) -> Keys:
         """As they are mapped now."""
         called = {action.id.partition(".")[2]: app.key_for(action) for action in ACTIONS["policy"]}
         return cls(
@@ -244,7 +244,6 @@ class TrainingPlots(Horizontal):
                 yield Static()
 
     def on_mount(self) -> None:
-        """Lines are drawn in the colours of the theme."""
         self.watch(self.app, "theme", self._draw, init=False)
 
     def show(self, fold: TrainingFold) -> None:
@@ -264,7 +263,6 @@ class TrainingPlots(Horizontal):
         self._draw()
 
     def on_resize(self) -> None:
-        """Titles are as long as there is room."""
         self.call_after_refresh(self._draw)
 
     def _draw(self) -> None:
@@ -369,12 +367,11 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
     TrainingPanel TrainingPlots { margin-bottom: 1; }
     """
 
+    @dataclass
     class Changed(Message):
         """It began, came further or ended."""
 
-        def __init__(self, *, ended: bool = False) -> None:
-            super().__init__()
-            self.ended = ended
+        ended: bool = False
 
     def __init__(self, keys: Callable[[], Keys], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -387,14 +384,12 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
         self._drawing: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """What is going on, what came of it, the plots, what is learned from."""
         yield Static(id="standing")
         yield Static(id="outcome")
         yield TrainingPlots()
         yield Static(id="sheet")
 
     def on_mount(self) -> None:
-        """While nothing is told, time still passes."""
         self.set_interval(1.0, self._tick)
 
     def begin(self, wish: Wish) -> None:
@@ -441,7 +436,6 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
             self.job.leave()
 
     def on_resize(self) -> None:
-        """Bars and columns are as wide as there is room."""
         self._draw()
 
     @on(TrainingTold)

@@ -59,23 +59,21 @@ def meaning(key: str, value: str) -> str:
     return _MEANS.get((key, value), "" if value else "empty")
 
 
+@dataclass
 class SettingsRead(Message):
     """Every setting as it is in force; ``changed`` is the one that was just written, "" if none was."""
 
-    def __init__(self, rows: Sequence[Row], changed: str = "") -> None:
-        super().__init__()
-        self.rows = rows
-        self.changed = changed
+    rows: Sequence[Row]
+    changed: str = ""
 
 
+@dataclass
 class SettingChecked(Message):
     """Whether a text can be the value of a setting; ``wrong`` says why not, "" if it can."""
 
-    def __init__(self, key: str, text: str, wrong: str) -> None:
-        super().__init__()
-        self.key = key
-        self.text = text
-        self.wrong = wrong
+    key: str
+    text: str
+    wrong: str
 
 
 def read(engine: Engine | None = None) -> SettingsRead:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from agent.cognition.conversing import ModelConverser, PlainConverser
+from agent.cognition.conversing import PlainConverser
 
 from agent.budget import Budget, BudgetExhausted
 from agent.session import Session
 from agent.state import Turn
+from agent.steps.converse import ModelConverser
 from models.scripted import Scripted, ScriptedChat
 
 _TOOLS = [("reports", "annual reports"), ("news", "press releases")]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from agent.cognition.distilling import ModelDistiller, SpanDistiller
-from agent.nodes.rerank import read
 
 from agent.budget import Budget
 from agent.session import Session
 from agent.state import Candidate
+from agent.steps.distil import ModelDistiller, SpanDistiller
+from agent.steps.rerank import read
 from models.scripted import ScriptedChat, WordReader
 from tests.agent.evidence import candidate
 

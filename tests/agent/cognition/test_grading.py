@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from agent.cognition.grading import Grade, ModelGrader, ReaderGrader, overall
 
 from agent.budget import Budget, BudgetExhausted
+from agent.cognition import Grade
 from agent.events import Event, Warned
 from agent.session import Session
 from agent.state import Candidate
+from agent.steps.grade import ModelGrader, ReaderGrader, overall
 from models.scripted import Scripted, ScriptedChat
 from tests.agent.evidence import candidate
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from agent.cognition.phrasing import ModelPhraser, PlainPhraser
 
 from agent.budget import Budget
 from agent.session import Session
 from agent.state import Candidate
+from agent.steps.queries import ModelPhraser, PlainPhraser
 from models.scripted import ScriptedChat
 
 QUERY = "Who chairs the audit committee of Orlavane?"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from agent.cognition.proper_names import names
+
+from agent.text.names import names
 
 
 @pytest.mark.parametrize(

@@ -5,20 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from agent.cognition.reflecting import (
-    SURE,
-    ExtractiveReflector,
-    Finding,
-    ModelReflector,
-    ReadingReflector,
-    Reflector,
-    Spans,
-    best_span,
-)
 
 from agent.budget import Budget
+from agent.cognition import Finding, Reflector, Spans
 from agent.session import Session
 from agent.state import AnswerSpan, Evidence
+from agent.steps.reflect import SURE, ExtractiveReflector, ModelReflector, ReadingReflector, best_span
 from models.scripted import Scripted, ScriptedChat
 from tests.agent.evidence import evidence
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from agent.cognition.rewriting import PlainRewriter, one_line, resolve
 
 from agent.session import Session
 from agent.state import Note, PlanStep
+from agent.steps.queries import PlainRewriter, one_line, resolve
 
 
 def _note(step: int, answer: str, *, found: bool = True) -> Note:

@@ -6,17 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from agent.cognition.routing import (
-    ModelRouter,
-    PlainRouter,
-    Routed,
-    Router,
-    RulesFirstRouter,
-    clarifying_question,
-)
+from agent.cognition.routing import ModelRouter, PlainRouter, Router, RulesFirstRouter, clarifying_question
 
 from agent.budget import Budget
 from agent.documents import sample_library
+from agent.events import Routed
 from agent.session import Session
 from agent.state import Route, Turn
 from models.scripted import ScriptedChat

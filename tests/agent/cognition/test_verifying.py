@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from agent.cognition.verifying import ModelVerifier, ReadingVerifier, copied, grounded, share
 
 from agent.budget import Budget, BudgetExhausted
 from agent.session import Session
 from agent.state import Claim, Evidence, Verdict
+from agent.steps.verify import ModelVerifier, ReadingVerifier, copied, grounded, share
 from models.protocols import Reading, Span, Support
 from models.scripted import Scripted, ScriptedChat, ScriptedReader
 from tests.agent.evidence import evidence

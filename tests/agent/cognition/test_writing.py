@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from agent.cognition.writing import ModelWriter, abstains, from_findings, gaps, unanswered, with_gaps
 
 from agent.budget import Budget
 from agent.prompts import NOT_FOUND
 from agent.session import Session
 from agent.state import Note
+from agent.steps.synthesise import ModelWriter, abstains, from_findings, gaps, unanswered, with_gaps
 from models.scripted import ScriptedChat
 
 

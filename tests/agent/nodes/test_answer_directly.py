@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from agent.nodes.answer_directly import answer_directly
-
 import agent.events as ev
+from agent.steps.converse import answer_directly
 from tests.agent.nodes.conftest import Make, state
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from agent.nodes.clarify import clarify
-
 import agent.events as ev
+from agent.steps.clarify import clarify
 from tests.agent.nodes.conftest import Make, replied, state
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from agent.nodes.decide import decide
 
 import agent.events as ev
 from agent.budget import ANSWER_NOW, Budget
 from agent.decisions.decider import Decision, PolicyState, certain
 from agent.state import Action, RunState
+from agent.steps.decide import decide
 from tests.agent.nodes.conftest import Make, evidence, state, step
 
 

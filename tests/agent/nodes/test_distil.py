@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from agent.nodes.distil import distil
-
 import agent.events as ev
+from agent.steps.distil import distil
 from tests.agent.nodes.conftest import Make, candidate, evidence, state, step
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"

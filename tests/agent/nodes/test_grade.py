@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from agent.nodes.grade import grade
-
 import agent.events as ev
+from agent.steps.grade import grade
 from tests.agent.nodes.conftest import Make, candidate, state, step
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from agent.nodes.plan import plan
-
 import agent.events as ev
 from agent.state import Claim, Note
+from agent.steps.plan import plan
 from tests.agent.nodes.conftest import Make, state, step
 
 TWO = {"steps": ["Who supplies Orlavane's ceramic bearings?", "Where does #1 make them?"]}

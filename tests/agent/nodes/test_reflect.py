@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from agent.cognition.reflecting import POSSIBLE
-from agent.nodes.reflect import reflect
 
 import agent.events as ev
 from agent.state import AnswerSpan, RunState
+from agent.steps.reflect import POSSIBLE, reflect
 from tests.agent.nodes.conftest import Make, candidate, evidence, state, step
 
 _QUESTION = "What was the net revenue of Orlavane for fiscal 2024?"

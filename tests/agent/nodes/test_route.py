@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from agent.nodes.route import route
-
 import agent.events as ev
 from agent.state import Turn
+from agent.steps.route import route
 from tests.agent.nodes.conftest import Make, state
 
 BEFORE = [Turn(question="What was the revenue of Orlavane in 2023?", answer="$5 million [1].")]

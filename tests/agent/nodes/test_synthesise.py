@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from agent.nodes.synthesise import synthesise
 
 import agent.events as ev
 from agent.budget import BudgetExhausted
 from agent.state import AnswerSpan, Candidate, Evidence, Note
+from agent.steps.synthesise import synthesise
 from models.protocols import Reply, Usage
 from models.scripted import ScriptedChat
 from tests.agent.nodes.conftest import Make, candidate, evidence, state

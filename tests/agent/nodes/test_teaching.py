@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from agent.nodes.decide import decide
 
 import agent.events as ev
 from agent.budget import ANSWER_NOW, Budget
@@ -18,6 +17,7 @@ from agent.profiles import decider
 from agent.session import SHADOW
 from agent.state import RunState
 from agent.steering import Steering
+from agent.steps.decide import decide
 from models.protocols import GenerationCancelled
 from tests.agent.nodes.conftest import Make, evidence, state, step
 

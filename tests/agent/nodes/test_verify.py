@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from agent.nodes.verify import verify
 
 import agent.events as ev
 from agent.prompts import NOT_FOUND
 from agent.state import Note
+from agent.steps.verify import verify
 from models.scripted import WordReader
 from tests.agent.nodes.conftest import Make, evidence, state
 
