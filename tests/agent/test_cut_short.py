@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from agent.nodes import correct
+from agent.steps import correct
 
 import agent.events as ev
 from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, Stop

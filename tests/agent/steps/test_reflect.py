@@ -1,14 +1,14 @@
-"""Node ``reflect``: a step's finding, from its own passages, and who was sure of it."""
+"""Step ``reflect``: a step's finding, from its own passages, and who was sure of it."""
 
 from __future__ import annotations
 
 import pytest
 from agent.cognition.reflecting import POSSIBLE
-from agent.nodes.reflect import reflect
+from agent.steps.reflect import reflect
 
 import agent.events as ev
 from agent.state import AnswerSpan, RunState
-from tests.agent.nodes.conftest import Make, candidate, evidence, state, step
+from tests.agent.steps.conftest import Make, candidate, evidence, state, step
 
 _QUESTION = "What was the net revenue of Orlavane for fiscal 2024?"
 _TEXT = "Net revenue of Orlavane for fiscal 2024 was $1,284.6 million."

@@ -1,14 +1,14 @@
-"""Node ``look``: the question itself is searched and read before anything is planned."""
+"""Step ``look``: the question itself is searched and read before anything is planned."""
 
 from __future__ import annotations
 
 import pytest
 from agent.cognition.reflecting import LIKELY
-from agent.nodes.look import look
+from agent.steps.look import look
 
 import agent.events as ev
 from models.scripted import WordReader
-from tests.agent.nodes.conftest import Make, state
+from tests.agent.steps.conftest import Make, state
 
 QUESTION = "Who supplies Orlavane's ceramic bearings?"
 SENTENCE = "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics."

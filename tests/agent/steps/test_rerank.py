@@ -1,13 +1,13 @@
-"""Node ``rerank``: one list from the phrasings, as the reader reads it."""
+"""Step ``rerank``: one list from the phrasings, as the reader reads it."""
 
 from __future__ import annotations
 
-from agent.nodes.rerank import read, rerank
+from agent.steps.rerank import read, rerank
 
 import agent.events as ev
 from agent.state import Recalled
 from models.scripted import WordReader
-from tests.agent.nodes.conftest import Make, candidate, state, step
+from tests.agent.steps.conftest import Make, candidate, state, step
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
 BEARINGS = candidate(101, "Tolvang makes ceramic bearings for Orlavane.", scores={"vector": 0.4})

@@ -1,16 +1,16 @@
-"""Node ``synthesise``: the draft, from the model or from the findings."""
+"""Step ``synthesise``: the draft, from the model or from the findings."""
 
 from __future__ import annotations
 
 import pytest
-from agent.nodes.synthesise import synthesise
+from agent.steps.synthesise import synthesise
 
 import agent.events as ev
 from agent.budget import BudgetExhausted
 from agent.state import AnswerSpan, Candidate, Evidence, Note
 from models.protocols import Reply, Usage
 from models.scripted import ScriptedChat
-from tests.agent.nodes.conftest import Make, candidate, evidence, state
+from tests.agent.steps.conftest import Make, candidate, evidence, state
 
 _HELD = [
     evidence(1, "Orlavane buys its ceramic bearings from Tolvang."),

@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from agent.cognition.deciding import ModelJudge, Rules
+from agent.decisions.judges import ModelJudge, Rules
 
 from agent.budget import Budget
 from agent.decisions.decider import PolicyState, policy_state, valid_actions
 from agent.session import Session
 from agent.state import Action, Note, PlanStep, new_state
 from models.scripted import ScriptedChat
-from tests.agent.evidence import candidate, evidence
+from tests.agent.made import candidate, evidence
 
 _STATE = PolicyState(
     question="Why?",

@@ -1,11 +1,11 @@
-"""Node ``distil``: numbers, excerpts, and what is left out."""
+"""Step ``distil``: numbers, excerpts, and what is left out."""
 
 from __future__ import annotations
 
-from agent.nodes.distil import distil
+from agent.steps.distil import distil
 
 import agent.events as ev
-from tests.agent.nodes.conftest import Make, candidate, evidence, state, step
+from tests.agent.steps.conftest import Make, candidate, evidence, state, step
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
 BEFORE = {"plan": [step(QUESTION)], "position": 0, "step": 2, "query": QUESTION, "notebook": ["QUESTION"]}

@@ -1,12 +1,12 @@
-"""Node ``retrieve``: one phrasing."""
+"""Step ``retrieve``: one phrasing."""
 
 from __future__ import annotations
 
-from agent.nodes.retrieve import retrieve
+from agent.steps.retrieve import retrieve
 
 import agent.events as ev
 from agent.state import Search
-from tests.agent.nodes.conftest import Make
+from tests.agent.steps.conftest import Make
 from traces.library import Library
 
 SEARCH = Search(

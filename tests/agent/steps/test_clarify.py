@@ -1,11 +1,11 @@
-"""Node ``clarify``: waits, then the graph routes again."""
+"""Step ``clarify``: waits, then the graph routes again."""
 
 from __future__ import annotations
 
-from agent.nodes.clarify import clarify
+from agent.steps.clarify import clarify
 
 import agent.events as ev
-from tests.agent.nodes.conftest import Make, replied, state
+from tests.agent.steps.conftest import Make, replied, state
 
 
 def test_the_reply_makes_the_question_clear(make: Make, events: list[ev.Event]) -> None:

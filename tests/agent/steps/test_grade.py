@@ -1,11 +1,11 @@
-"""Node ``grade``: each passage, and all together."""
+"""Step ``grade``: each passage, and all together."""
 
 from __future__ import annotations
 
-from agent.nodes.grade import grade
+from agent.steps.grade import grade
 
 import agent.events as ev
-from tests.agent.nodes.conftest import Make, candidate, state, step
+from tests.agent.steps.conftest import Make, candidate, state, step
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
 BEFORE = {"plan": [step(QUESTION)], "position": 0, "step": 1}

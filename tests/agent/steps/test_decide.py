@@ -1,4 +1,4 @@
-"""Node ``decide``: the decider's word, the budget's, and the person's."""
+"""Step ``decide``: the decider's word, the budget's, and the person's."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from agent.nodes.decide import decide
+from agent.steps.decide import decide
 
 import agent.events as ev
 from agent.budget import ANSWER_NOW, Budget
 from agent.decisions.decider import Decision, PolicyState, certain
 from agent.state import Action, RunState
-from tests.agent.nodes.conftest import Make, evidence, state, step
+from tests.agent.steps.conftest import Make, evidence, state, step
 
 
 def _open(**changes: Any) -> RunState:

@@ -1,13 +1,13 @@
-"""Node ``approve``: what becomes of an answer that is not grounded."""
+"""Step ``approve``: what becomes of an answer that is not grounded."""
 
 from __future__ import annotations
 
 import pytest
-from agent.nodes.approve import approve
+from agent.steps.approve import approve
 
 import agent.events as ev
 from agent.prompts import WITHHELD
-from tests.agent.nodes.conftest import Make, replied, state
+from tests.agent.steps.conftest import Make, replied, state
 
 
 def test_always_accepts_without_asking(make: Make, events: list[ev.Event]) -> None:

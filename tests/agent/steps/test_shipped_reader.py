@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent.cognition.verifying import ReadingVerifier
+from agent.steps.verify import ReadingVerifier
 
 from agent.budget import Budget
 from agent.session import Session
 from agent.state import Claim
 from models.protocols import Reader
 from models.scripted import ScriptedChat
-from tests.agent.evidence import evidence
+from tests.agent.made import evidence
 
 pytestmark = pytest.mark.model
 

@@ -1,15 +1,15 @@
-"""Node ``correct``: the ladder, rung by rung, and its end."""
+"""Step ``correct``: the ladder, rung by rung, and its end."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from agent.nodes.correct import correct
+from agent.steps.correct import correct
 
 import agent.events as ev
 from agent.state import RUNGS, Recalled, RunState, searched
 from agent.web.gather import Gathered, Page, WebUnreachable
-from tests.agent.nodes.conftest import Make, candidate, state, step
+from tests.agent.steps.conftest import Make, candidate, state, step
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
 

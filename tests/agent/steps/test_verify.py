@@ -1,17 +1,17 @@
-"""Node ``verify``: the draft against its passages, and what is missing."""
+"""Step ``verify``: the draft against its passages, and what is missing."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from agent.nodes.verify import verify
+from agent.steps.verify import verify
 
 import agent.events as ev
 from agent.prompts import NOT_FOUND
 from agent.state import Note
 from models.scripted import WordReader
-from tests.agent.nodes.conftest import Make, evidence, state
+from tests.agent.steps.conftest import Make, evidence, state
 
 _HELD = [
     evidence(
