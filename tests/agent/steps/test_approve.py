@@ -7,7 +7,8 @@ from agent.steps.approve import approve
 
 import agent.events as ev
 from agent.prompts import WITHHELD
-from tests.agent.steps.conftest import Make, replied, state
+from tests.agent.made import state
+from tests.agent.steps.conftest import Make, replied
 
 
 def test_always_accepts_without_asking(make: Make, events: list[ev.Event]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from agent.steps.clarify import clarify
 
 import agent.events as ev
-from tests.agent.steps.conftest import Make, replied, state
+from tests.agent.made import state
+from tests.agent.steps.conftest import Make, replied
 
 
 def test_the_reply_makes_the_question_clear(make: Make, events: list[ev.Event]) -> None:

@@ -9,7 +9,8 @@ from agent.steps.correct import correct
 import agent.events as ev
 from agent.state import RUNGS, Recalled, RunState, searched
 from agent.web.gather import Gathered, Page, WebUnreachable
-from tests.agent.steps.conftest import Make, candidate, state, step
+from tests.agent.made import candidate, state, step
+from tests.agent.steps.conftest import Make
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
 

@@ -12,7 +12,8 @@ import agent.events as ev
 from agent.budget import ANSWER_NOW, Budget
 from agent.decisions.decider import Decision, PolicyState, certain
 from agent.state import Action, RunState
-from tests.agent.steps.conftest import Make, evidence, state, step
+from tests.agent.made import evidence, state, step
+from tests.agent.steps.conftest import Make
 
 
 def _open(**changes: Any) -> RunState:

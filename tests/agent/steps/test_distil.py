@@ -5,7 +5,8 @@ from __future__ import annotations
 from agent.steps.distil import distil
 
 import agent.events as ev
-from tests.agent.steps.conftest import Make, candidate, evidence, state, step
+from tests.agent.made import candidate, evidence, state, step
+from tests.agent.steps.conftest import Make
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
 BEFORE = {"plan": [step(QUESTION)], "position": 0, "step": 2, "query": QUESTION, "notebook": ["QUESTION"]}

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from agent.cognition.reflecting import LIKELY
-from agent.steps.look import look
 
 import agent.events as ev
+from agent.steps.look import look, single_shot
 from models.scripted import WordReader
-from tests.agent.steps.conftest import Make, state
+from tests.agent.made import state, step
+from tests.agent.steps.conftest import Make
 
 QUESTION = "Who supplies Orlavane's ceramic bearings?"
-SENTENCE = "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics."
-
-
-def _reader(probability: float) -> WordReader:
-    return WordReader({QUESTION: ("Tolvang Ceramics", probability)})
+SURE = WordReader({QUESTION: ("Tolvang Ceramics", 0.9)})
 
 
 def test_the_best_passages_are_kept_best_first(make: Make, events: list[ev.Event]) -> None:
-    deps = make(kept=2)
-    update = look(state(route="deep"), deps)
+    update = look(state(route="deep"), make(kept=2))
     assert update["looked"][0]["document"] == "annual-report"
     scores = [one["score"] for one in update["looked"]]
     assert (len(scores), scores) == (2, sorted(scores, reverse=True))
@@ -31,41 +26,34 @@ def test_the_best_passages_are_kept_best_first(make: Make, events: list[ev.Event
 
 
 def test_a_deep_question_gets_a_first_look(make: Make, events: list[ev.Event]) -> None:
-    update = look(state(route="deep", settled=True), make(reader=_reader(0.9)))
-    assert update["route"] == "deep"
+    update = look(state(route="deep"), make(reader=SURE))
     (found,) = [event for event in events if isinstance(event, ev.FirstLook)]
-    assert (found.answer, found.sentence) == ("Tolvang Ceramics", SENTENCE)
+    sentence = "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics."
+    assert (found.answer, found.sentence) == ("Tolvang Ceramics", sentence)
     assert (found.title, found.page, found.probability) == ("Annual report", None, 0.9)
     assert found.passage_id in [one["passage_id"] for one in update["looked"]]
 
 
 @pytest.mark.parametrize(
-    ("route", "settled", "probability", "becomes"),
+    "changes",
     [
-        ("deep", False, LIKELY, "single"),
-        ("deep", False, LIKELY - 0.01, "deep"),
-        ("deep", True, LIKELY, "deep"),  # it needs several look-ups, whatever the reader finds
-        ("", False, 0.2, "deep"),
-        ("single", True, 0.1, "single"),
-    ],
+        {"route": "single"},
+        {"profile_name": "seed"},
+        {"recalled": 0},
+    ],  # it has its answer at once; nor does the seed look
 )
-def test_a_likely_answer_makes_an_open_question_a_single_look_up(
-    make: Make, events: list[ev.Event], route: str, settled: bool, probability: float, becomes: str
-) -> None:
-    update = look(state(route=route, settled=settled), make(reader=_reader(probability)))
-    assert update["route"] == becomes
-    told = [event.route for event in events if isinstance(event, ev.Routed)]
-    assert told == (["single"] if becomes == "single" and route != "single" else [])
-    # A single look-up has its answer at once.
-    assert any(isinstance(event, ev.FirstLook) for event in events) == (becomes == "deep")
-
-
-def test_the_seed_does_not_look(make: Make) -> None:
-    update = look(state(route="deep"), make(profile_name="seed", reader=_reader(0.9)))
-    assert set(update) == {"route", "notebook"}
-
-
-def test_a_library_without_passages_shows_nothing(make: Make, events: list[ev.Event]) -> None:
-    update = look(state(route="deep"), make(reader=_reader(0.9), recalled=0))
-    assert (update["route"], update["looked"]) == ("deep", [])
+def test_others_get_none(make: Make, events: list[ev.Event], changes: dict[str, str]) -> None:
+    way = changes.pop("route", "deep")
+    update = look(state(route=way), make(reader=SURE, **changes))
     assert [type(event) for event in events] == [ev.NotebookGrew]
+    assert bool(update.get("looked")) == (way == "single")
+
+
+@pytest.mark.parametrize(
+    ("plan", "tool"),
+    [([step("In other words?", tool="news")], "news"), ([step("a"), step("b", tool="news")], "")],
+)
+def test_a_single_look_up_is_the_question_itself_where_the_plan_prefers(
+    make: Make, plan: list[object], tool: str
+) -> None:
+    assert single_shot(state(plan=plan), make())["plan"] == [step(QUESTION, tool=tool)]

@@ -86,7 +86,9 @@ def test_what_breaks_the_form_is_no_plan(text: str) -> None:
 
 def test_a_collection_that_is_not_there_is_none() -> None:
     plan = parse(" Who signed?\n[letters] =\n[contracts]  Who wrote it?", _CHOICE)
-    assert plan == Plan("search", "Who signed?", (Lookup("Who signed?"), Lookup("Who wrote it?", "contracts")))
+    assert plan == Plan(
+        "search", "Who signed?", (Lookup("Who signed?"), Lookup("Who wrote it?", "contracts"))
+    )
 
 
 def test_a_look_up_that_is_repeated_is_made_once() -> None:

@@ -6,7 +6,8 @@ from agent.steps.next_step import next_step
 
 import agent.events as ev
 from agent.state import Note, searched
-from tests.agent.steps.conftest import Make, state, step
+from tests.agent.made import state, step
+from tests.agent.steps.conftest import Make
 
 FOUND = Note(
     step=1,

@@ -16,7 +16,9 @@ from models.scripted import Scripted, ScriptedCompleter
 from tests.agent.made import note, scripted, state, step
 from tests.agent.steps.conftest import Make
 
-_REQUEST = PlanRequest("Who supplies the bearings, and where is the plant?", collections=[("a", "A"), ("b", "B")])
+_REQUEST = PlanRequest(
+    "Who supplies the bearings, and where is the plant?", collections=[("a", "A"), ("b", "B")]
+)
 _FOLLOW_UP = PlanRequest("and where?", history=[("Who supplies the bearings?", "Tolvang [1].")])
 
 
@@ -76,11 +78,19 @@ def test_the_asked_planner_leaves_talk_and_asks_back() -> None:
 
 def test_a_way_that_a_person_chose_is_not_asked_for() -> None:
     assert _questions(_asked(chosen="single").steps) == [_REQUEST.question]
-    assert _questions(_asked({"steps": ["Where is the plant?"]}, chosen="deep").steps) == ["Where is the plant?"]
+    assert _questions(_asked({"steps": ["Where is the plant?"]}, chosen="deep").steps) == [
+        "Where is the plant?"
+    ]
 
 
 def test_the_seed_fills_in_where_to_look() -> None:
-    filled = {"question": "Where is the plant?", "reason": "r", "tool": "b", "keywords": "k", "section": "s"}
+    filled = {
+        "question": "Where is the plant?",
+        "reason": "r",
+        "tool": "b",
+        "keywords": "k",
+        "section": "s",
+    }
     elsewhere = {**filled, "question": "Who supplies the bearings?", "tool": "nowhere"}
     made = _asked({"route": "deep"}, ("one of a, b", {"steps": [filled, elsewhere]}), full=True)
     assert made.steps == [filled, {**elsewhere, "tool": ""}]

@@ -8,7 +8,8 @@ from agent.steps.reflect import reflect
 
 import agent.events as ev
 from agent.state import AnswerSpan, RunState
-from tests.agent.steps.conftest import Make, candidate, evidence, state, step
+from tests.agent.made import candidate, evidence, state, step
+from tests.agent.steps.conftest import Make
 
 _QUESTION = "What was the net revenue of Orlavane for fiscal 2024?"
 _TEXT = "Net revenue of Orlavane for fiscal 2024 was $1,284.6 million."

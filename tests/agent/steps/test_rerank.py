@@ -7,7 +7,8 @@ from agent.steps.rerank import read, rerank
 import agent.events as ev
 from agent.state import Recalled
 from models.scripted import WordReader
-from tests.agent.steps.conftest import Make, candidate, state, step
+from tests.agent.made import candidate, state, step
+from tests.agent.steps.conftest import Make
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
 BEARINGS = candidate(101, "Tolvang makes ceramic bearings for Orlavane.", scores={"vector": 0.4})

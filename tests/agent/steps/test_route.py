@@ -16,14 +16,21 @@ _BEFORE = [Turn(question="What was the revenue of Orlavane in 2023?", answer="$5
 _ASKED = "What was it, and why?"
 
 
-def _routed(make: Make, written: str, *, changes: dict[str, Any] | None = None, **deps: Any) -> dict[str, Any]:
+def _routed(
+    make: Make, written: str, *, changes: dict[str, Any] | None = None, **deps: Any
+) -> dict[str, Any]:
     asked = {"asked": _ASKED, "question": _ASKED, **(changes or {})}
     return route(state(**asked), make(plans=[written], **deps))
 
 
 @pytest.mark.parametrize(
     ("written", "way"),
-    [(" TALK", "direct"), (" ASK What do you mean?", "clarify"), (" =\n=", "single"), (" =\nWhat?\nWhy #1?", "deep")],
+    [
+        (" TALK", "direct"),
+        (" ASK What do you mean?", "clarify"),
+        (" =\n=", "single"),
+        (" =\nWhat?\nWhy #1?", "deep"),
+    ],
 )
 def test_the_plan_shows_the_way(make: Make, events: list[ev.Event], written: str, way: str) -> None:
     assert _routed(make, written, interactive=True)["route"] == way
@@ -64,7 +71,9 @@ def test_words_that_stand_alone_are_kept_as_typed(make: Make) -> None:
     assert _routed(make, " What was the revenue, and why?\n=")["question"] == _ASKED
 
 
-@pytest.mark.parametrize("nobody", [{"interactive": False}, {"interactive": True, "changes": {"clarified": True}}])
+@pytest.mark.parametrize(
+    "nobody", [{"interactive": False}, {"interactive": True, "changes": {"clarified": True}}]
+)
 def test_nobody_is_asked_back_twice_nor_where_nobody_is(make: Make, nobody: dict[str, Any]) -> None:
     update = _routed(make, " ASK What do you mean?", **nobody)
     assert (update["route"], update["plan"]) == ("single", [step(_ASKED)])

@@ -10,7 +10,8 @@ from agent.budget import BudgetExhausted
 from agent.state import AnswerSpan, Candidate, Evidence, Note
 from models.protocols import Reply, Usage
 from models.scripted import ScriptedChat
-from tests.agent.steps.conftest import Make, candidate, evidence, state
+from tests.agent.made import candidate, evidence, state
+from tests.agent.steps.conftest import Make
 
 _HELD = [
     evidence(1, "Orlavane buys its ceramic bearings from Tolvang."),

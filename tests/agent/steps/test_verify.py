@@ -11,7 +11,8 @@ import agent.events as ev
 from agent.prompts import NOT_FOUND
 from agent.state import Note
 from models.scripted import WordReader
-from tests.agent.steps.conftest import Make, evidence, state
+from tests.agent.made import evidence, state
+from tests.agent.steps.conftest import Make
 
 _HELD = [
     evidence(
