@@ -62,7 +62,7 @@ def main() -> None:
     plan, seconds = _from_file(planned) if planned else _by_planner()
     options.work.mkdir(parents=True, exist_ok=True)
     lines = [
-        "| set | questions | look-ups a question | gold in the look-ups' top 10 | with the question itself |",
+        "| set | questions | look-ups each | gold in their top 10 | with the question's own top 10 |",
         "| --- | --: | --: | --: | --: |",
     ]
     for name in [one for given in options.sets for one in sets_in(given)]:
@@ -86,7 +86,8 @@ def _measured(name: str, plan: Callable[[str], list[str]], limit: int, work: Pat
     cases = [case for case in first(asked.cases, limit, 0).cases if case.gold]
     found = [_found(case, plan(case.question), library, recall, reader) for case in cases]
     steps, alone, beside = zip(*found, strict=True)
-    return f"| {asked.cases.name} | {len(cases)} | {mean(steps):.2f} | {mean(alone):.3f} | {mean(beside):.3f} |"
+    shares = f"{mean(steps):.2f} | {mean(alone):.3f} | {mean(beside):.3f}"
+    return f"| {asked.cases.name} | {len(cases)} | {shares} |"
 
 
 def _found(
