@@ -96,10 +96,12 @@ class OpenAiServer:
         """The official client; a key is taken from the environment."""
         from openai import OpenAI
 
+        # The client takes httpx's clients, too, but its types know only those of httpx2.
+        connection: Any = httpx.Client(transport=wire, timeout=wire.timeouts)
         return OpenAI(
             base_url=self.url,
             api_key=os.environ.get(_KEY) or "none",
-            http_client=httpx.Client(transport=wire, timeout=wire.timeouts),
+            http_client=connection,
             max_retries=retries,
         )
 

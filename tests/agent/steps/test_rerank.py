@@ -1,4 +1,4 @@
-"""Node ``rerank``: one list from the phrasings, as the reader reads it."""
+"""Step ``rerank``: one list from the phrasings, as the reader reads it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import agent.events as ev
 from agent.state import Recalled
 from agent.steps.rerank import read, rerank
 from models.scripted import WordReader
-from tests.agent.nodes.conftest import Make, candidate, state, step
+from tests.agent.made import candidate, state, step
+from tests.agent.steps.conftest import Make
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
 BEARINGS = candidate(101, "Tolvang makes ceramic bearings for Orlavane.", scores={"vector": 0.4})

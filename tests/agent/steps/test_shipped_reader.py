@@ -14,7 +14,7 @@ from agent.state import Claim
 from agent.steps.verify import ReadingVerifier
 from models.protocols import Reader
 from models.scripted import ScriptedChat
-from tests.agent.evidence import evidence
+from tests.agent.made import evidence
 
 pytestmark = pytest.mark.model
 

@@ -1,10 +1,11 @@
-"""Node ``clarify``: waits, then the graph routes again."""
+"""Step ``clarify``: waits, then the graph routes again."""
 
 from __future__ import annotations
 
 import agent.events as ev
 from agent.steps.clarify import clarify
-from tests.agent.nodes.conftest import Make, replied, state
+from tests.agent.made import state
+from tests.agent.steps.conftest import Make, replied
 
 
 def test_the_reply_makes_the_question_clear(make: Make, events: list[ev.Event]) -> None:

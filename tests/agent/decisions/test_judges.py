@@ -13,7 +13,7 @@ from agent.decisions.judges import ModelJudge, Rules
 from agent.session import Session
 from agent.state import Action, Note, PlanStep, new_state
 from models.scripted import ScriptedChat
-from tests.agent.evidence import candidate, evidence
+from tests.agent.made import candidate, evidence
 
 _STATE = PolicyState(
     question="Why?",

@@ -1,11 +1,12 @@
-"""Node ``next_step``: moves on, resolves references, lays out the searches."""
+"""Step ``next_step``: moves on, resolves references, lays out the searches."""
 
 from __future__ import annotations
 
 import agent.events as ev
 from agent.state import Note, searched
 from agent.steps.next_step import next_step
-from tests.agent.nodes.conftest import Make, state, step
+from tests.agent.made import state, step
+from tests.agent.steps.conftest import Make
 
 FOUND = Note(
     step=1,

@@ -1,4 +1,4 @@
-"""Node ``correct``: the ladder, rung by rung, and its end."""
+"""Step ``correct``: the ladder, rung by rung, and its end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import agent.events as ev
 from agent.state import RUNGS, Recalled, RunState, searched
 from agent.steps.correct import correct
 from agent.web.gather import Gathered, Page, WebUnreachable
-from tests.agent.nodes.conftest import Make, candidate, state, step
+from tests.agent.made import candidate, state, step
+from tests.agent.steps.conftest import Make
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
 

@@ -1,4 +1,4 @@
-"""Node ``decide``: the decider's word, the budget's, and the person's."""
+"""Step ``decide``: the decider's word, the budget's, and the person's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from agent.budget import ANSWER_NOW, Budget
 from agent.decisions.decider import Decision, PolicyState, certain
 from agent.state import Action, RunState
 from agent.steps.decide import decide
-from tests.agent.nodes.conftest import Make, evidence, state, step
+from tests.agent.made import evidence, state, step
+from tests.agent.steps.conftest import Make
 
 
 def _open(**changes: Any) -> RunState:

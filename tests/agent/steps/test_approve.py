@@ -1,4 +1,4 @@
-"""Node ``approve``: what becomes of an answer that is not grounded."""
+"""Step ``approve``: what becomes of an answer that is not grounded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import pytest
 import agent.events as ev
 from agent.prompts import WITHHELD
 from agent.steps.approve import approve
-from tests.agent.nodes.conftest import Make, replied, state
+from tests.agent.made import state
+from tests.agent.steps.conftest import Make, replied
 
 
 def test_always_accepts_without_asking(make: Make, events: list[ev.Event]) -> None:

@@ -1,4 +1,4 @@
-"""Node ``verify``: the draft against its passages, and what is missing."""
+"""Step ``verify``: the draft against its passages, and what is missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from agent.prompts import NOT_FOUND
 from agent.state import Note
 from agent.steps.verify import verify
 from models.scripted import WordReader
-from tests.agent.nodes.conftest import Make, evidence, state
+from tests.agent.made import evidence, state
+from tests.agent.steps.conftest import Make
 
 _HELD = [
     evidence(

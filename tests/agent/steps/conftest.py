@@ -1,4 +1,4 @@
-"""One node at a time: its parts on a scripted model, a small library, and the events it emits."""
+"""One step at a time: its parts on a scripted model, a small library, and the events it emits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from agent.deps import Deps
 from agent.profiles import profile
 from agent.retrieval.recall import Recall
 from agent.session import Session
-from agent.state import Candidate, Evidence, PlanStep, RunState, new_state
 from agent.steering import Steering
-from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
+from models.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, WordReader
 from traces.library import Library
 
 Make = Callable[..., Deps]
@@ -29,20 +28,22 @@ def events() -> list[ev.Event]:
 
 @pytest.fixture
 def make(library: Library, embedder: HashEmbedder, events: list[ev.Event]) -> Iterator[Make]:
-    """Deps on scripted replies, each of which must be used by the end of the test."""
-    chats: list[ScriptedChat] = []
+    """Deps on scripted replies and plans, each of which must be used by the end of the test."""
+    scripts: list[ScriptedChat | ScriptedCompleter] = []
 
     def deps(
         replies: Sequence[Scripted] = (),
         *,
+        plans: Sequence[str | tuple[str, str]] | None = None,
         profile_name: str = "lean",
         budget: Budget | None = None,
         **changes: Any,
     ) -> Deps:
-        chat = ScriptedChat(list(replies))
-        chats.append(chat)
+        chat = ScriptedChat(replies)
+        planner = None if plans is None else ScriptedCompleter(plans)
+        scripts.extend(script for script in (chat, planner) if script is not None)
         session = Session(chat, budget or Budget(), events.append, Steering())
-        cognition = profile(profile_name, WordReader())
+        cognition = profile(profile_name, WordReader(), planner)
         return Deps(
             **{
                 "session": session,
@@ -57,62 +58,8 @@ def make(library: Library, embedder: HashEmbedder, events: list[ev.Event]) -> It
         )
 
     yield deps
-    for chat in chats:
-        chat.assert_consumed()
-
-
-def state(**changes: Any) -> RunState:
-    """A run's state with some fields changed."""
-    made: Any = {**new_state("Who supplies Orlavane's ceramic bearings?"), **changes}
-    return made  # type: ignore[no-any-return]
-
-
-def step(question: str, **changes: Any) -> PlanStep:
-    """A plan step that asks ``question``."""
-    made: Any = {"question": question, "reason": "", "tool": "", "keywords": "", "section": "", **changes}
-    return made  # type: ignore[no-any-return]
-
-
-def candidate(passage_id: int, text: str, **changes: Any) -> Candidate:
-    """A recalled passage."""
-    made: Any = {
-        "passage_id": passage_id,
-        "document_id": 1,
-        "collection": "reports",
-        "document": "annual-report",
-        "title": "Annual report",
-        "date": "2025-01-01",
-        "section": "Item 1",
-        "page": None,
-        "kind": "text",
-        "text": text,
-        "score": 0.5,
-        "scores": {"vector": 0.5, "coverage": 0.5},
-        "grade": "",
-        **changes,
-    }
-    return made  # type: ignore[no-any-return]
-
-
-def evidence(number: int, text: str, **changes: Any) -> Evidence:
-    """A passage that was kept."""
-    made: Any = {
-        "number": number,
-        "step": 1,
-        "passage_id": number,
-        "collection": "reports",
-        "document": "annual-report",
-        "title": "Annual report",
-        "date": "2025-01-01",
-        "section": "Item 1",
-        "page": None,
-        "kind": "text",
-        "text": text,
-        "excerpt": text,
-        "score": 0.5,
-        **changes,
-    }
-    return made  # type: ignore[no-any-return]
+    for script in scripts:
+        script.assert_consumed()
 
 
 def replied(node: Callable[[], dict[str, Any]], *replies: str) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""Node ``retrieve``: one phrasing."""
+"""Step ``retrieve``: one phrasing."""
 
 from __future__ import annotations
 
 import agent.events as ev
 from agent.state import Search
 from agent.steps.retrieve import retrieve
-from tests.agent.nodes.conftest import Make
+from tests.agent.steps.conftest import Make
 from traces.library import Library
 
 SEARCH = Search(
