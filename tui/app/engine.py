@@ -121,7 +121,13 @@ class Engine:
         settings = self.settings()
         if model:
             settings = settings.model_copy(update={"model": model})
-        made_of = (settings.model, settings.context_tokens, settings.threads, settings.ollama_url)
+        made_of = (
+            settings.model,
+            settings.context_tokens,
+            settings.threads,
+            settings.ollama_url,
+            settings.openai_url,
+        )
         with self._lock:
             before = self._chat
             if before is None or made_of != before.made_of:

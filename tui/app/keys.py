@@ -206,7 +206,7 @@ MODELS = (
     Action("models.pull", "p", "pull", "Fetch", "Fetch the model; what came before is gone on from."),
     Action("models.probe", "t", "probe", "Measure", "Measure a language model: context, JSON, speed."),
     Action("models.verify", "v", "verify", "Verify", "Compare the files with their publisher's sha256."),
-    Action("models.file", "i", "file", "A file", "Use a .gguf file, a model folder, or ollama:NAME."),
+    Action("models.file", "i", "file", "A file", "Use a .gguf file, a model folder, or a server's model."),
     Action("models.stop", "x", "stop", "Stop", "Stop what is going on; what was fetched is kept."),
     Action("models.leave", "escape", "leave", "Leave", "Leave the line for a path."),
     _hidden("models.refresh", "u", "refresh", "Refresh", "Look again what there is."),

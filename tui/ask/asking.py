@@ -25,6 +25,7 @@ from traces.store import Store
 from tui import failures
 from tui.assemble import (
     OLLAMA,
+    OPENAI,
     open_chat,
     open_embedder,
     open_learned,
@@ -73,7 +74,7 @@ def choose(wanted: str) -> Run | str:
 
 def model_of(run: Run) -> str | None:
     """The language model that a run began with, as settings name it; None if it is not to be had."""
-    if run.chat_model.startswith(OLLAMA):
+    if run.chat_model.startswith((OLLAMA, OPENAI)):
         return run.chat_model
     name = run.chat_model.removeprefix(_LLAMA_CPP)
     try:

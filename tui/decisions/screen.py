@@ -230,7 +230,7 @@ def _decision(decided: ev.Decided) -> list[Fact]:
 
 
 def _state(decided: ev.Decided) -> Iterator[Fact]:
-    """The fields of `agent.decisions.PolicyState`, as far as the state has them."""
+    """The fields of `agent.decisions.decider.PolicyState`, as far as the state has them."""
     state = decided.state
     if not state:
         yield "", "Its state is not stored."

@@ -16,8 +16,8 @@ from traces.errors import DeepthinkError
 from traces.typed_path import existing_file, existing_path
 
 if TYPE_CHECKING:
-    from agent.documents.ingest_events import IngestEvent
-    from agent.web.fetch import Fetched
+    from agent.documents.ingest import IngestEvent
+    from agent.documents.wanted import Fetched
     from models.protocols import Embedder
     from traces.records import Document
     from traces.store import Store

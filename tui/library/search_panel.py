@@ -21,8 +21,8 @@ from tui.app.work import Failed, in_background
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
-    from agent.retrieval.inspection import Staged
     from agent.retrieval.recall import Recall, Strategy
+    from agent.steps.inspection import Staged
     from models.protocols import Embedder
 
 _STRATEGIES = ("hybrid", "vector", "keyword")
@@ -155,8 +155,8 @@ opens the passage under the cursor.
         in_background(self, work, group="search", exclusive=True)
 
     def _inspect(self, query: str, strategy: Strategy, within: str, section: str) -> Sequence[Staged]:
-        from agent.retrieval.inspection import inspect
         from agent.retrieval.recall import Recall
+        from agent.steps.inspection import inspect
         from models.protocols import Loadable
         from traces.library import Library
         from tui.library.search import scope_of

@@ -28,14 +28,15 @@ from tui.models.actions import (
     ModelRow,
     ModelsListed,
     ModelUsed,
-    OllamaListed,
     ProbeStep,
     PullEnded,
     PullTold,
     PullView,
     Role,
+    ServersListed,
+    ToConfirm,
     list_models,
-    list_ollama,
+    list_servers,
     probe,
     pull_models,
     use,
@@ -195,8 +196,8 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def __init__(self) -> None:
         super().__init__()
         self._listed: Sequence[ModelRow] = ()
-        self._ollama: Sequence[ModelRow] = ()
-        self._told_of_ollama = ""
+        self._served: Sequence[ModelRow] = ()
+        self._told_of_servers = ""
         self._busy = ""
         self._cancel = threading.Event()
 
@@ -208,11 +209,11 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
                 yield PullView(id="pull")
                 yield Static(id="told", markup=False)
                 yield Input(
-                    placeholder="Path of a .gguf file or a model folder, or ollama:NAME",
+                    placeholder="Path of a .gguf file or a model folder, ollama:NAME or openai:NAME",
                     id="path",
                     compact=True,
                 )
-                yield Static(id="ollama", classes="quiet", markup=False)
+                yield Static(id="servers", classes="quiet", markup=False)
 
     def on_mount(self) -> None:
         self.query_one("#path").display = False
@@ -277,10 +278,10 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self.query_one(ModelList).focus()
 
     def action_refresh(self) -> None:
-        """Look again what there is; nobody waits for Ollama."""
+        """Look again what there is; nobody waits for the servers."""
         engine = self.deepthink.engine
         in_background(self, partial(list_models, engine), group="list", exclusive=True)
-        in_background(self, partial(list_ollama, engine), group="ollama", exclusive=True)
+        in_background(self, partial(list_servers, engine), group="servers", exclusive=True)
 
     # --- what a person does ----------------------------------------------------------------------
 
@@ -306,9 +307,9 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self._listed = message.rows
         self._redraw()
 
-    @on(OllamaListed)
-    def _take_ollama(self, message: OllamaListed) -> None:
-        self._ollama, self._told_of_ollama = message.rows, message.told
+    @on(ServersListed)
+    def _take_servers(self, message: ServersListed) -> None:
+        self._served, self._told_of_servers = message.rows, message.told
         self._redraw()
 
     @on(ModelUsed)
@@ -320,6 +321,22 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         when = "from now on" if loading else "once the run that goes on has ended; it keeps its own"
         self._tell(f"✓ In use {when}." + (f"\n! {message.note}" if message.note else ""))
         self.action_refresh()
+
+    @on(ToConfirm)
+    def _ask(self, message: ToConfirm) -> None:
+        from tui.app.confirm import ConfirmScreen
+
+        self._busy = ""
+        self.refresh_bindings()
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._use(message.name, "chat", confirmed=True)
+
+        detail = (
+            f"It is on another machine: questions and passages of your documents will go to {message.url}."
+        )
+        self.app.push_screen(ConfirmScreen(f"Use {message.name}?", detail, yes="Send"), answered)
 
     @on(PullTold)
     def _pull_told(self, message: PullTold) -> None:
@@ -368,8 +385,8 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
                 partial(work, row, self._cancel),
             )
 
-    def _use(self, name: str, role: Role | None) -> None:
-        self._begin("choosing", "", partial(use, self.deepthink.engine, name, role))
+    def _use(self, name: str, role: Role | None, *, confirmed: bool = False) -> None:
+        self._begin("choosing", "", partial(use, self.deepthink.engine, name, role, confirmed=confirmed))
 
     def _begin(self, busy: str, told: str, work: Callable[[], Message]) -> None:
         self._busy = busy
@@ -394,9 +411,11 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     # --- drawing ---------------------------------------------------------------------------------
 
     def _redraw(self) -> None:
-        self.query_one(ModelList).show([*self._listed, *self._ollama])
+        served = {_id(row) for row in self._served}  # the one in use is in both
+        listed = [row for row in self._listed if _id(row) not in served]
+        self.query_one(ModelList).show([*listed, *self._served])
         self.query_one(ModelDetail).show(self.query_one(ModelList).row)
-        self.query_one("#ollama", Static).update(self._told_of_ollama)
+        self.query_one("#servers", Static).update(self._told_of_servers)
         self.refresh_bindings()
 
     def _tell(self, told: str) -> None:

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 Kind = Literal["switch", "choice", "text"]
 
 GROUPS: Final = ("model", "answer", "web", "budget", "app")
-_OF_MODEL: Final = frozenset({"model", "embedder", "reranker", "ollama_url", "context_tokens", "threads"})
+_OF_MODEL: Final = frozenset(
+    "model embedder reranker ollama_url openai_url openai_confirmed context_tokens threads".split()
+)
 LOADED: Final = _OF_MODEL - {"reranker"}
 """Settings that mean another model in memory."""
 _MEANS: Final[Mapping[tuple[str, str], str]] = {
     ("ollama_url", ""): "as OLLAMA_HOST has it",
+    ("openai_url", ""): "no such server",
+    ("openai_confirmed", ""): "no other machine",
     ("threads", "0"): "chosen from the machine",
     ("decider", ""): "as the profile has it",
     ("collection", ""): "documents; all searched",

@@ -17,12 +17,12 @@ from agent.budget import Budget
 from agent.deps import Deps
 from agent.profiles import profile
 from agent.retrieval.recall import Recall
-from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import RELEVANCE, Evidence, Note, PlanStep, RunState
 from agent.steering import Steering
 from agent.steps.reflect import NOTHING, Finding, Spans
 from agent.text.names import names
+from agent.text.terms import terms
 from models.protocols import ChatOptions, Choice, Message, ModelError, Reader, Reply
 from models.token_estimate import at_most
 from policy.questions import Hop, Question, references
