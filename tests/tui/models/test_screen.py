@@ -210,7 +210,7 @@ async def test_a_model_on_another_machine_is_used_once_that_is_confirmed(
             assert "http://box:8080/v1" in str(app.screen.query_one("#detail", Static).render())
             await pilot.press(answer)
             await until(pilot, lambda: not isinstance(app.screen, ConfirmScreen))
-            await until(pilot, lambda model=model: load().model == model)
+            await until(pilot, lambda model=model: load().model == model)  # type: ignore[misc]
         assert load().openai_confirmed == "http://box:8080/v1"
 
 
