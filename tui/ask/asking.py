@@ -39,7 +39,7 @@ from tui.library import embedding
 from tui.run import questions
 from tui.run.fold import Outcome, events_of, outcome_of
 from tui.run.keyboard import Wheel, keys
-from tui.run.render import PipedRun, Renderer, SilentRun, renderer
+from tui.run.render import PipedRun, Renderer, renderer
 from tui.run.words import place
 from tui.settings.settings import Settings
 from tui.terminal import is_live, one_line
@@ -269,7 +269,7 @@ class _Watch:
 
     def _screen(self, wheel: Wheel | None) -> Renderer:
         if self._form == "json":
-            return SilentRun()
+            return Renderer()
         if self._form == "quiet" or (self._form == "auto" and not sys.stdout.isatty()):
             return PipedRun(quiet=self._form == "quiet")
         return renderer(wheel, plain=not self._live)

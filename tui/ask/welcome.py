@@ -141,14 +141,6 @@ def look(engine: Engine) -> First:
     )
 
 
-def welcome_needed(engine: Engine) -> bool:
-    """Whether nothing was ever read or asked here; for a worker. Raises `StoreError`."""
-    from traces.library import Library
-    from traces.runs import Runs
-
-    return not Library(engine.store).collections() and not Runs(engine.store).recent(1)
-
-
 class EmbedderLoading(Message):
     """The embedder is being loaded: vectors come only after that."""
 
@@ -241,8 +233,6 @@ def _known(name: str, role: CatalogueRole) -> ModelEntry | None:
 
     return next((known for known in CATALOGUE if (known.name, known.role) == (name.lower(), role)), None)
 
-
-__all__ = ["WelcomeScreen", "welcome_needed"]
 
 _INTRO = "Answers from your own documents, on this machine alone. Three steps:"
 
