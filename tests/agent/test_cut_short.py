@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from agent.steps import correct
 
 import agent.events as ev
 from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, Stop
 from agent.prompts import NOT_FOUND
 from agent.run import Request, run
 from agent.steering import Steering
+from agent.steps import correct
 from agent.web.gather import Gathered
 from agent.web.waiting import within
 from models.protocols import GenerationCancelled, Message, Reading

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from agent.steps.approve import approve
 
 import agent.events as ev
 from agent.prompts import WITHHELD
+from agent.steps.approve import approve
 from tests.agent.made import state
 from tests.agent.steps.conftest import Make, replied
 

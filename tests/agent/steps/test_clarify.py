@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from agent.steps.clarify import clarify
-
 import agent.events as ev
+from agent.steps.clarify import clarify
 from tests.agent.made import state
 from tests.agent.steps.conftest import Make, replied
 

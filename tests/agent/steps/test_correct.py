@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.steps.correct import correct
-
 import agent.events as ev
 from agent.state import RUNGS, Recalled, RunState, searched
+from agent.steps.correct import correct
 from agent.web.gather import Gathered, Page, WebUnreachable
 from tests.agent.made import candidate, state, step
 from tests.agent.steps.conftest import Make

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from agent.steps.next_step import next_step
-
 import agent.events as ev
 from agent.state import Note, searched
+from agent.steps.next_step import next_step
 from tests.agent.made import state, step
 from tests.agent.steps.conftest import Make
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from agent.steps.rerank import read, rerank
-
 import agent.events as ev
 from agent.state import Recalled
+from agent.steps.rerank import read, rerank
 from models.scripted import WordReader
 from tests.agent.made import candidate, state, step
 from tests.agent.steps.conftest import Make

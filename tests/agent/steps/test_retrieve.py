@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from agent.steps.retrieve import retrieve
-
 import agent.events as ev
 from agent.state import Search
+from agent.steps.retrieve import retrieve
 from tests.agent.steps.conftest import Make
 from traces.library import Library
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent.steps.verify import ReadingVerifier
 
 from agent.budget import Budget
 from agent.session import Session
 from agent.state import Claim
+from agent.steps.verify import ReadingVerifier
 from models.protocols import Reader
 from models.scripted import ScriptedChat
 from tests.agent.made import evidence
