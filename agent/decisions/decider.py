@@ -1,7 +1,7 @@
 """The decision interface: a policy state goes in, CONTINUE, REVISE or FINISH comes out.
 
-A decision-maker is handed to the graph. This package brings two, `agent.cognition.deciding.Rules` and
-`agent.cognition.deciding.ModelJudge`; others (a learned policy, a person) need only the protocol.
+A decision-maker is handed to the graph. This package brings two, `agent.decisions.judges.Rules` and
+`agent.decisions.judges.ModelJudge`; others (a learned policy, a person) need only the protocol.
 """
 
 from __future__ import annotations
