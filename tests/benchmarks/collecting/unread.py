@@ -22,6 +22,7 @@ from agent.steps.plan import look_up
 from agent.steps.reflect import NOTHING, Finding, Spans
 from agent.text.language import language
 from agent.text.names import phrases
+from agent.text.terms import terms
 from models.protocols import ChatOptions, Choice, Message, ModelError, Reader, Reply
 from models.token_estimate import at_most
 from policy.questions import Hop, Question, references
