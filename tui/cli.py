@@ -26,6 +26,7 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Your library": {
         "ingest": ("tui.library.command:ingest", "Read documents into the library."),
         "library": ("tui.library.command:app", "See, search and prune what was read."),
+        "mcp": ("tui.mcp:mcp", "Serve the library to editors and assistants, over MCP."),
     },
     "Learn and measure": {
         "traces": (
