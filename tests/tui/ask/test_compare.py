@@ -342,4 +342,7 @@ def test_a_column_that_was_cancelled_says_how_to_go_on() -> None:
     column.take(ev.RunStarted("abc123", "Why?", "lean", "m", "e", "", "rules", []))
     column.fail(GenerationCancelled("The run was cancelled."))
     (block,) = column.blocks()
-    assert (block.label, block.items) == ("cancelled", ("Run abc123 can go on: `deepthink resume abc123`",))
+    assert (block.label, block.items) == (
+        "cancelled",
+        ("Run abc123 can be resumed: `deepthink resume abc123`",),
+    )
