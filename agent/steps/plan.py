@@ -230,9 +230,7 @@ def _revised(state: RunState, deps: Deps) -> dict[str, Any]:
     known = [note["sentence"] for note in state["notes"] if note["found"]]
     request = request_of(state, deps, [*known, *(f"Not found: {question}" for question in missing)])
     most = min(2 + len(rest), budget.steps - state["step"])
-    made = deps.cognition.planner.revise(
-        deps.session, request, state["notebook"], missing, len(done), most
-    )
+    made = deps.cognition.planner.revise(deps.session, request, state["notebook"], missing, len(done), most)
     steps = made.steps
     revision = state["revisions"] + 1
     deps.session.emit(events.Planned([*done, *steps], revision, made.origin))
@@ -255,9 +253,7 @@ def _renumbered(question: str, numbers: Mapping[int, int]) -> str:
 def _unasked(steps: Sequence[PlanStep], entries: Sequence[str]) -> list[PlanStep]:
     """The steps whose questions do not stand in the notebook."""
     asked = {_folded(line) for entry in entries for line in entry.splitlines()}
-    return [
-        step for step in steps if not any(line.endswith(_folded(step["question"])) for line in asked)
-    ]
+    return [step for step in steps if not any(line.endswith(_folded(step["question"])) for line in asked)]
 
 
 def _whole(question: str, origin: PlannedBy) -> Planned:

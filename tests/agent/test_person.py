@@ -194,7 +194,10 @@ def test_a_vague_question_is_asked_back_and_then_answered(person: Person) -> Non
             time.sleep(0.05)
             person.steering.reply(reply)
 
-    plans = [" ASK What do you mean?", (f"Question: what about it? ({reply})", f" {reply}\n=")]
+    plans: list[str | tuple[str, str]] = [
+        " ASK What do you mean?",
+        (f"Question: what about it? ({reply})", f" {reply}\n="),
+    ]
     events = person.watch([TRUE], request, do, plans=plans)
     (asked,) = _only(events, ev.Asked)
     assert (asked.about, asked.question) == ("clarify", "What do you mean?")
