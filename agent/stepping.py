@@ -1,7 +1,7 @@
 """Research without the graph: the same nodes in the same order, as plain functions.
 
-A run needs checkpoints, threads and events; collecting thousands of states needs none of them. That both
-do the same is held by a test.
+A run needs checkpoints, threads and events; collecting thousands of states does not. A test checks that
+both do the same.
 """
 
 from __future__ import annotations

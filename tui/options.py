@@ -21,7 +21,9 @@ Collections = Annotated[
 ]
 Model = Annotated[
     str | None,
-    typer.Option("--model", "-m", metavar="NAME", help="A catalogue name, a .gguf path, or ollama:NAME."),
+    typer.Option(
+        "--model", "-m", metavar="NAME", help="A catalogue name, a .gguf path, ollama:NAME or openai:NAME."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object at the end, nothing else.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]

@@ -142,7 +142,7 @@ FORMATS = (
         PICTURE,
         "picture of text",
         (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"),
-        "scans.read_picture",
+        "pictures.read_picture",
         "by OCR: headings, tables, pages of a TIFF",
         has_scans=True,
     ),

@@ -18,12 +18,12 @@ from agent import events, notebook, prompts
 from agent.budget import BudgetExhausted
 from agent.cognition import Planned, PlannedBy
 from agent.deps import Deps
-from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import PlanStep, Route, RunState, still_missing
 from agent.steps import lookups
 from agent.steps.lookups import Lookup, Plan, PlanRequest
 from agent.steps.queries import one_line, references
+from agent.text.terms import terms
 from models.protocols import Completer
 from models.structured import Origin
 

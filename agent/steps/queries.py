@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 from agent import prompts
 from agent.cognition import Chosen
 from agent.retrieval.recall import Strategy
-from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import Candidate, Note, PlanStep
+from agent.text.terms import terms
 
 _REFERENCE = re.compile(r"#(\d+)")
 _LONGEST = 300  # characters; a longer "query" is an essay, and searches for nothing

@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from agent.retrieval.terms import terms
 from agent.steps.synthesise import abstains
 from agent.text.language import language
 from agent.text.names import phrases
 from agent.text.sentences import sentences
+from agent.text.terms import terms
 from models.protocols import Chat, ChatOptions, Message
 from policy.scoring import NO_SOURCE
 from policy.systems.cases import Case

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -15,54 +16,49 @@ if TYPE_CHECKING:
     from tui.library.intake import Intake
 
 
+@dataclass
 class Shelved(Message):
     """The collections there are, and the model that made their vectors."""
 
-    def __init__(self, collections: Sequence[Collection], embedder: str) -> None:
-        super().__init__()
-        self.collections = collections
-        self.embedder = embedder
+    collections: Sequence[Collection]
+    embedder: str
 
 
+@dataclass
 class Listed(Message):
     """The documents of a collection."""
 
-    def __init__(self, collection: str, documents: Sequence[Document]) -> None:
-        super().__init__()
-        self.collection = collection
-        self.documents = documents
+    collection: str
+    documents: Sequence[Document]
 
 
+@dataclass
 class Outlined(Message):
     """The passages of a document."""
 
-    def __init__(self, document: int, passages: Sequence[Passage]) -> None:
-        super().__init__()
-        self.document = document
-        self.passages = passages
+    document: int
+    passages: Sequence[Passage]
 
 
+@dataclass
 class Changed(Message):
     """The library was changed; ``told`` says how."""
 
-    def __init__(self, told: str) -> None:
-        super().__init__()
-        self.told = told
+    told: str
 
 
+@dataclass
 class Named(Message):
     """What is to be read, and a sentence for each document that cannot be."""
 
-    def __init__(self, chosen: Intake, missing: Sequence[str] = ()) -> None:
-        super().__init__()
-        self.chosen = chosen
-        self.missing = missing
+    chosen: Intake
+    missing: Sequence[str] = ()
 
 
 def shelves(engine: Engine) -> Shelved:
     """Ask what collections there are."""
     from traces.library import Library
-    from tui.library.tables import vectors_by
+    from tui.library.embedding import vectors_by
 
     library = Library(engine.store)
     with library.together():

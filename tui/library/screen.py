@@ -63,7 +63,6 @@ class LibraryScreen(DeepScreen):
 
     @on(events.ScreenResume)
     def action_refresh(self) -> None:
-        """Look again what the library holds."""
         self._ask(partial(actions.shelves, self.deepthink.engine), "shelves")
 
     def _ask(self, work: Callable[[], Message | None], group: str) -> None:
@@ -149,7 +148,6 @@ class LibraryScreen(DeepScreen):
     # --- reading -----------------------------------------------------------------------------
 
     def action_add(self) -> None:
-        """Choose what is to be read."""
         from tui.library.files import FilesScreen
 
         self.app.push_screen(FilesScreen(self._folder, self.query_one(Shelves).collection), self.read)
@@ -163,7 +161,6 @@ class LibraryScreen(DeepScreen):
         self._begin(IngestJob.of(self.deepthink.engine, chosen))
 
     def action_samples(self) -> None:
-        """Read the sample library."""
         self._begin(IngestJob.of_samples(self.deepthink.engine))
 
     def _begin(self, job: IngestJob) -> None:
@@ -171,7 +168,6 @@ class LibraryScreen(DeepScreen):
             self.notify(f"{one_line(job.title, 60)}: read after what is being read now.", markup=False)
 
     def action_stop(self) -> None:
-        """Stop reading."""
         self.query_one(IngestPanel).stop()
 
     @on(IngestPanel.Changed)
@@ -188,7 +184,6 @@ class LibraryScreen(DeepScreen):
         self._ask(partial(actions.dropped, self.deepthink.engine, event.text, collection), "change")
 
     def action_reread(self) -> None:
-        """Read a document, or all of a collection, again from where it came."""
         chosen = self.query_one(Shelves).chosen
         if chosen is not None:
             self._ask(partial(actions.reread, self.deepthink.engine, chosen), "change")
@@ -206,7 +201,6 @@ class LibraryScreen(DeepScreen):
     # --- changing ----------------------------------------------------------------------------
 
     def action_remove(self) -> None:
-        """Remove a document or a collection, having asked."""
         from tui.app.confirm import ConfirmScreen
 
         chosen = self.query_one(Shelves).chosen
@@ -222,11 +216,11 @@ class LibraryScreen(DeepScreen):
             return
         detail = f"{passages} are no longer found. The files stay where they are."
 
-        def confirmed(yes: bool | None) -> None:
-            if yes and not self._is_being_read(chosen):  # a reading may have begun meanwhile
+        def remove() -> None:
+            if not self._is_being_read(chosen):  # a reading may have begun meanwhile
                 self._ask(partial(actions.remove, self.deepthink.engine, chosen), "change")
 
-        self.app.push_screen(ConfirmScreen(question, detail, "Remove"), confirmed)
+        ConfirmScreen.ask(self, question, detail, "Remove", remove)
 
     def _is_being_read(self, chosen: Collection | Document) -> bool:
         """Whether a collection would come back with what is still to be read, which is told."""
@@ -237,7 +231,6 @@ class LibraryScreen(DeepScreen):
         return True
 
     def action_describe(self) -> None:
-        """Say what a collection holds."""
         from tui.library.shelves import DescribeScreen
 
         name = self.query_one(Shelves).collection
@@ -257,13 +250,11 @@ class LibraryScreen(DeepScreen):
     # --- searching ---------------------------------------------------------------------------
 
     def action_search(self) -> None:
-        """Try the search by hand."""
         self.query_one(ContentSwitcher).current = "search"
         self.set_focus(self.query_one("#query", Input))  # at once: what is typed next belongs there
         self.refresh_bindings()
 
     def action_hide(self) -> None:
-        """Leave the search, or put away what was read."""
         if self._searching:
             self.query_one(ContentSwitcher).current = "shelves"
         else:
@@ -272,7 +263,6 @@ class LibraryScreen(DeepScreen):
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What is possible with what is chosen, and while something is read."""
         if not self.is_mounted:
             return True
         from agent.documents.sample_library import COLLECTIONS

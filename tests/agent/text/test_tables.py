@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.text.tables import parts, rows, with_headings
+from agent.documents.table_text import parts, rows, with_headings
 
 
 def test_parts_without_a_header_line() -> None:

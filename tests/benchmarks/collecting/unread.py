@@ -16,7 +16,6 @@ from agent.cognition import Finding, Spans
 from agent.deps import Deps
 from agent.profiles import profile
 from agent.retrieval.recall import Recall
-from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import RELEVANCE, Evidence, Note, PlanStep, RunState
 from agent.steering import Steering
@@ -24,6 +23,7 @@ from agent.steps.plan import look_up
 from agent.steps.reflect import NOTHING
 from agent.text.language import language
 from agent.text.names import phrases
+from agent.text.terms import terms
 from models.protocols import ChatOptions, Choice, Message, ModelError, Reader, Reply
 from models.token_estimate import at_most
 from policy.questions import Hop, Question, references

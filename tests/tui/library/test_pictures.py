@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from textual.pilot import Pilot
 
-from agent.documents.document import UnreadableDocument
 from agent.documents import ingest as ing
+from agent.documents.document import UnreadableDocument
 from tests.tui.conftest import Look, MakeApp, Snap, looks
 from tests.tui.library.shelf import fill
 from tests.tui.library.test_screen import facts, opened

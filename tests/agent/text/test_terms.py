@@ -9,7 +9,7 @@ import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.retrieval.terms import terms
+from agent.text.terms import terms
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One query through every stage of the retrieval funnel, without a language model, for a person to see."""
+"""One query through every stage of the retrieval funnel, without a language model."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from models.protocols import Reader
 from traces.records import Passage, Scope
 
 RANKED = ("vector", "mmr", "keyword", "fused", "rerank")
-"""The stages that rank passages, in their order."""
+"""The stages that rank passages, in order."""
 
-_DEPTH = 100  # hits of a search: both rankings of an ensemble of 50 each, so that every rank is known
+_DEPTH = 100  # hits of a search: two rankings of 50 each, so that every rank is known
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A passage with what every stage made of it.
+    """A passage with its score and rank in every stage.
 
     Attributes:
         passage: The stored passage.
-        scores: Score by stage name, as `agent.retrieval.recall.Hit` has them, and ``rerank``.
+        scores: Score by stage name, as in `agent.retrieval.recall.Hit`, and ``rerank``.
         ranks: Rank from 1 by stage name, for the stages that ranked it.
-        grade: What the reader's probability stands for.
-        probability: That it answers, 0 to 1.
+        grade: The grade for the reader's probability.
+        probability: That the passage answers the query, 0 to 1.
     """
 
     passage: Passage
@@ -47,7 +47,7 @@ def inspect(
     reader: Reader,
     limit: int = 20,
 ) -> list[Staged]:
-    """The passages that recall brings, read and graded; best first.
+    """The recalled passages, read and graded, best first.
 
     Args:
         query: One line.
@@ -55,8 +55,7 @@ def inspect(
         scope: Where to search.
         recall: The funnel's first stage.
         reader: The second stage.
-        limit: How many passages recall hands on.
-
+        limit: How many recalled passages are read.
     """
     hits = recall.search(query, strategy, [scope], max(limit, _DEPTH))
     ranks = _ranks(hits)
@@ -77,9 +76,9 @@ def inspect(
 
 
 def _ranks(hits: Sequence[Hit]) -> dict[int, dict[str, int]]:
-    """Chunk id to its rank in each ranking of recall that holds it.
+    """Chunk id to its rank in each ranking.
 
-    Every hit has a cosine, also one that only the keywords found: its place among the others' is its rank.
+    Every hit has a cosine, even one that only keywords found, and so a rank by vector.
     """
     ranks: dict[int, dict[str, int]] = {hit.passage.id: {} for hit in hits}
     for stage in RANKED:

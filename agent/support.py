@@ -1,39 +1,39 @@
-"""What of a sentence its passages mention: words, numbers with their units, dates and names. No model."""
+"""How far passages support a sentence, without a model: its words, numbers with units, dates and names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agent.retrieval.terms import terms
 from agent.state import Evidence
 from agent.text import names, quantities
 from agent.text.language import language
+from agent.text.terms import terms
 from agent.text.vocabulary import vocabulary
 
-_COUNTED = 100  # a smaller number in words is often a count or an estimate of the writer's own
+_COUNTED = 100  # a smaller number in words is often the writer's own count or estimate
 
 
 def content(item: Evidence) -> str:
-    """All that a citation of ``item`` may rest on: its chunk, and where that stands."""
+    """The text that a citation of ``item`` may rely on: its chunk, title, section and date."""
     return f"{item['title']}\n{item['section']}\n{item['date']}\n{item['text']}"
 
 
 def support(sentence: str, item: Evidence) -> float:
-    """Share of the content terms of ``sentence`` that stand in the passage, 0 to 1."""
+    """The share of the content terms of ``sentence`` that the passage contains, 0 to 1."""
     return share_held(sentence, [content(item)])
 
 
 def share_held(sentence: str, texts: Iterable[str]) -> float:
-    """The same against plain texts together."""
+    """The share of the content terms of ``sentence`` that the texts together contain, 0 to 1."""
     wanted = terms(sentence)
     have = {term for text in texts for term in terms(text)}
     return sum(term in have for term in wanted) / len(wanted) if wanted else 0.0
 
 
 def told_numbers(sentence: str) -> list[quantities.Measure]:
-    """The numbers and dates of ``sentence`` that its passages must say.
+    """The numbers and dates of ``sentence`` that its passages must contain.
 
-    What is part of a name is the name's, and a small number in words is left to the reader.
+    Numbers in names, and small numbers in words, are not included.
     """
     return [
         measure
@@ -48,7 +48,7 @@ def _in_digits(quantity: quantities.Quantity, sentence: str) -> bool:
 
 
 def missing_numbers(sentence: str, items: Iterable[Evidence]) -> list[str]:
-    """The numbers and dates of ``sentence``, as written, that none of the passages says in any notation."""
+    """The numbers and dates of ``sentence``, as written, that no passage contains in any notation."""
     held = [m for item in items for m in quantities.read(content(item), language(item["text"]))]
     return [measure.shown for measure in told_numbers(sentence) if not quantities.stands(measure, held)]
 
@@ -56,17 +56,17 @@ def missing_numbers(sentence: str, items: Iterable[Evidence]) -> list[str]:
 def missing_names(
     sentence: str, cited: Sequence[Evidence], question: str, evidence: Sequence[Evidence]
 ) -> list[str]:
-    """The names in ``sentence`` that none of its passages mentions, nor the place it stands in.
+    """The names in ``sentence`` that neither its passages nor their title or path mention.
 
-    A name of the question may also come from another kept passage of the same document, since a document
-    does not repeat in every paragraph what it is about. Across languages only codes are looked for: other
-    names may be translated.
+    A name in the question may also be in another kept passage of the same document, since a document does
+    not repeat its subject in every paragraph. Across languages only codes are checked: other names may be
+    translated.
 
     Args:
         sentence: Without marks.
         cited: Its passages.
-        question: The run's.
-        evidence: All the run's, which tells which words are names.
+        question: The run's question.
+        evidence: All evidence of the run, which shows which words are names.
     """
     spoken = language(sentence)
     words = vocabulary(spoken)

@@ -1,4 +1,4 @@
-"""Keyword terms: what a text becomes before it meets the keyword index, and a query likewise."""
+"""Keyword terms: the normalised words of a text or a query for the keyword index."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STOP = frozenset(
     "where which while who whom whose why will with would you your yours".split()
 )
 _stemmer = snowballstemmer.stemmer("english")
-_stemming = threading.Lock()  # it keeps the word in itself, and phrasings are searched side by side
+_stemming = threading.Lock()  # the stemmer has state, and phrasings are searched in parallel
 
 
 @lru_cache(maxsize=200_000)
@@ -33,8 +33,8 @@ def _stem(word: str) -> str:
 def terms(text: str) -> list[str]:
     """Case-folded, stemmed (English) terms in order; Chinese, Japanese and Korean as bigrams.
 
-    Numbers lose their thousands separators, so that ``26,974`` and ``26974`` meet. Function words are
-    left out; a text of nothing else keeps them, so that no query is empty by accident.
+    Numbers lose their thousands separators, so that ``26,974`` and ``26974`` match. Function words are
+    dropped, unless the text has no others, so that no query is empty by accident.
     """
     found = list(_terms(text))
     # Compared before stemming, which turns "does" into "doe".
@@ -43,7 +43,7 @@ def terms(text: str) -> list[str]:
 
 
 def _terms(text: str) -> Iterator[tuple[str, str]]:
-    """Each word as it stands, case-folded, with the term it becomes."""
+    """Each case-folded word, with its term."""
     for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).casefold()):
         token = match.group()
         first = token[0]
