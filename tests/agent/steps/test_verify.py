@@ -13,7 +13,7 @@ from agent.prompts import NOT_FOUND
 from agent.session import Session
 from agent.state import Claim, Evidence, Note, Verdict
 from agent.steps.verify import ModelVerifier, ReadingVerifier, copied, grounded, share, verify
-from models.protocols import Reading, Span, Support
+from models.protocols import Support
 from models.scripted import Scripted, ScriptedReader, WordReader
 from tests.agent.made import evidence, note, scripted, state
 from tests.agent.steps.conftest import Make
@@ -39,20 +39,8 @@ def _claim(text: str, *cites: int) -> Claim:
     return Claim(text=text, cites=list(cites), support=0.0, verdict="not", reason="")
 
 
-class _Marking(ScriptedReader):
-    """Takes some words for the answer, with a probability, and judges every claim undecided."""
-
-    def __init__(self, words: str, probability: float) -> None:
-        super().__init__([])
-        self._words, self._probability = words, probability
-
-    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        """The words, where they stand."""
-        starts = [passage.find(self._words) for passage in passages]
-        spans = [Span(at, at + len(self._words), self._probability) for at in starts]
-        return [
-            Reading(self._probability, (span,)) if span.start >= 0 else Reading(0.0, ()) for span in spans
-        ]
+class _Undecided(WordReader):
+    """Judges every claim undecided."""
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """Neither."""
@@ -73,8 +61,8 @@ class _Marking(ScriptedReader):
 def test_an_answer_of_a_few_words_is_supported_where_the_reader_takes_them_for_it(
     idle_session: Session, text: str, probability: float, verdict: Verdict
 ) -> None:
-    verifier = ReadingVerifier(_Marking("seven weeks", probability))
     question = "For how long was production halted?"
+    verifier = ReadingVerifier(_Undecided({question: ("seven weeks", probability)}))
     (claim,) = verifier.verify(idle_session, question, [_claim(text, 1)], [_FIRE])
     assert claim["verdict"] == verdict
 
