@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from agent.state import Evidence, Note, PlanStep, citation_marks
+from agent.state import Candidate, Evidence, Note, PlanStep, citation_marks
+
+_LONGEST_NAME: Final = 60  # characters; some files name all their authors
 
 
 def opening(question: str, tools: Sequence[tuple[str, str]]) -> str:
@@ -34,7 +37,7 @@ def evidence_entry(step: int, question: str, shown: Sequence[tuple[Evidence, boo
 
 def passage(item: Evidence) -> str:
     """A passage as the model reads it: its number, its excerpt, and where that is from."""
-    place = dict.fromkeys((item["title"], last_heading(item["section"]), item["date"]))
+    place = dict.fromkeys((item["title"], last_heading(item["section"]), dated(item)))
     where = ", ".join(part for part in place if part)
     if item["kind"] == "table":
         # What a table is about stands above it, and its rows on lines of their own.
@@ -55,6 +58,13 @@ def note_entry(note: Note) -> str:
     cites = citation_marks(note["cites"])
     # The short answer where there is one: the sentence it stands in is in the evidence already.
     return f"FINDING {note['step']}: {note['answer'] or note['sentence']} {cites}".rstrip()
+
+
+def dated(item: Candidate | Evidence) -> str:
+    """Who wrote or sent a passage's document, by name, and its date; what is not known is left out."""
+    author = item.get("author", "")
+    name = author.partition("<")[0].strip(' "') or author
+    return ", ".join(part for part in (name[:_LONGEST_NAME], item["date"]) if part)
 
 
 def last_heading(section: str) -> str:

@@ -39,7 +39,7 @@ def show(title: str, section: str, date: str, text: str, kind: str) -> Shown:
     Args:
         title: Of the document.
         section: Stored section path; its innermost heading is shown.
-        date: ISO date of the document, or "".
+        date: ISO date of the document, after who wrote it where that is known; or "".
         text: The chunk as it is stored.
         kind: ``table`` for a table; anything else is shown as it is.
     """

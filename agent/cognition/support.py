@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from agent import names, quantities
 from agent.language import language
+from agent.notebook import dated
 from agent.retrieval.terms import terms
 from agent.state import Evidence
 from agent.vocabulary import vocabulary
@@ -15,7 +16,7 @@ _COUNTED = 100  # a smaller number in words is often a count or an estimate of t
 
 def content(item: Evidence) -> str:
     """All that a citation of ``item`` may rest on: its chunk, and where that stands."""
-    return f"{item['title']}\n{item['section']}\n{item['date']}\n{item['text']}"
+    return f"{item['title']}\n{item['section']}\n{dated(item)}\n{item['text']}"
 
 
 def support(sentence: str, item: Evidence) -> float:

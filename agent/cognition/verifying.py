@@ -14,6 +14,7 @@ from agent.cognition.reflecting import LIKELY
 from agent.cognition.support import content, missing_names, missing_numbers, share_held, told_numbers
 from agent.cognition.writing import LEAD
 from agent.language import language, readable
+from agent.notebook import dated
 from agent.passage_text import show
 from agent.sentences import sentences
 from agent.session import Session
@@ -273,7 +274,7 @@ def _shown(items: Sequence[Evidence]) -> str:
         show(
             item["title"],
             item["section"],
-            item["date"],
+            dated(item),
             item["text"] if len(items) == 1 else item["excerpt"].replace(" … ", "\n"),
             item["kind"],
         ).text

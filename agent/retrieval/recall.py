@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from agent.retrieval.nearest import VectorIndexes
 from agent.retrieval.sections import match_sections, mentioned_sections
 from models.protocols import Embedder, Vectors
 from traces.library import Library
-from traces.records import Passage, Scope
+from traces.records import NO_FILTERS, Filters, Passage, Scope
 
 Strategy = Literal["vector", "keyword", "hybrid"]
 STRATEGIES: tuple[Strategy, ...] = ("vector", "keyword", "hybrid")
@@ -61,12 +61,16 @@ class Recall:
         library: Where the passages are.
         embedder: The model that makes the library's vectors.
         depth: How many passages each ranking contributes to a fusion.
+        filters: Facts that all documents must have in which it looks, in place of those of a scope.
     """
 
-    def __init__(self, library: Library, embedder: Embedder, depth: int = 50) -> None:
+    def __init__(
+        self, library: Library, embedder: Embedder, depth: int = 50, filters: Filters = NO_FILTERS
+    ) -> None:
         self._library = library
         self._embedder = embedder
         self._depth = depth
+        self._filters = filters
         self._keyword = KeywordIndexes(library)
         self._vectors = VectorIndexes(library, embedder.name)
 
@@ -89,6 +93,8 @@ class Recall:
             limit: How many to return.
             keywords: Further terms for the keyword ranking.
         """
+        if self._filters != NO_FILTERS:
+            scopes = [replace(scope, filters=self._filters) for scope in scopes]
         # Embedded before the store is opened: other processes need not wait for that.
         vector = self._embedder.embed_query(query)
         with self._loaded(scopes):
@@ -147,8 +153,7 @@ class Recall:
         weights = WEIGHTS[strategy]
         rankings: list[_Ranking] = []
         for scope in scopes:
-            restricted = bool(scope.documents or scope.sections)
-            within = self._library.chunk_ids(scope) if restricted else None
+            within = None if scope.is_whole else self._library.chunk_ids(scope)
             if "vector" in weights:
                 nearest = self._vectors.nearest(vector, scope, within, self._depth)
                 rankings.append(_Ranking("vector", nearest, weights["vector"]))
