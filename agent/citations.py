@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.cognition.support import share_held
-from agent.sentences import sentences
 from agent.state import Claim, Evidence, citation_marks
+from agent.text.sentences import sentences
+from agent.text.support import share_held
 
 _MARK = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
 _SOURCE = re.compile(

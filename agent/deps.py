@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from agent.cognition.writing import Length
-from agent.decisions import Decider
-from agent.profiles import Cognition
+from agent.cognition import Cognition, Length
+from agent.decisions.decider import Decider
 from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.steering import Steering
@@ -35,7 +34,7 @@ class Deps:
         reader: Ranks and grades what it brings, proposes answers, and checks claims.
         collections: What the question may use; each is a tool of the plan.
         web: Where a step may look when the library does not answer; None unless a person turned it on.
-        route: The way a person chose for the question; "" if the router does.
+        route: The way a person chose for the question; "" if the planner does.
         length: Of the answer.
         approve: What becomes of an answer that is not grounded.
         interactive: Whether somebody is there to be asked.

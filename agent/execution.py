@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent import checkpoints
 from agent import events as ev
+from agent.checkpoints import JournaledChat
+from agent.decisions.learned import LEARNED, Policy
 from agent.deps import Deps
 from agent.graph import build_graph, recursion_limit
-from agent.handed_in import LEARNED, Policy
-from agent.journal import JournaledChat
-from agent.memo_reader import MemoReader
 from agent.profiles import decider, decides, profile, second_opinion
 from agent.recording import Recorder, Stream
 from agent.request import Request, searchable
+from agent.retrieval.memo_reader import MemoReader
 from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.state import RunState, added_and_open
 from agent.steering import Steering
-from models.protocols import Chat, Embedder, GenerationCancelled, Reader
+from models.protocols import Chat, Completer, Embedder, GenerationCancelled, Reader
 from traces.library import Library
 from traces.records import NO_FILTERS
 from traces.runs import Runs
@@ -55,12 +55,13 @@ class Execution:
         steering: Steering,
         web: Web | None,
         learned: Policy | None = None,
+        planner: Completer | None = None,
         began_with: str = "",
     ) -> None:
         library = Library(store)
         web = web if request.filters == NO_FILTERS else None
         reader = MemoReader(reader)  # the verifier shares it: a rewritten answer repeats sentences
-        cognition = profile(request.profile, reader)
+        cognition = profile(request.profile, reader, planner)
         had_one = began_with.startswith(LEARNED)  # then it is told if there is none any more
         named = request.decider or decides(request.profile, learned=had_one or learned is not None)
         self.decides = f"{LEARNED}:{learned.name}" if named == LEARNED and learned else named

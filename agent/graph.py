@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, StepSkipped
 from agent.deps import Deps
 from agent.events import NodeFinished, NodeProgress, NodeStarted, Steered, Warned
-from agent.nodes.answer_directly import answer_directly
-from agent.nodes.approve import approve
-from agent.nodes.clarify import clarify
-from agent.nodes.correct import correct
-from agent.nodes.decide import decide
-from agent.nodes.distil import distil
-from agent.nodes.grade import grade
-from agent.nodes.look import look
-from agent.nodes.next_step import next_step
-from agent.nodes.plan import plan
-from agent.nodes.reflect import reflect
-from agent.nodes.rerank import rerank
-from agent.nodes.retrieve import retrieve
-from agent.nodes.route import route
-from agent.nodes.single_shot import single_shot
-from agent.nodes.synthesise import synthesise
-from agent.nodes.verify import verify
 from agent.recording import Recorder
 from agent.state import RUNGS, RunState
+from agent.steps.approve import approve
+from agent.steps.clarify import clarify
+from agent.steps.converse import answer_directly
+from agent.steps.correct import correct
+from agent.steps.decide import decide
+from agent.steps.distil import distil
+from agent.steps.grade import grade
+from agent.steps.look import look, single_shot
+from agent.steps.next_step import next_step
+from agent.steps.plan import plan
+from agent.steps.reflect import reflect
+from agent.steps.rerank import rerank
+from agent.steps.retrieve import retrieve
+from agent.steps.route import route
+from agent.steps.synthesise import synthesise
+from agent.steps.verify import verify
 from models.protocols import GenerationCancelled
 
 if TYPE_CHECKING:

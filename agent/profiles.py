@@ -8,25 +8,28 @@ answers well: the plan, each step's finding, the answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from agent.cognition.conversing import Converser, ModelConverser
-from agent.cognition.deciding import ModelJudge, Rules
-from agent.cognition.distilling import Distiller, ModelDistiller, SpanDistiller
-from agent.cognition.following import Follower, ModelFollower
-from agent.cognition.grading import Grader, ModelGrader, ReaderGrader
-from agent.cognition.phrasing import ModelPhraser, Phraser, PlainPhraser
-from agent.cognition.planning import ModelPlanner, Planner, RulesFirstPlanner
-from agent.cognition.reflecting import ModelReflector, ReadingReflector, Reflector
-from agent.cognition.rewriting import ModelRewriter, PlainRewriter, Rewriter
-from agent.cognition.routing import ModelRouter, Router, RulesFirstRouter
-from agent.cognition.strategy import ModelStrategist, PlainStrategist, Strategist
-from agent.cognition.verifying import ModelVerifier, ReadingVerifier, Verifier
-from agent.cognition.writing import ModelWriter, Writer
-from agent.decisions import Decider
-from agent.handed_in import LEARNED, Learned, LearnedOrRules, Policy
+from agent.cognition import Cognition
+from agent.decisions.decider import Decider
+from agent.decisions.judges import ModelJudge, Rules
+from agent.decisions.learned import LEARNED, Learned, LearnedOrRules, Policy
 from agent.session import Session
-from models.protocols import Reader
+from agent.steps.converse import ModelConverser
+from agent.steps.distil import ModelDistiller, SpanDistiller
+from agent.steps.grade import ModelGrader, ReaderGrader
+from agent.steps.plan import AskedPlanner, TaughtPlanner
+from agent.steps.queries import (
+    ModelPhraser,
+    ModelRewriter,
+    ModelStrategist,
+    PlainPhraser,
+    PlainRewriter,
+    PlainStrategist,
+)
+from agent.steps.reflect import ModelReflector, ReadingReflector
+from agent.steps.synthesise import ModelWriter
+from agent.steps.verify import ModelVerifier, ReadingVerifier
+from models.protocols import Completer, Reader
 from traces.errors import DeepthinkError
 
 
@@ -37,39 +40,10 @@ class UnknownProfile(DeepthinkError):
     kind = "usage"
 
 
-@dataclass(frozen=True, slots=True)
-class Cognition:
-    """One implementation of each step.
-
-    Attributes:
-        instant: Answer a single look-up without the language model where the reader is sure of it.
-        hard_filters: Search only where the plan says, as the seed does; otherwise the plan's tool and
-            section are preferred, and a wrong guess hides nothing.
-    """
-
-    follower: Follower
-    router: Router
-    converser: Converser
-    planner: Planner
-    rewriter: Rewriter
-    phraser: Phraser
-    strategist: Strategist
-    grader: Grader
-    distiller: Distiller
-    reflector: Reflector
-    writer: Writer
-    verifier: Verifier
-    decider: Callable[[Session], Decider]
-    instant: bool
-    hard_filters: bool
-
-
-def _lean(reader: Reader) -> Cognition:
+def _lean(reader: Reader, planner: Completer | None) -> Cognition:
     return Cognition(
-        follower=ModelFollower(),
-        router=RulesFirstRouter(),
         converser=ModelConverser(),
-        planner=RulesFirstPlanner(ModelPlanner(full=False)),
+        planner=TaughtPlanner(planner) if planner else AskedPlanner(full=False),
         rewriter=PlainRewriter(),
         phraser=PlainPhraser(),
         strategist=PlainStrategist(),
@@ -84,12 +58,10 @@ def _lean(reader: Reader) -> Cognition:
     )
 
 
-def _seed(reader: Reader) -> Cognition:
+def _seed(reader: Reader, _planner: Completer | None) -> Cognition:
     return Cognition(
-        follower=ModelFollower(),
-        router=ModelRouter(),
         converser=ModelConverser(),
-        planner=ModelPlanner(full=True),
+        planner=AskedPlanner(full=True),
         rewriter=ModelRewriter(),
         phraser=ModelPhraser(),
         strategist=ModelStrategist(),
@@ -104,7 +76,7 @@ def _seed(reader: Reader) -> Cognition:
     )
 
 
-PROFILES: dict[str, Callable[[Reader], Cognition]] = {"lean": _lean, "seed": _seed}
+PROFILES: dict[str, Callable[[Reader, Completer | None], Cognition]] = {"lean": _lean, "seed": _seed}
 DECIDES = {"lean": "rules", "seed": "llm"}
 """Who decides in a profile where nobody is named and no learned policy is handed in."""
 SOURCES = ("rules", "llm", LEARNED)
@@ -112,15 +84,20 @@ SOURCES = ("rules", "llm", LEARNED)
 _PREFERS_LEARNED = frozenset({"lean"})  # seed is the baseline, as it was described
 
 
-def profile(name: str, reader: Reader) -> Cognition:
+def profile(name: str, reader: Reader, planner: Completer | None = None) -> Cognition:
     """The cognition that ``name`` stands for.
+
+    Args:
+        name: One of `PROFILES`.
+        reader: Reads and checks.
+        planner: The model that was taught to plan; None where the answering model plans.
 
     Raises:
         UnknownProfile: there is none of that name.
     """
     if name not in PROFILES:
         raise UnknownProfile(f"There is no profile “{name}”.", f"Choose one of: {', '.join(PROFILES)}.")
-    return PROFILES[name](reader)
+    return PROFILES[name](reader, planner)
 
 
 def decides(profile_name: str, *, learned: bool) -> str:

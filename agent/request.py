@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from agent.budget import Budget
-from agent.cognition.writing import Length
+from agent.cognition import Length
 from agent.deps import Approve
 from models.protocols import Chat
 from models.token_estimate import at_most

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Literal
 
 from agent import checkpoints
 from agent import events as ev
-from agent.cognition.writing import Length
+from agent.cognition import Length
+from agent.decisions.learned import Policy
 from agent.deps import Approve
 from agent.execution import Execution
-from agent.handed_in import Policy
 from agent.request import EmptyLibrary, Request, UnusableQuestion, checked_question
 from agent.state import Turn, new_state
 from agent.steering import Steering
-from models.protocols import Chat, Embedder, Reader
+from models.protocols import Chat, Completer, Embedder, Reader
 from traces.errors import DeepthinkError
 from traces.runs import NewRun, Run, Runs
 from traces.sessions import Sessions
@@ -67,6 +67,7 @@ def run(
     steering: Steering | None = None,
     web: Web | None = None,
     learned: Policy | None = None,
+    planner: Completer | None = None,
 ) -> Generator[ev.Event, None, None]:
     """Answer a question; the run is stored as it goes, and can be resumed if it is cut off.
 
@@ -83,6 +84,7 @@ def run(
         web: Where to look when the library does not answer; None where that is not allowed.
         learned: The learned policy, which decides in a profile that prefers one and where the request names
             it; loaded at its first decision. The rules decide where it is None or fails.
+        planner: The model that was taught to plan; None where ``chat`` plans.
 
     Yields:
         `RunStarted` first and `RunFinished` last, whatever happens in between.
@@ -95,7 +97,9 @@ def run(
     question = checked_question(request.question, chat)
     sessions = Sessions(store)
     session_id = sessions.find(request.session).id if request.session else ""
-    execution = Execution(request, chat, embedder, reader, store, steering or Steering(), web, learned)
+    execution = Execution(
+        request, chat, embedder, reader, store, steering or Steering(), web, learned, planner
+    )
     session_id = session_id or sessions.begin(request.session_name)
     request = replace(request, session=session_id, web=web is not None)
     turns = [Turn(question=e.question, answer=e.answer) for e in sessions.exchanges(session_id)]
@@ -138,6 +142,7 @@ def resume(
     steering: Steering | None = None,
     web: Web | None = None,
     learned: Policy | None = None,
+    planner: Completer | None = None,
     interactive: bool = False,
     approve: Approve | None = None,
 ) -> Generator[ev.Event, None, None]:
@@ -152,6 +157,7 @@ def resume(
         steering: As in `run`.
         web: As in `run`.
         learned: As in `run`; another one than the run began with takes over, and the run says so.
+        planner: As in `run`.
         interactive: Whether somebody is there to answer now.
         approve: As in `Request`; None keeps what the run was started with.
 
@@ -166,7 +172,16 @@ def resume(
     request = replace(Request.from_stored(stored.request), interactive=interactive)
     request = replace(request, approve=approve or request.approve)
     execution = Execution(
-        request, chat, embedder, reader, store, steering or Steering(), web, learned, stored.decider
+        request,
+        chat,
+        embedder,
+        reader,
+        store,
+        steering or Steering(),
+        web,
+        learned,
+        planner,
+        stored.decider,
     )
     turns = [Turn(question=e.question, answer=e.answer) for e in Sessions(store).exchanges(request.session)]
 

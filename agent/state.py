@@ -183,11 +183,11 @@ class RunState(TypedDict):
     question: str  # the same as a question of its own
     turns: list[Turn]  # the session before this run
     route: str
-    settled: bool  # whether the route is certain, and not only the safe one
     looked: list[Candidate]  # the best passages for the question as it is
     asking: str  # the clarifying question, while one is open
     clarified: bool  # one clarifying question is enough
     plan: list[PlanStep]  # finished steps first, then what is left
+    planned_by: str  # who made the first plan
     position: int  # index in the plan of the step under way
     step: int  # 1-based number of the step under way, counted over revisions
     revisions: int
@@ -246,7 +246,7 @@ def new_state(question: str, turns: Sequence[Turn] = ()) -> RunState:
         question=question,
         turns=list(turns),
         route="",
-        settled=False,
+        planned_by="",
         looked=[],
         asking="",
         clarified=False,

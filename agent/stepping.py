@@ -10,23 +10,25 @@ from typing import Any, cast
 
 from agent.budget import BudgetExhausted
 from agent.deps import Deps
-from agent.nodes.correct import correct
-from agent.nodes.distil import distil
-from agent.nodes.grade import grade
-from agent.nodes.look import look
-from agent.nodes.next_step import next_step
-from agent.nodes.plan import plan
-from agent.nodes.reflect import reflect
-from agent.nodes.rerank import rerank
-from agent.nodes.retrieve import retrieve
-from agent.nodes.synthesise import synthesise
-from agent.nodes.verify import verify
 from agent.state import RunState, new_state
+from agent.steps.correct import correct
+from agent.steps.distil import distil
+from agent.steps.grade import grade
+from agent.steps.look import look
+from agent.steps.next_step import next_step
+from agent.steps.plan import plan
+from agent.steps.reflect import reflect
+from agent.steps.rerank import rerank
+from agent.steps.retrieve import retrieve
+from agent.steps.route import route
+from agent.steps.synthesise import synthesise
+from agent.steps.verify import verify
 
 
 def begun(question: str, deps: Deps) -> RunState:
     """The state of a deep run in which the question itself was searched and nothing is planned yet."""
-    state = updated(new_state(question), {"route": "deep", "settled": True})
+    state = new_state(question)
+    state = updated(state, {**route(state, deps), "route": "deep"})
     return updated(state, look(state, deps))
 
 

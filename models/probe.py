@@ -20,10 +20,9 @@ from typing import Any, Literal
 from filelock import FileLock
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from models.llama_cpp_chat import LlamaCppChat
-from models.ollama_api import full_name
-from models.ollama_chat import OllamaChat
+from models.llama_cpp import LlamaCppChat
 from models.protocols import Chat, ChatOptions, ContextOverflow, Message
+from models.servers.ollama import OllamaChat, full_name
 from traces import paths
 
 _log = logging.getLogger("deepthink.probe")

@@ -21,8 +21,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from agent.decisions import STATE_VERSION, PolicyState
-from agent.features import features
+from agent.decisions.decider import STATE_VERSION, PolicyState
+from agent.decisions.features import features
 from models.library_loading import import_torch
 from policy.card import card
 from policy.manifest import BadPolicy, Base, Data, Gate, Manifest, Method, RuleValues, parsed, rendered

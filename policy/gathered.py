@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS
-from traces.decision_counts import Agreement, count_decisions
+from traces.decisions import Agreement, count_decisions
 from traces.labels import Origin
 from traces.ratings import RATINGS
 from traces.store import Store

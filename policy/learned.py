@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from agent.decisions import Decision, PolicyState
-from agent.encoding import state_text
-from agent.features import features
-from agent.handed_in import LEARNED
+from agent.decisions.decider import Decision, PolicyState
+from agent.decisions.features import features
+from agent.decisions.learned import LEARNED
+from agent.decisions.state_text import state_text
 from agent.state import Action
 from policy.folder import MANIFEST, BadPolicy, open_policy, read
 from policy.reasons import reason
@@ -24,7 +24,7 @@ from traces.errors import DeepthinkError
 
 
 class LearnedDecider:
-    """A scorer and its frozen rule as an `agent.decisions.Decider`.
+    """A scorer and its frozen rule as an `agent.decisions.decider.Decider`.
 
     Args:
         scorer: Gives each action an advantage over the default one.
@@ -57,7 +57,7 @@ class LearnedDecider:
 
 
 class Served:
-    """The policy in a folder as an `agent.handed_in.Policy`: nothing is read before it is asked.
+    """The policy in a folder as an `agent.decisions.learned.Policy`: nothing is read before it is asked.
 
     Args:
         folder: Of the policy.

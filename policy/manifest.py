@@ -89,7 +89,7 @@ class Manifest(_Part):
     Attributes:
         name: Of the policy and of its folder.
         method: How it was trained, which says how it is loaded.
-        state_version: Version of the policy state it reads (`agent.decisions.STATE_VERSION`).
+        state_version: Version of the policy state it reads (`agent.decisions.decider.STATE_VERSION`).
         created: ISO 8601, with the zone.
         base: None for a method that needs none.
         data: What it was trained on.

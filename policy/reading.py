@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS, Action
 from policy.trees import Node, Seen, Tree
 from traces.store import Store

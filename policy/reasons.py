@@ -8,7 +8,7 @@ weighed it: a forest has no sentence inside.
 
 from __future__ import annotations
 
-from agent.decisions import PolicyState
+from agent.decisions.decider import PolicyState
 from agent.state import Action
 from policy.trees import default_action
 

@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from policy.reading import load_trees
 from policy.trees import Tree
 from traces.errors import DeepthinkError

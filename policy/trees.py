@@ -25,8 +25,8 @@ class Seen:
     """A state as a decider is given it.
 
     Attributes:
-        text: `agent.encoding.state_text` of it.
-        features: `agent.features.features` of it.
+        text: `agent.decisions.state_text.state_text` of it.
+        features: `agent.decisions.features.features` of it.
         valid: What may be done; never empty.
     """
 

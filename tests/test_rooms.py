@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+_ROOT = Path(__file__).parents[1]
 
 _HEAVY = (
     "torch",
@@ -25,6 +28,16 @@ def test_each_room_says_what_it_owns_and_what_it_must_not_know(room: str) -> Non
     text = importlib.import_module(room).__doc__ or ""
     assert "Owns:" in text
     assert "Must not" in text
+
+
+@pytest.mark.parametrize("room", ["tui"])
+def test_no_folder_has_more_than_twenty_files(room: str) -> None:
+    folders = [folder for folder in (_ROOT / room).rglob("*") if folder.is_dir()]
+    files = {
+        str(folder): sum(file.is_file() and file.suffix != ".pyc" for file in folder.iterdir())
+        for folder in folders
+    }
+    assert {folder: count for folder, count in files.items() if count > 20} == {}
 
 
 @pytest.mark.parametrize(

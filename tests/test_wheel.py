@@ -35,7 +35,7 @@ def test_the_wheel_holds_every_source_file_and_all_package_data(wheel: Path) -> 
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert names == {name for name in tracked if name}
     assert "traces/migrations/0001_library.sql" in names
-    assert "agent/sample_library/questions.jsonl" in names
+    assert "agent/documents/sample_library/questions.jsonl" in names
 
 
 def test_the_wheel_carries_its_licence_and_scripts(wheel: Path) -> None:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from traces.outcomes import Gold, Outcome, write_gold, write_outcomes
-from traces.run_records import COLLECTED, DecisionRow
-from traces.runs import write_decisions
+from traces.runs import COLLECTED, DecisionRow, NewRun, delete_runs, write_decisions, write_run
 from traces.store import Store, now
 
 
@@ -54,26 +51,28 @@ class Collected:
 
     def put(self, question: CollectedQuestion) -> None:
         """Store a question, in place of what was collected of it before."""
-        run_id = question.run_id
+        run_id, measured = question.run_id, now()
+        run = NewRun(
+            question.question,
+            "lean",
+            "",
+            question.embedder,
+            question.reranker,
+            "explorer",
+            (question.dataset,),
+        )
         with self._store.transaction() as db:
-            for table, key in _TABLES.items():
-                db.execute(f"DELETE FROM {table} WHERE {key} = ?", [run_id])
-            db.execute(
-                """
-                INSERT INTO runs VALUES
-                    (?, ?, 'lean', '', ?, ?, 'explorer', ?, ?, '', '', ?, ?, 0, 0, 0, 0, '', ?, '{}', -2, 0)
-                """,
-                [
-                    run_id,
-                    question.question,
-                    question.embedder,
-                    question.reranker,
-                    json.dumps([question.dataset]),
-                    COLLECTED,
-                    now(),
-                    now(),
-                    question.question,
-                ],
+            delete_runs(db, "id = ?", [run_id])
+            write_run(
+                db,
+                run_id,
+                run,
+                status=COLLECTED,
+                started=measured,
+                finished=measured,
+                standalone=question.question,
+                superstep=-2,
+                seconds=0,
             )
             write_decisions(db, run_id, question.decisions)
             write_outcomes(db, run_id, question.outcomes)
@@ -88,7 +87,7 @@ class Collected:
             at_every_state: Only those of which every state was measured, not the last one alone.
         """
         with self._store.connect() as db:
-            rows: list[tuple[Any, ...]] = db.execute(
+            rows = db.execute(
                 """
                 SELECT question_id FROM gold JOIN runs ON runs.id = gold.run_id
                 WHERE dataset = ? AND status = ? AND NOT (
@@ -101,6 +100,3 @@ class Collected:
                 [dataset, COLLECTED, at_every_state],
             ).fetchall()
         return {row[0] for row in rows}
-
-
-_TABLES = {"runs": "id", "decisions": "run_id", "outcomes": "run_id", "gold": "run_id"}

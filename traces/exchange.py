@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from traces.errors import DeepthinkError
-from traces.run_records import RUN_ID
+from traces.runs import RUN_ID
 from traces.store import Store, is_full
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from traces.errors import DeepthinkError
+from traces.rows import columns, insert, select
 from traces.store import Store, now
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Labels:
         """Label a decision; an earlier label of it is replaced.
 
         Raises:
-            UnknownDecision: there is no such decision. Those of a run that is going on are stored up to
+            UnknownDecision: there is no such decision. Those of a run in progress are stored up to
                 a node after they were taken.
             ImpossibleLabel: the action could not have been taken then.
         """
@@ -83,11 +84,8 @@ class Labels:
     def of_run(self, run_id: str) -> dict[int, Label]:
         """The labels of a run's decisions, by their order within the run."""
         with self._store.connect() as db:
-            rows = db.execute(
-                "SELECT seq, action, origin, note, labelled FROM labels WHERE run_id = ? ORDER BY seq",
-                [run_id],
-            ).fetchall()
-        return {row[0]: Label(*row) for row in rows}
+            labels = select(db, Label, "FROM labels WHERE run_id = ? ORDER BY seq", [run_id])
+        return {label.seq: label for label in labels}
 
 
 def _possible(db: DuckDBPyConnection, run_id: str, seq: int) -> list[str]:
@@ -96,21 +94,14 @@ def _possible(db: DuckDBPyConnection, run_id: str, seq: int) -> list[str]:
         "SELECT valid_actions FROM decisions WHERE run_id = ? AND seq = ? AND NOT shadow", [run_id, seq]
     ).fetchone()
     if row is None:
-        (count,) = db.execute(
-            "SELECT count(*) FROM decisions WHERE run_id = ? AND NOT shadow", [run_id]
-        ).fetchall()[0]
-        has = f"It has {count}" if count else "It has none"
         raise UnknownDecision(
             f"Run {run_id} has no stored decision {seq + 1}.",
-            f"{has}; a run that is going on stores each at its next step.",
+            "`deepthink traces show` lists them; a run in progress stores each at its next step.",
         )
     valid: list[str] = json.loads(row[0])
     return valid
 
 
 def write_labels(db: DuckDBPyConnection, run_id: str, labels: Sequence[Label]) -> None:
-    """Store labels within a transaction that is under way, in place of earlier ones."""
-    db.executemany(
-        "INSERT OR REPLACE INTO labels VALUES (?, ?, ?, ?, ?, ?)",
-        [[run_id, x.seq, x.action, x.origin, x.note, x.labelled] for x in labels],
-    )
+    """Store labels within a running transaction, in place of earlier ones."""
+    insert(db, "labels", [{"run_id": run_id, **columns(label)} for label in labels], replace=True)

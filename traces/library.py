@@ -21,9 +21,11 @@ from traces.library_rows import (
     touch_collection,
 )
 from traces.records import (
+    NO_FILTERS,
     SECTION_SEPARATOR,
     Collection,
     Document,
+    Filters,
     Generation,
     NewDocument,
     Passage,
@@ -127,19 +129,21 @@ class Library:
 
     # --- documents ---------------------------------------------------------------------------
 
-    def documents(self, collection: str | None = None) -> list[Document]:
-        """Stored documents, by collection and name."""
+    def documents(self, collection: str | None = None, filters: Filters = NO_FILTERS) -> list[Document]:
+        """Stored documents with these facts, by collection and name."""
+        facts, values = filters.where()
+        condition = " AND ".join(["(? IS NULL OR d.collection = ?)", *facts])
         with self._store.connect() as db:
             rows = db.execute(
-                """
+                f"""
                 SELECT d.id, d.collection, d.source, d.name, d.title, d.media_type, d.sha256,
                        d.bytes, d.pages, d.date, d.coverage, d.notices, d.reader, d.ingested,
                        count(c.id), d.author, d.sender, d.modified
                 FROM documents d LEFT JOIN chunks c ON c.document_id = d.id
-                WHERE ? IS NULL OR d.collection = ?
+                WHERE {condition}
                 GROUP BY ALL ORDER BY d.collection, d.name
                 """,
-                [collection, collection],
+                [collection, collection, *values],
             ).fetchall()
         return [_document(row) for row in rows]
 

@@ -7,7 +7,6 @@ replaces the earlier one.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from traces.errors import DeepthinkError
 from traces.labels import UnknownDecision
-from traces.runs import UnknownRun
+from traces.rows import columns, insert, select
+from traces.runs import require_run
 from traces.store import Store, now
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Outcome:
     """The quality of finishing at a path.
 
     Attributes:
-        path: Of the decision at which the run finishes, or would (`traces.run_records.DecisionRow.path`).
+        path: Of the decision at which the run finishes, or would (`traces.runs.DecisionRow.path`).
         source: How it was measured.
         quality: 0 to 1.
         detail: The measures behind it, by name.
@@ -95,15 +95,9 @@ class Outcomes:
 
     def of_run(self, run_id: str) -> list[Outcome]:
         """The outcomes of a run, by path and source."""
+        ordered = "FROM outcomes WHERE run_id = ? ORDER BY length(path), path, source"
         with self._store.connect() as db:
-            rows = db.execute(
-                """
-                SELECT path, source, quality, detail, measured FROM outcomes
-                WHERE run_id = ? ORDER BY length(path), path, source
-                """,
-                [run_id],
-            ).fetchall()
-        return [Outcome(row[0], row[1], row[2], json.loads(row[3]), row[4]) for row in rows]
+            return select(db, Outcome, ordered, [run_id])
 
     def put_gold(self, run_id: str, gold: Gold) -> None:
         """Store what is known of a run's question, in place of what was known before.
@@ -112,21 +106,17 @@ class Outcomes:
             UnknownRun: there is no such run.
         """
         with self._store.transaction() as db:
-            if db.execute("SELECT 1 FROM runs WHERE id = ?", [run_id]).fetchone() is None:
-                raise UnknownRun(f"There is no run {run_id}.", "`deepthink runs list` shows the ids.")
+            require_run(db, run_id)
             write_gold(db, run_id, gold)
 
     def gold_of(self, run_id: str) -> Gold | None:
         """What is known of a run's question; None where nothing is."""
         with self._store.connect() as db:
-            row = db.execute(
-                "SELECT dataset, question_id, answers, passages FROM gold WHERE run_id = ?", [run_id]
-            ).fetchone()
-        return Gold(row[0], row[1], tuple(json.loads(row[2])), tuple(json.loads(row[3]))) if row else None
+            return next(iter(select(db, Gold, "FROM gold WHERE run_id = ?", [run_id])), None)
 
 
 def write_outcomes(db: DuckDBPyConnection, run_id: str, outcomes: Sequence[Outcome]) -> None:
-    """Store outcomes within a transaction that is under way, in place of earlier ones.
+    """Store outcomes within a running transaction, in place of earlier ones.
 
     Their paths have to be those of decisions: others are no part of any transition.
 
@@ -136,25 +126,9 @@ def write_outcomes(db: DuckDBPyConnection, run_id: str, outcomes: Sequence[Outco
     for outcome in outcomes:
         if not (math.isfinite(outcome.quality) and 0 <= outcome.quality <= 1):
             raise ImpossibleOutcome(f"{outcome.quality} is no quality of an answer.", "Give 0 to 1.")
-    if outcomes:
-        db.executemany(
-            "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?)",
-            [
-                [run_id, x.path, x.source, x.quality, json.dumps(dict(x.detail)), x.measured]
-                for x in outcomes
-            ],
-        )
+    insert(db, "outcomes", [{"run_id": run_id, **columns(one)} for one in outcomes], replace=True)
 
 
 def write_gold(db: DuckDBPyConnection, run_id: str, gold: Gold) -> None:
-    """Store what is known of a run's question within a transaction that is under way."""
-    db.execute(
-        "INSERT OR REPLACE INTO gold VALUES (?, ?, ?, ?, ?)",
-        [
-            run_id,
-            gold.dataset,
-            gold.question_id,
-            json.dumps(list(gold.answers)),
-            json.dumps(list(gold.passages)),
-        ],
-    )
+    """Store what is known of a run's question within a running transaction."""
+    insert(db, "gold", [{"run_id": run_id, **columns(gold)}], replace=True)

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Literal, get_args
 
 from traces.errors import DeepthinkError
-from traces.runs import UnknownRun
+from traces.rows import columns, insert, select
+from traces.runs import require_run
 from traces.store import Store, now
 
 Rating = Literal["good", "partly", "wrong"]
@@ -47,9 +48,8 @@ class Ratings:
         if rating not in RATINGS:
             raise UnknownRating(f"“{rating}” is no rating.", f"Choose one of: {', '.join(RATINGS)}.")
         with self._store.transaction() as db:
-            if db.execute("SELECT 1 FROM runs WHERE id = ?", [run_id]).fetchone() is None:
-                raise UnknownRun(f"There is no run {run_id}.", "`deepthink runs list` shows the ids.")
-            db.execute("INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?)", [run_id, rating, note, now()])
+            require_run(db, run_id)
+            insert(db, "ratings", [columns(RatingRow(run_id, rating, note, now()))], replace=True)
 
     def withdraw(self, run_id: str) -> None:
         """Take a run's rating back; it is no error if it has none."""
@@ -59,7 +59,4 @@ class Ratings:
     def of(self, run_id: str) -> RatingRow | None:
         """The run's rating, None if it has none."""
         with self._store.connect() as db:
-            row = db.execute(
-                "SELECT run_id, rating, note, rated FROM ratings WHERE run_id = ?", [run_id]
-            ).fetchone()
-        return RatingRow(*row) if row else None
+            return next(iter(select(db, RatingRow, "FROM ratings WHERE run_id = ?", [run_id])), None)

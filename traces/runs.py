@@ -2,32 +2,161 @@
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from traces import run_search
 from traces.errors import DeepthinkError
 from traces.labels import Label, write_labels
-from traces.run_records import COLLECTED, DecisionRow, NewRun, Run, RunEnd, StoredEvent
-from traces.run_search import RunSummary
+from traces.rows import columns, insert, select
 from traces.store import Store, now
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = [
-    "DecisionRow",
-    "NewRun",
-    "Run",
-    "RunEnd",
-    "RunSummary",
-    "Runs",
-    "StoredEvent",
-    "UnknownRun",
-    "delete_runs",
-]
+COLLECTED = "collected"
+"""Status of a run that nobody asked: it was collected to learn from, and has no events and no answer."""
+
+RUN_ID = r"^[0-9A-Za-z_-]{1,200}$"
+"""What the id of a run must be, one that is imported as well: files are called by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run about to begin; ``request`` is what it was asked to do, JSON-like, so that it can resume."""
+
+    question: str
+    profile: str
+    chat_model: str
+    embedder: str
+    reranker: str
+    decider: str
+    collections: tuple[str, ...]
+    session: str = ""
+    request: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended, and what it cost in tokens; ``standalone`` is its question without its session."""
+
+    status: str
+    stopped_because: str
+    answer: str
+    model_calls: int
+    evaluated: int
+    reused: int
+    generated: int
+    standalone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stored run; ``finished`` and ``seconds`` are None while it runs, or if it was killed.
+
+    ``seconds`` are those spent running: the time between being cut off and resumed is no part of them.
+    """
+
+    id: str
+    question: str
+    profile: str
+    chat_model: str
+    embedder: str
+    reranker: str
+    decider: str
+    collections: tuple[str, ...]
+    status: str
+    stopped_because: str
+    answer: str
+    started: datetime
+    finished: datetime | None
+    model_calls: int
+    evaluated: int
+    reused: int
+    generated: int
+    session: str
+    standalone: str
+    request: Mapping[str, Any]
+    superstep: int
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """One event of a run; ``elapsed`` is in seconds since the run began."""
+
+    seq: int
+    elapsed: float
+    kind: str
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRow:
+    """One decision: a step of the Markov decision process.
+
+    Attributes:
+        seq: 0-based order within the run.
+        step: Research steps finished when it was taken.
+        state_version: Version of the state's encoding.
+        state: The state exactly as the decider saw it (JSON-like).
+        valid_actions: What could have been chosen.
+        action: What was chosen.
+        probabilities: One per action, summing to one.
+        behaviour_probability: Probability with which the acting source takes ``action`` here.
+        source: ``rules``, ``llm``, ``learned``, ``human`` or ``budget``.
+        latency_ms: Milliseconds the decision took.
+        justification: The source's reason in words, where it has one.
+        shadow: True for a second opinion that was recorded but not acted on.
+        path: First letters of the actions before it, in order: how the state was reached.
+        text: The state as a decider that reads was shown it.
+        features: The state as numbers, by name.
+    """
+
+    seq: int
+    step: int
+    state_version: int
+    state: Mapping[str, Any]
+    valid_actions: tuple[str, ...]
+    action: str
+    probabilities: Mapping[str, float]
+    behaviour_probability: float
+    source: str
+    latency_ms: float
+    justification: str = ""
+    shadow: bool = False
+    path: str = ""
+    text: str = ""
+    features: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run as a list shows it.
+
+    Attributes:
+        finished: None while it runs, or if it was killed.
+        seconds: Spent running, without those between being cut off and resumed; None unless it finished.
+        rating: The person's, "" if it has none.
+        decisions: How many were taken, without shadow decisions.
+        labels: How many of them a person labelled.
+    """
+
+    id: str
+    question: str
+    status: str
+    started: datetime
+    finished: datetime | None
+    seconds: float | None
+    profile: str
+    chat_model: str
+    decider: str
+    session: str
+    rating: str
+    decisions: int
+    labels: int
 
 
 class UnknownRun(DeepthinkError):
@@ -54,25 +183,7 @@ class Runs:
         with self._store.transaction() as db:
             if first is not None:
                 _append(db, run_id, [first(run_id)])
-            db.execute(
-                """
-                INSERT INTO runs VALUES
-                    (?, ?, ?, ?, ?, ?, ?, ?, 'running', '', '', ?, NULL, 0, 0, 0, 0, ?, '', ?, -2, NULL)
-                """,
-                [
-                    run_id,
-                    run.question,
-                    run.profile,
-                    run.chat_model,
-                    run.embedder,
-                    run.reranker,
-                    run.decider,
-                    json.dumps(run.collections),
-                    now(),
-                    run.session,
-                    json.dumps(run.request),
-                ],
-            )
+            write_run(db, run_id, run, status="running", started=now(), superstep=-2)
         return run_id
 
     def reopen(self, run_id: str) -> None:
@@ -84,7 +195,7 @@ class Runs:
             )
 
     def wait(self, run_id: str) -> None:
-        """Mark a run that cannot go on before a person has answered it."""
+        """Mark a run that cannot continue before a person has answered it."""
         with self._store.transaction() as db:
             db.execute("UPDATE runs SET status = 'waiting' WHERE id = ?", [run_id])
 
@@ -113,66 +224,41 @@ class Runs:
         with self._store.transaction() as db:
             if superstep is not None:
                 db.execute("UPDATE runs SET superstep = ? WHERE id = ?", [superstep, run_id])
-            if events:
-                _append(db, run_id, events)
-            if decisions:
-                write_decisions(db, run_id, decisions)
-            if labels:
-                write_labels(db, run_id, labels)
+            _append(db, run_id, events)
+            write_decisions(db, run_id, decisions)
+            write_labels(db, run_id, labels)
             if end is not None:
+                ended = columns(end)
                 db.execute(
-                    """
-                    UPDATE runs SET status = ?, stopped_because = ?, answer = ?, finished = ?,
-                        model_calls = ?, evaluated = ?, reused = ?, generated = ?, standalone = ?,
-                        seconds = (
-                            SELECT coalesce(
-                                max(CAST(payload ->> 'seconds' AS DOUBLE)) FILTER (kind = 'RunFinished'),
-                                max(elapsed)
-                            ) FROM events WHERE run_id = ?
-                        )
+                    f"""
+                    UPDATE runs SET {" = ?, ".join(ended)} = ?, finished = ?, seconds = (
+                        SELECT coalesce(
+                            max(CAST(payload ->> 'seconds' AS DOUBLE)) FILTER (kind = 'RunFinished'),
+                            max(elapsed)
+                        ) FROM events WHERE run_id = ?
+                    )
                     WHERE id = ?
                     """,
-                    [
-                        end.status,
-                        end.stopped_because,
-                        end.answer,
-                        now(),
-                        end.model_calls,
-                        end.evaluated,
-                        end.reused,
-                        end.generated,
-                        end.standalone,
-                        run_id,
-                        run_id,
-                    ],
+                    [*ended.values(), now(), run_id, run_id],
                 )
 
     def recent(self, limit: int = 20) -> list[Run]:
         """The latest runs that somebody asked, newest first."""
-        with self._store.connect() as db:
-            rows = db.execute(
-                f"{_RUN} WHERE status <> ? ORDER BY started DESC, id DESC LIMIT ?", [COLLECTED, limit]
-            ).fetchall()
-        return [_run(row) for row in rows]
+        return self._select("WHERE status <> ? ORDER BY started DESC, id DESC LIMIT ?", [COLLECTED, limit])
 
     def unfinished(self) -> list[Run]:
-        """Runs that did not come to an answer's end, newest first: they may be resumable.
+        """Runs that may be resumable, newest first.
 
-        That is those without an end (killed, waiting for a person, or still going on) and those that
+        These are runs without an end (killed, waiting for a person, or still running) and those that
         failed or were cancelled.
         """
-        with self._store.connect() as db:
-            rows = db.execute(
-                f"{_RUN} WHERE finished IS NULL OR status IN ('failed', 'cancelled')"
-                " ORDER BY started DESC, id DESC"
-            ).fetchall()
-        return [_run(row) for row in rows]
+        return self._select(
+            "WHERE finished IS NULL OR status IN ('failed', 'cancelled') ORDER BY started DESC, id DESC"
+        )
 
     def of_session(self, session: str) -> list[Run]:
         """The runs of a session, oldest first."""
-        with self._store.connect() as db:
-            rows = db.execute(f"{_RUN} WHERE session = ? ORDER BY started, id", [session]).fetchall()
-        return [_run(row) for row in rows]
+        return self._select("WHERE session = ? ORDER BY started, id", [session])
 
     def find(self, prefix: str) -> Run:
         """The run of that id, or else the one whose id begins so; ``last`` names the newest.
@@ -187,14 +273,12 @@ class Runs:
             if not latest:
                 raise UnknownRun("No run is stored yet.", "Ask something: `deepthink ask …`.")
             return latest[0]
-        with self._store.connect() as db:
-            rows = db.execute(f"{_RUN} WHERE id = ?", [prefix]).fetchall()
-            if not rows:
-                rows = db.execute(f"{_RUN} WHERE starts_with(id, ?) LIMIT 2", [prefix]).fetchall()
-        if len(rows) != 1:
-            how = "Several runs begin" if rows else "No run begins"
+        runs = self._select("WHERE id = ?", [prefix])
+        runs = runs or self._select("WHERE starts_with(id, ?) LIMIT 2", [prefix])
+        if len(runs) != 1:
+            how = "Several runs begin" if runs else "No run begins"
             raise UnknownRun(f"{how} with “{prefix}”.", "`deepthink runs list` shows the ids.")
-        return _run(rows[0])
+        return runs[0]
 
     def search(
         self,
@@ -207,19 +291,31 @@ class Runs:
         """A page of the runs that fit, newest first.
 
         Args:
-            text: Each of its words must stand in the question or the answer, in whatever case.
+            text: Each of its words must occur in the question or the answer, in whatever case.
             statuses: One of these; any if empty.
             session: Id of the session they belong to; any if empty.
             limit: Runs on a page.
             offset: Runs before it.
         """
+        where, values = _condition(text, statuses, session)
+        # The page is cut before anything is counted, so that the counts are of its runs alone.
+        query = f"""
+            FROM (
+                SELECT *, coalesce((SELECT rating FROM ratings WHERE run_id = id), '') AS rating,
+                    (SELECT count(*) FROM decisions WHERE run_id = id AND NOT shadow) AS decisions,
+                    (SELECT count(*) FROM labels WHERE run_id = id) AS labels
+                FROM (FROM runs WHERE {where} ORDER BY started DESC, id DESC LIMIT ? OFFSET ?)
+            ) ORDER BY started DESC, id DESC
+        """
         with self._store.connect() as db:
-            return run_search.search(db, text, statuses, session, limit, offset)
+            return select(db, RunSummary, query, [*values, limit, offset])
 
     def count(self, text: str = "", statuses: Sequence[str] = (), session: str = "") -> int:
         """How many runs `search` would find without a limit."""
+        where, values = _condition(text, statuses, session)
         with self._store.connect() as db:
-            return run_search.count(db, text, statuses, session)
+            [(runs,)] = db.execute(f"SELECT count(*) FROM runs WHERE {where}", values).fetchall()
+        return int(runs)
 
     def delete(self, run_id: str) -> None:
         """Remove a run with all that is stored of it; it is no error if there is none.
@@ -232,33 +328,22 @@ class Runs:
     def events(self, run_id: str) -> list[StoredEvent]:
         """The events of a run, in order."""
         with self._store.connect() as db:
-            rows = db.execute(
-                "SELECT seq, elapsed, kind, payload FROM events WHERE run_id = ? ORDER BY seq",
-                [run_id],
-            ).fetchall()
-        return [StoredEvent(row[0], row[1], row[2], json.loads(row[3])) for row in rows]
+            return select(db, StoredEvent, "FROM events WHERE run_id = ? ORDER BY seq", [run_id])
 
     def decisions(self, run_id: str) -> list[DecisionRow]:
         """The decisions of a run, in order, shadow decisions included."""
         with self._store.connect() as db:
-            rows = db.execute(
-                """
-                SELECT seq, step, state_version, state, valid_actions, action, probabilities,
-                       behaviour_probability, source, latency_ms, justification, shadow, path, text,
-                       features
-                FROM decisions WHERE run_id = ? ORDER BY seq, shadow
-                """,
-                [run_id],
-            ).fetchall()
-        return [_decision(row) for row in rows]
+            return select(db, DecisionRow, "FROM decisions WHERE run_id = ? ORDER BY seq, shadow", [run_id])
+
+    def _select(self, condition: str, values: Sequence[Any] = ()) -> list[Run]:
+        with self._store.connect() as db:
+            return select(db, Run, f"FROM runs {condition}", values)
 
 
-_RUN = """
-    SELECT id, question, profile, chat_model, embedder, reranker, decider, collections, status,
-           stopped_because, answer, started, finished, model_calls, evaluated, reused, generated,
-           session, standalone, request, superstep, seconds
-    FROM runs
-"""
+def require_run(db: DuckDBPyConnection, run_id: str) -> None:
+    """Raise `UnknownRun` unless there is a run of that id."""
+    if db.execute("SELECT 1 FROM runs WHERE id = ?", [run_id]).fetchone() is None:
+        raise UnknownRun(f"There is no run {run_id}.", "`deepthink runs list` shows the ids.")
 
 
 def delete_runs(db: DuckDBPyConnection, condition: str, values: Sequence[Any]) -> int:
@@ -271,51 +356,32 @@ def delete_runs(db: DuckDBPyConnection, condition: str, values: Sequence[Any]) -
     return int(gone[0]) if gone else 0
 
 
+def write_run(db: DuckDBPyConnection, run_id: str, run: NewRun, **state: Any) -> None:
+    """Store a run within a running transaction; ``state`` names columns beyond those of `NewRun`."""
+    empty = dict.fromkeys(("stopped_because", "answer", "standalone"), "")
+    costs = dict.fromkeys(("model_calls", "evaluated", "reused", "generated"), 0)
+    insert(db, "runs", [{"id": run_id, **columns(run), **empty, **costs, **state}])
+
+
 def write_decisions(db: DuckDBPyConnection, run_id: str, decisions: Sequence[DecisionRow]) -> None:
-    """Append decisions within a transaction that is under way."""
-    db.executemany(
-        "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [[run_id, *_decision_values(d)] for d in decisions],
-    )
+    """Append decisions within a running transaction."""
+    insert(db, "decisions", [{"run_id": run_id, **columns(d), "taken": now()} for d in decisions])
 
 
 def _append(db: DuckDBPyConnection, run_id: str, events: Sequence[StoredEvent]) -> None:
-    db.executemany(
-        "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
-        [[run_id, e.seq, e.elapsed, e.kind, json.dumps(e.payload)] for e in events],
-    )
+    insert(db, "events", [{"run_id": run_id, **columns(event)} for event in events])
 
 
-def _run(row: tuple[Any, ...]) -> Run:
-    values = list(row)
-    values[7] = tuple(json.loads(values[7]))
-    values[19] = json.loads(values[19])
-    return Run(*values)
-
-
-def _decision(row: tuple[Any, ...]) -> DecisionRow:
-    values = list(row)
-    values[3], values[4] = json.loads(values[3]), tuple(json.loads(values[4]))
-    values[6], values[14] = json.loads(values[6]), json.loads(values[14])
-    return DecisionRow(*values)
-
-
-def _decision_values(d: DecisionRow) -> list[Any]:
-    return [
-        d.seq,
-        d.step,
-        d.state_version,
-        json.dumps(d.state),
-        json.dumps(d.valid_actions),
-        d.action,
-        json.dumps(d.probabilities),
-        d.behaviour_probability,
-        d.source,
-        d.latency_ms,
-        d.justification,
-        d.shadow,
-        now(),
-        d.path,
-        d.text,
-        json.dumps(d.features),
-    ]
+def _condition(text: str, statuses: Sequence[str], session: str) -> tuple[str, list[Any]]:
+    conditions, values = ["status <> ?"], list[Any]([COLLECTED])
+    for word in text.split():
+        # `contains` knows no wildcards; a word has no line break, so it fits within one of the three.
+        conditions.append("contains(lower(concat_ws(chr(10), question, standalone, answer)), lower(?))")
+        values.append(word)
+    if statuses:
+        conditions.append("list_contains(?, status)")
+        values.append(list(statuses))
+    if session:
+        conditions.append("session = ?")
+        values.append(session)
+    return " AND ".join(conditions), values

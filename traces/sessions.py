@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from traces.errors import DeepthinkError
+from traces.rows import select
 from traces.runs import delete_runs
 from traces.store import Store, now
 
@@ -80,8 +81,7 @@ class Sessions:
     def recent(self, limit: int = 20) -> list[Session]:
         """The sessions used last, newest first."""
         with self._store.connect() as db:
-            rows = db.execute(f"{_SESSION} ORDER BY latest DESC, s.id LIMIT ?", [limit]).fetchall()
-        return [Session(*row) for row in rows]
+            return select(db, Session, f"FROM ({_SESSION}) ORDER BY latest DESC, id LIMIT ?", [limit])
 
     def find(self, wanted: str) -> Session:
         """The session of that name, or whose id begins so; ``last`` names the one used last.
@@ -99,15 +99,16 @@ class Sessions:
                 raise UnknownSession("No session is stored yet.", "Ask something: `deepthink ask …`.")
             return latest[0]
         with self._store.connect() as db:
-            rows = db.execute(f"{_SESSION} HAVING s.name = ? AND s.name <> ''", [wanted]).fetchall()
-            if not rows and len(wanted) >= ID_DIGITS:
-                by_id = f"{_SESSION} HAVING starts_with(s.id, ?) LIMIT 2"
-                rows = db.execute(by_id, [wanted]).fetchall()
-        if len(rows) > 1:
+            named = f"FROM ({_SESSION}) WHERE name = ? AND name <> ''"
+            sessions = select(db, Session, named, [wanted])
+            if not sessions and len(wanted) >= ID_DIGITS:
+                begun = f"FROM ({_SESSION}) WHERE starts_with(id, ?) LIMIT 2"
+                sessions = select(db, Session, begun, [wanted])
+        if len(sessions) > 1:
             raise SeveralSessions(f"Several sessions fit “{wanted}”.", "`deepthink sessions` lists them.")
-        if not rows:
+        if not sessions:
             raise UnknownSession(f"There is no session “{wanted}”.", "`deepthink sessions` lists them.")
-        return Session(*rows[0])
+        return sessions[0]
 
     def rename(self, session_id: str, name: str) -> None:
         """Give a session a name.
@@ -131,15 +132,19 @@ class Sessions:
     def exchanges(self, session_id: str, limit: int = 6) -> list[Exchange]:
         """The session's last answered questions, oldest first."""
         with self._store.connect() as db:
-            rows = db.execute(
+            rows = select(
+                db,
+                Exchange,
                 """
-                SELECT CASE standalone WHEN '' THEN question ELSE standalone END, answer FROM runs
-                WHERE session = ? AND status IN ('answered', 'not_found')
-                ORDER BY started DESC, id DESC LIMIT ?
+                FROM (
+                    SELECT if(standalone = '', question, standalone) AS question, answer, started, id
+                    FROM runs
+                    WHERE session = ? AND status IN ('answered', 'not_found')
+                ) ORDER BY started DESC, id DESC LIMIT ?
                 """,
                 [session_id, limit],
-            ).fetchall()
-        return [Exchange(*row) for row in reversed(rows)]
+            )
+        return rows[::-1]
 
     def _free(self, name: str, but: str = "") -> None:
         with self._store.connect() as db:
@@ -149,8 +154,8 @@ class Sessions:
 
 
 _SESSION = """
-    SELECT s.id, s.name, s.created, count(r.id), coalesce(arg_min(r.question, r.started), ''),
-           coalesce(max(r.started), s.created) AS latest
+    SELECT s.id, s.name, s.created, count(r.id) AS runs,
+        coalesce(arg_min(r.question, r.started), '') AS first, coalesce(max(r.started), s.created) AS latest
     FROM sessions s LEFT JOIN runs r ON r.session = s.id
     GROUP BY s.id, s.name, s.created
 """

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
+from models.catalogue import CATALOGUE, QWEN_CODER_0_5B, CatalogueRole, ModelEntry, entry
 from models.fetch import checked
 from models.offline import forbid_hubs
-from models.protocols import Chat, Embedder, ModelMissing, Reader, Reranker, TextRecogniser
+from models.protocols import Chat, Completer, Embedder, ModelMissing, Reader, Reranker, TextRecogniser
 from traces.paths import store_file
 from traces.store import Store
 from traces.typed_path import expanded_path
 from tui import failures
-from tui.settings import DDGS, Settings
+from tui.settings.settings import DDGS, Settings
 from tui.terminal import size
 
 if TYPE_CHECKING:
@@ -46,14 +46,14 @@ def open_chat(settings: Settings) -> Chat:
     forbid_hubs()
     wanted = settings.model
     if wanted.startswith(OLLAMA):
-        from models.ollama_chat import OllamaChat
+        from models.servers.ollama import OllamaChat
 
         return OllamaChat(
             wanted.removeprefix(OLLAMA),
             base_url=settings.ollama_url or None,
             context_tokens=settings.context_tokens,
         )
-    from models.llama_cpp_chat import LlamaCppChat
+    from models.llama_cpp import LlamaCppChat
 
     path, name = chat_file(wanted)
     return LlamaCppChat(
@@ -74,12 +74,12 @@ def open_embedder(settings: Settings) -> Embedder:
     forbid_hubs()
     wanted = settings.embedder
     if wanted.startswith(OLLAMA):
-        from models.ollama_embedder import OllamaEmbedder
+        from models.servers.ollama import OllamaEmbedder
 
         return OllamaEmbedder(wanted.removeprefix(OLLAMA), base_url=settings.ollama_url or None)
-    from models import model_folder
+    from models import encoders
 
-    return model_folder.open_embedder(located(wanted, "embedder"))
+    return encoders.open_embedder(located(wanted, "embedder"))
 
 
 def open_reranker(settings: Settings) -> Reranker | None:
@@ -92,9 +92,9 @@ def open_reranker(settings: Settings) -> Reranker | None:
     forbid_hubs()
     if settings.reranker == NO_RERANKER:
         return None
-    from models import model_folder
+    from models import encoders
 
-    return model_folder.open_reranker(located(settings.reranker, "reranker"))
+    return encoders.open_reranker(located(settings.reranker, "reranker"))
 
 
 def open_recogniser(settings: Settings) -> TextRecogniser | None:
@@ -121,6 +121,21 @@ def open_reader(settings: Settings) -> Reader:
     from models.ranked_reader import RankedReader
 
     return RankedReader(reader, reranker)
+
+
+def open_planner(settings: Settings) -> Completer | None:
+    """The planner that ships, not yet loaded; None where the language model plans.
+
+    It does where the settings want it so, and where the planner's base is not on this machine.
+
+    Raises:
+        ChecksumMismatch: what lies there under the base's name is another file.
+    """
+    if settings.planner == "model":
+        return None
+    from models.boxed_planner import shipped_planner
+
+    return shipped_planner()
 
 
 def open_learned() -> Served | None:
@@ -194,8 +209,10 @@ def located(wanted: str, role: CatalogueRole) -> Path:
 
 
 def default_entries(settings: Settings) -> list[ModelEntry]:
-    """The catalogue models that the settings name: language model, embedder, reranker."""
-    names = (settings.model, settings.embedder, settings.reranker)
+    """The catalogue models that the settings name: language model, embedder, reranker, planner's base."""
+    names = [settings.model, settings.embedder, settings.reranker]
+    if settings.planner == "taught":
+        names.append(QWEN_CODER_0_5B.name)
     return [known for known in CATALOGUE if known.name in {name.lower() for name in names}]
 
 

@@ -11,31 +11,18 @@ import typer
 from typer.core import TyperGroup
 
 from tui import failures
-from tui.commands import app as app_command
-from tui.commands import (
-    ask,
-    collect,
-    compare,
-    config,
-    demo,
-    doctor,
-    evaluate,
-    graph,
-    ingest,
-    library,
-    models,
-    paths,
-    policy,
-    resume,
-    runs,
-    sessions,
-    traces,
-    train_policy,
-)
+from tui.ask import command as ask
+from tui.decisions import command as decisions
+from tui.doctor import command as doctor
+from tui.library import command as library
+from tui.models import command as models
+from tui.policy import command as policy
+from tui.runs import command as runs
+from tui.settings import command as settings
 
 _GROUPS: Final = {
     "Ask and read": "ask resume sessions runs compare tui",
-    "Your library": "ingest library",
+    "Your library": "ingest sync library",
     "Learn and measure": "traces collect train-policy policy evaluate graph",
     "Set up": "demo models config doctor paths",
 }
@@ -77,25 +64,33 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command("demo")(demo.demo)
-app.command("ingest")(ingest.ingest)
+app.command("demo")(ask.demo)
+app.command("ingest")(library.ingest)
+app.command("sync")(library.sync)
 app.command("ask")(ask.ask)
-app.command("compare")(compare.compare)
-app.command("resume")(resume.resume)
-app.add_typer(sessions.app, name="sessions")
+app.command("compare")(ask.compare)
+app.command("resume")(ask.resume)
+app.add_typer(runs.sessions_app, name="sessions")
 app.add_typer(library.app, name="library")
 app.add_typer(runs.app, name="runs")
-app.add_typer(traces.app, name="traces")
-app.command("collect")(collect.collect)
-app.command("train-policy")(train_policy.train_policy)
+app.add_typer(decisions.app, name="traces")
+app.command("collect")(policy.collect)
+app.command("train-policy")(policy.train_policy)
 app.add_typer(policy.app, name="policy")
-app.add_typer(evaluate.app, name="evaluate")
+app.add_typer(policy.evaluate_app, name="evaluate")
 app.add_typer(models.app, name="models")
-app.add_typer(config.app, name="config")
+app.add_typer(settings.app, name="config")
 app.command("doctor")(doctor.doctor)
-app.command("paths")(paths.paths)
-app.command("graph")(graph.graph)
-app.command("tui")(app_command.app)
+app.command("paths")(settings.paths)
+app.command("graph")(ask.graph)
+
+
+@app.command("tui")
+def open_app() -> int:
+    """Open the full-screen app, as `deepthink-tui` does."""
+    from tui.app.main import run
+
+    return run([])
 
 
 def _version(wanted: bool) -> None:

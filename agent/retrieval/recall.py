@@ -9,9 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
+from agent.retrieval.fusion import best_first, maximal_marginal_relevance, reciprocal_rank_fusion
 from agent.retrieval.keyword import KeywordIndexes
-from agent.retrieval.mmr import maximal_marginal_relevance
 from agent.retrieval.nearest import VectorIndexes
 from agent.retrieval.sections import match_sections, mentioned_sections
 from models.protocols import Embedder, Vectors
@@ -19,7 +18,6 @@ from traces.library import Library
 from traces.records import NO_FILTERS, Filters, Passage, Scope
 
 Strategy = Literal["vector", "keyword", "hybrid"]
-STRATEGIES: tuple[Strategy, ...] = ("vector", "keyword", "hybrid")
 WEIGHTS: dict[Strategy, dict[str, float]] = {
     "vector": {"vector": 1.0},
     "keyword": {"keyword": 1.0},

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from agent.indexing import file_name
-from agent.reading import NoText, ParsedDocument, read_bytes
-from agent.reading.encoding import decode, in_utf8
-from agent.reading.media_types import HTML
+from agent.documents.document import NoText, ParsedDocument
+from agent.documents.encoding import decode, in_utf8
+from agent.documents.indexing import file_name
+from agent.documents.media_types import HTML
+from agent.documents.reading import read_bytes
 from agent.web.fetch import Fetched
 
 _FILING: Final = re.compile(rb"xbrl\.org/\d{4}/inlineXBRL|<(?:SEC-)?DOCUMENT>\s*<TYPE>", re.IGNORECASE)

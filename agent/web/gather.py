@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from agent.indexing import READER_VERSION, Indexing, Origin, page_name
-from agent.reading.document import UnreadableDocument
+from agent.documents.document import UnreadableDocument
+from agent.documents.indexing import READER_VERSION, Indexing, Origin, page_name
 from agent.web.errors import PageFailed, WebUnreachable
 from agent.web.extract import read_page
 from agent.web.fetch import Fetched, Fetcher

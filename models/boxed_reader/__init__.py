@@ -4,8 +4,8 @@ The files beside this module were made by `policy.reader`; `manifest.json` says 
 probabilities, and `README.md` is its model card. It runs on onnxruntime and tokenizers; torch is not
 needed.
 
-A passage is given as `agent.passage_text.show` writes it: a heading line, then the body. An answer is
-looked for in the body. A passage that is too long is read in overlapping windows.
+A passage is given as `agent.retrieval.passage_text.show` writes it: a heading line, then the body. An
+answer is looked for in the body. A passage that is too long is read in overlapping windows.
 """
 
 from __future__ import annotations

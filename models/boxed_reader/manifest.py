@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
 
 from models.protocols import ModelError
 
@@ -49,19 +50,8 @@ def read_manifest(folder: Path) -> Manifest:
         ModelError: it is not there, or not what it should be.
     """
     try:
-        told = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        scores = told["calibration"]
-        slope, added = scores["support"]
-        return Manifest(
-            {str(name): str(value) for name, value in told["files"].items()},
-            Calibration(_three(scores["answers"]), _three(scores["span"]), (float(slope), _three(added))),
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return TypeAdapter(Manifest).validate_json((folder / FILE).read_bytes())
+    except (OSError, ValidationError) as error:
         raise ModelError(
             f"The reader's manifest in {folder} cannot be read: {error}", "Install deepthink-tui again."
         ) from error
-
-
-def _three(values: list[float]) -> tuple[float, float, float]:
-    first, second, third = values
-    return float(first), float(second), float(third)

@@ -1,8 +1,8 @@
 """What the reader's network is given: a question and a passage as tokens, in one or more windows.
 
 Training and run time share this module, so that the network is asked in the form it was taught in. A shown
-passage is a heading line and a body (`agent.passage_text.show`); every window repeats the heading, and an
-answer is looked for among the tokens of the body alone.
+passage is a heading line and a body (`agent.retrieval.passage_text.show`); every window repeats the
+heading, and an answer is looked for among the tokens of the body alone.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any, Final
 from models.catalogue import CATALOGUE, QWEN_CODER_0_5B, SMOLLM2_135M
 from models.fetch import checked
 from models.library_loading import loading
-from models.precision import trains_in_bfloat16
+from models.processor import trains_in_bfloat16
 from models.protocols import ModelMissing
 from policy.folder import fingerprint
 from traces.paths import models_dir

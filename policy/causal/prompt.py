@@ -18,8 +18,8 @@ LETTERS: Final[Mapping[Action, str]] = {action: f" {action[0]}" for action in AC
 
 QUESTION: Final = "\nContinue (C), revise (R) or finish (F):"
 MOST_TOKENS: Final = 160
-"""Of the state, by the base's own tokenizer; a third less than `agent.encoding` allows, as reading is what
-costs time here."""
+"""Of the state, by the base's own tokenizer; a third less than `agent.decisions.state_text` allows, as
+reading is what costs time here."""
 
 
 class Prompter:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from models.precision import trains_in_bfloat16
+from models.processor import trains_in_bfloat16
 from policy.causal import adapters
 from policy.causal.base import CausalBase, device
 from policy.causal.prompt import Prompter

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from agent.embedding import embed_library
-from agent.indexing import Indexing, Origin
-from agent.reading.document import Block, ParsedDocument
+from agent.documents.document import Block, ParsedDocument
+from agent.documents.embedding import embed_library
+from agent.documents.indexing import Indexing, Origin
 from models.protocols import Embedder, Vectors
 from policy.questions import Paragraph, QuestionSet
 from traces.library import Library

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from agent.budget import Budget
-from agent.decisions import STATE_VERSION, PolicyState, policy_state, used_up, valid_actions
+from agent.decisions.decider import STATE_VERSION, PolicyState, policy_state, used_up, valid_actions
+from agent.decisions.features import features
+from agent.decisions.state_text import state_text
 from agent.deps import Deps
-from agent.encoding import state_text
-from agent.features import features
 from agent.profiles import profile
 from agent.request import searchable
 from agent.retrieval.recall import Recall
@@ -25,7 +25,7 @@ from agent.session import Session
 from agent.state import ACTIONS, Action, RunState
 from agent.steering import Steering
 from agent.stepping import begun, finish, planned_step, updated
-from models.protocols import Chat, Embedder, GenerationCancelled, Reader
+from models.protocols import Chat, Completer, Embedder, GenerationCancelled, Reader
 from policy.collecting.progress import CollectingProgress
 from policy.questions import Question
 from policy.scoring import exact_match, f1, holds
@@ -33,7 +33,7 @@ from traces.collected import Collected, CollectedQuestion
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.outcomes import Outcome
-from traces.run_records import DecisionRow
+from traces.runs import DecisionRow
 from traces.store import Store
 
 HORIZON = "horizon"
@@ -71,6 +71,7 @@ def collect(
     embedder: Embedder,
     reader: Reader,
     store: Store,
+    planner: Completer | None = None,
     cancel: threading.Event | None = None,
 ) -> Iterator[CollectingProgress]:
     """Work the questions through; what was collected before is kept.
@@ -94,7 +95,7 @@ def collect(
         if cancel is not None and cancel.is_set():
             return
         session = Session(chat, wanted.budget, lambda _event: None, Steering(cancel))
-        cognition = profile("lean", reader)
+        cognition = profile("lean", reader, planner)
         deps = Deps(
             session=session,
             cognition=cognition,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models.library_loading import loading
-from models.precision import trains_in_bfloat16
+from models.processor import trains_in_bfloat16
 from models.protocols import ModelMissing
 from policy.encoder.columns import Columns
 from policy.encoder.rows import Batches, open_tokenizer, rows

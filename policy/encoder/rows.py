@@ -14,7 +14,7 @@ from policy.examples import Examples
 from policy.trees import INDEX, Floats, Seen
 
 TOKENS = 192
-"""Longest text that is read; what is cut off is the weakest evidence (`agent.encoding.state_text`)."""
+"""Longest text that is read; what is cut off is the weakest evidence (`agent.decisions.state_text`)."""
 
 _WIDTHS = 16  # batches are of few widths: the kernels that torch keeps for each take memory
 _CLEAR = 0.02  # by how much an action must be better to be a preference and not noise

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from models.library_loading import loading
-from models.precision import processor_has_bfloat16
+from models.processor import processor_has_bfloat16
 from policy.encoder.columns import Columns
 from policy.encoder.rows import open_tokenizer, padded, token_ids
 from policy.manifest import Manifest

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.chunking import chunk
-from agent.cognition.tables import SEPARATOR
-from agent.passage_text import show
-from agent.reading.document import Block, Chunk, ParsedDocument, Table
+from agent.documents.chunking import chunk
+from agent.documents.document import Block, Chunk, ParsedDocument, Table
+from agent.retrieval.passage_text import show
 from agent.retrieval.terms import terms
+from agent.text.tables import SEPARATOR
 
 Span = tuple[int, int]
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from models.precision import trains_in_bfloat16
+from models.processor import trains_in_bfloat16
 from policy.reader.network import network
 from policy.reader.rows import NOTHING, Rows, collate, load
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from agent.budget import Budget
+from agent.decisions.learned import Policy
 from agent.events import Event
-from agent.handed_in import Policy
-from models.protocols import Chat, Embedder, Reader
+from models.protocols import Chat, Completer, Embedder, Reader
 from policy.systems.cases import Case, Place
 from traces.store import Store
 
@@ -31,6 +31,7 @@ class Parts:
         collections: Where to search; all if empty.
         budget: Of one question.
         learned: The learned policy, for systems that decide as the product does by default.
+        planner: The taught planner, for systems that plan as the product does by default.
         on_event: Told what a run tells while it goes on: `agent.events.AnswerText` for each piece of the
             answer as it is written, `NodeStarted` for what is being done. A later `NodeStarted` of what
             writes begins the answer anew. Called from the thread that answers.
@@ -44,6 +45,7 @@ class Parts:
     collections: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget)
     learned: Policy | None = None
+    planner: Completer | None = None
     on_event: Callable[[Event], None] = ignore
     cancel: threading.Event | None = None
 

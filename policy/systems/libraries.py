@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from agent import sample_library
-from agent.embedding import embed_library
-from agent.ingest import FileDone, FileFailed, ingest
+from agent.documents import sample_library
+from agent.documents.embedding import embed_library
+from agent.documents.ingest import FileDone, FileFailed, ingest
 from models.protocols import Embedder
 from policy.collecting.pooling import RememberingEmbedder, pool
 from policy.questions import BadQuestions, QuestionSet, read_questions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from agent import events as ev
-from agent.handed_in import Policy
+from agent.decisions.learned import Policy
 from agent.run import Request, run
 from agent.state import Claim, Evidence, Note
 from agent.steering import Steering
@@ -67,6 +67,7 @@ class Looped:
             store=parts.store,
             steering=Steering(parts.cancel),
             learned=self.learned or parts.learned,
+            planner=parts.planner,
         ):
             told.take(event)
             if first_words is None and isinstance(event, ev.AnswerText | ev.Answered):

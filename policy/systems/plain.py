@@ -14,23 +14,23 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from agent.budget import Ledger
-from agent.cognition.reflecting import ExtractiveReflector
 from agent.deps import Deps
 from agent.events import AnswerText, Event, NodeStarted
-from agent.nodes.rerank import read
-from agent.nodes.retrieve import candidate
-from agent.nodes.single_shot import single_shot
-from agent.nodes.verify import verify
 from agent.notebook import last_heading
 from agent.profiles import profile
 from agent.prompts import NOT_FOUND
 from agent.request import searchable
 from agent.retrieval.recall import aim
-from agent.sentences import sentences
 from agent.session import Session
 from agent.state import Candidate, Evidence, RunState, new_state
 from agent.steering import Steering
 from agent.stepping import research_step, updated
+from agent.steps.look import single_shot
+from agent.steps.reflect import ExtractiveReflector
+from agent.steps.rerank import read
+from agent.steps.retrieve import candidate
+from agent.steps.verify import verify
+from agent.text.sentences import sentences
 from models.protocols import Chat, ChatOptions, Message
 from policy.systems.answered import Answered, Cost, Parts, System
 from policy.systems.cache import clock

@@ -72,7 +72,7 @@ def own_documents(path: Path) -> CaseSet:
 
 def sample() -> CaseSet:
     """The sample library's questions; parts of an answer that must all be given stand between ``;``."""
-    from agent import sample_library
+    from agent.documents import sample_library
 
     cases = tuple(
         Case(

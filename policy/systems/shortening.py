@@ -12,12 +12,11 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from agent.cognition import comparands
-from agent.cognition.proper_names import is_function_word
-from agent.cognition.surface import names
-from agent.cognition.writing import abstains
 from agent.retrieval.terms import terms
-from agent.sentences import sentences
+from agent.steps.synthesise import abstains
+from agent.text.language import language
+from agent.text.names import names
+from agent.text.sentences import sentences
 from models.protocols import Chat, ChatOptions, Message
 from policy.scoring import NO_SOURCE
 from policy.systems.cases import Case
@@ -141,8 +140,8 @@ def _picked(chat: Chat, question: str, said: str) -> str:
     asked = set(terms(question))
     options = [
         one
-        for one in dict.fromkeys([*names(said), *_DATE.findall(said)])
-        if not (set(terms(one)) <= asked or is_function_word(one) or _UNSPEAKABLE.search(one))
+        for one in dict.fromkeys([*names(said, language(said)), *_DATE.findall(said)])
+        if not (set(terms(one)) <= asked or _UNSPEAKABLE.search(one))
     ]
     if not options:
         return ""
@@ -165,7 +164,7 @@ def unmarked(text: str) -> str:
 def says_nothing(text: str) -> bool:
     """True of an empty text, and of one that begins by saying that it has no answer.
 
-    What follows such a sentence is an excuse, as the run's own check has it (`agent.nodes.verify`).
+    What follows such a sentence is an excuse, as the run's own check has it (`agent.steps.verify`).
     """
     said = next((one for one in sentences(_MARKS.sub("", text)) if any(c.isalnum() for c in one)), "")
     return not said or abstains(said) or _UNSURE.search(said) is not None
@@ -192,7 +191,7 @@ def _invented(short: str, said: str) -> bool:
 
 
 def _offers_a_choice(question: str) -> bool:
-    return comparands.things(question) is not None or _OR.search(question) is not None
+    return _OR.search(question) is not None
 
 
 def _put(question: str, text: str, wanted: str) -> Message:

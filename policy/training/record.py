@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from policy.evaluation.bootstrap import difference, draws
 from policy.evaluation.untrained import UNTRAINED
 from policy.evaluation.walking import follow

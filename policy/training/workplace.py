@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from policy.examples import Examples
 from policy.training.request import CAUSAL, TrainingRequest
 from policy.trees import Floats

@@ -23,7 +23,7 @@ from typing import Any
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from agent import checkpoints, events, recording
-from agent.journal import Journal
+from agent.checkpoints import Journal
 from agent.run import Request, resume, run
 from agent.state import Logged
 from models.protocols import ChatOptions, Choice, Message, Reading, Reply, Usage

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import agent.events as ev
-from agent import sample_library
+from agent.documents import sample_library
 from agent.run import Request, run
 from models.boxed_reader import BoxedReader
-from models.llama_cpp_chat import LlamaCppChat
+from models.llama_cpp import LlamaCppChat
 from tests.benchmarks.library import chat, embedder, read_into
 from tests.benchmarks.samples import is_right
 from traces.store import Store

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import agent.events as ev
-from agent.ingest import ingest
+from agent.documents.ingest import ingest
 from agent.prompts import NOT_FOUND
 from agent.run import Request, run
 from agent.web.fetch import Fetcher

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from agent.nodes import correct
 
 import agent.events as ev
 from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, Stop
-from agent.nodes import correct
 from agent.prompts import NOT_FOUND
 from agent.run import Request, run
 from agent.steering import Steering

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import agent.events as ev
-from agent.ingest import FileDone, ingest
+from agent.documents.ingest import FileDone, ingest
 from agent.retrieval.recall import Recall, aim
 from agent.retrieval.sections import match_sections
 from agent.run import Request, run
-from models.llama_cpp_chat import LlamaCppChat
+from models.llama_cpp import LlamaCppChat
 from models.protocols import Chat, Embedder
 from models.scripted import HashEmbedder
 from tests.benchmarks import library as made

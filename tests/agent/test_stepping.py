@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from agent.budget import Budget
-from agent.decisions import PolicyState, policy_state, valid_actions
+from agent.decisions.decider import PolicyState, policy_state, valid_actions
+from agent.decisions.features import features
+from agent.decisions.state_text import state_text
 from agent.deps import Deps
-from agent.encoding import state_text
 from agent.events import Planned
-from agent.features import features
 from agent.profiles import profile
 from agent.retrieval.recall import Recall
 from agent.run import Request, run
@@ -88,6 +88,6 @@ def test_what_is_stored_of_a_state_is_what_training_would_make_of_it(
         request = Request(QUESTION, route="deep", approve="always", budget=Budget(revisions=0))
         list(run(request, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
     for decision in Runs(store).decisions(Runs(store).find("last").id):
-        seen = PolicyState.from_json(decision.state)
+        seen = PolicyState(**decision.state)
         assert state_text(seen) == decision.text
         assert features(seen) == decision.features

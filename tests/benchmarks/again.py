@@ -11,7 +11,7 @@ from tests.benchmarks.evaluation import ROWS, SETS
 from tests.benchmarks.table import Row, Table
 from tests.conftest import DATA
 from traces import paths
-from tui.evaluating import Wanted, run_evaluation
+from tui.policy.evaluating import Wanted, run_evaluation
 
 _MODEL = "qwen2.5-coder-1.5b"
 _QUESTIONS = 2

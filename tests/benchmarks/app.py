@@ -22,8 +22,8 @@ from tests.benchmarks.table import Row, Table
 from tests.traces.many_runs import fill
 from traces.paths import store_file
 from traces.store import Store
-from tui.app.widgets.prompt import PLACEHOLDER
-from tui.wording import ENDINGS
+from tui.ask.prompt import PLACEHOLDER
+from tui.run.words import ENDINGS
 
 _MODEL = "qwen2.5-coder-0.5b"
 _STARTS = 9

@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 
 from tests.benchmarks.table import Row
-from tui.app.widgets.answer import Answer
+from tui.run.exchange import Answer
 
 _SHORT, _LONG = 1_000, 50_000  # characters
 _TIMES = 100

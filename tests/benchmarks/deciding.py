@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from agent.budget import Budget
-from agent.cognition.deciding import ModelJudge, Rules
-from agent.decisions import Decider, PolicyState
+from agent.decisions.decider import Decider, PolicyState
+from agent.decisions.judges import ModelJudge, Rules
 from agent.session import Session
 from agent.state import Action
 from models.catalogue import entry

@@ -48,10 +48,9 @@ from tests.benchmarks.stopping import Learned, stopped
 from tests.benchmarks.table import RESULTS
 from tests.conftest import DATA
 from traces.store import Store
-from tui.assemble import open_chat, open_embedder, open_reader
-from tui.evaluating import Wanted, run_evaluation
-from tui.evaluation_view import show_tables
-from tui.settings import load
+from tui.assemble import open_chat, open_embedder, open_planner, open_reader
+from tui.policy.evaluating import Wanted, run_evaluation, show_tables
+from tui.settings.settings import load
 
 README = Path(__file__).parents[2] / "README.md"
 ROWS = RESULTS / "evaluation.rows.jsonl"
@@ -113,6 +112,7 @@ def stop_by_rules(files: Sequence[str], model: str, limit: int, work: Path) -> N
                 store,
                 cases.collections,
                 settings.run_budget(),
+                planner=open_planner(settings),
             )
             for number, _case in enumerate(stopped(cases, parts, work, active()), start=1):
                 print(f"stopping rules, {cases.name}: {number} of {len(cases.cases)}")  # noqa: T201

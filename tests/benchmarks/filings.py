@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from agent.nodes.rerank import read
-from agent.nodes.retrieve import candidate
 from agent.retrieval.recall import Recall
+from agent.steps.rerank import read
+from agent.steps.retrieve import candidate
 from models.protocols import Embedder, Reader
 from tests.benchmarks import library as made
 from tests.benchmarks.library import FILINGS, read_into

@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 
 from agent.budget import Budget
-from agent.memo_reader import MemoReader
-from agent.passage_text import show
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
+from agent.retrieval.memo_reader import MemoReader
+from agent.retrieval.passage_text import show
 from agent.state import PlanStep, RunState, new_state
 from agent.stepping import research_step
 from models.protocols import Embedder

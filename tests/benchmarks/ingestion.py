@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from agent.coverage import coverage
-from agent.reading import read
-from agent.reading.document import Chunk, ParsedDocument
-from agent.reading.document import Table as Cells
+from agent.documents.coverage import coverage
+from agent.documents.document import Chunk, ParsedDocument
+from agent.documents.document import Table as Cells
+from agent.documents.reading import read
 from models.catalogue import entry
 from tests.benchmarks import langchain_ingestion
 from tests.benchmarks.library import FILINGS, NVIDIA

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent.ingest import FileDone, FileFailed, ingest
+from agent.documents.ingest import FileDone, FileFailed, ingest
 from models.boxed_reader import BoxedReader
 from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, entry
-from models.llama_cpp_chat import LlamaCppChat
-from models.model_folder import open_embedder, open_reranker
+from models.encoders import open_embedder, open_reranker
+from models.llama_cpp import LlamaCppChat
 from models.protocols import Embedder, Reader
 from models.ranked_reader import RankedReader
 from tests.conftest import DATA

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import agent.events as ev
-from agent import sample_library
+from agent.documents import sample_library
 from agent.run import Request, run
 from tests.benchmarks.library import NVIDIA, chat, embedder, read_into, reader
 from tests.benchmarks.table import Row, Table

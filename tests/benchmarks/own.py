@@ -20,8 +20,8 @@ from policy.systems.rows import Row, Rows
 from policy.systems.summary import GUESS, LEAN
 from tests.benchmarks.table import RESULTS
 from tests.conftest import DATA
-from tui.evaluating import Wanted, run_evaluation
 from tui.failures import EXIT_CODES
+from tui.policy.evaluating import Wanted, run_evaluation
 
 SYSTEMS = (GUESS, LEAN)
 

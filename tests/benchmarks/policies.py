@@ -47,9 +47,9 @@ from tests.benchmarks.collecting.model_free import ModelFree, collect
 from tests.benchmarks.frontier import Baselines, baselines, fixed, standing
 from traces.store import Store
 from tui.assemble import open_embedder, open_reader
-from tui.collecting import watch_collecting
-from tui.settings import load
-from tui.training_view import show_training
+from tui.policy.collecting import watch_collecting
+from tui.policy.training import show_training
+from tui.settings.settings import load
 
 _FIXED = 4
 _TIMED = 50

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.nodes.rerank import read
-from agent.nodes.retrieve import candidate
 from agent.retrieval.recall import Recall
 from agent.state import Candidate
+from agent.steps.rerank import read
+from agent.steps.retrieve import candidate
 from models.protocols import Reader
 from policy.systems.libraries import fill, recognised, sets_in
 from tests.benchmarks.library import embedder, reader

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from agent import sample_library
 from agent.cognition.routing import by_rules
+
+from agent.documents import sample_library
 from tests.benchmarks.table import Row, Table
 from tests.conftest import DATA
 

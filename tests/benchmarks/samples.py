@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import agent.events as ev
-from agent import sample_library
+from agent.documents import sample_library
 from agent.run import Request, run
 from policy.scoring import holds
 from tests.benchmarks.library import chat, embedder, read_into, reader

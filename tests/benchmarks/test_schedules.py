@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.cognition.deciding import Rules
-from agent.decisions import PolicyState, valid_actions
-from agent.features import features
+from agent.decisions.decider import PolicyState, valid_actions
+from agent.decisions.features import features
+from agent.decisions.judges import Rules
 from policy.evaluation.untrained import answer_repeats, plan_done, repeats_or_plan_done, rules
 from policy.evaluation.walking import follow, walk
 from policy.trees import Node, Seen, Tree

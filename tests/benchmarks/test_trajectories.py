@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agent.budget import Budget
-from agent.decisions import Decision, PolicyState, certain
+from agent.decisions.decider import Decision, PolicyState, certain
 from agent.prompts import NOT_FOUND
 from agent.state import Action
 from models.protocols import ContextOverflow

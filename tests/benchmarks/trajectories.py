@@ -25,8 +25,8 @@ from typing import Annotated, Any
 from annotated_types import MinLen
 from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
 
-from agent.cognition.deciding import Rules
-from agent.decisions import policy_state, used_up, valid_actions
+from agent.decisions.decider import policy_state, used_up, valid_actions
+from agent.decisions.judges import Rules
 from agent.deps import Deps
 from agent.profiles import profile
 from agent.request import searchable
@@ -65,8 +65,8 @@ class Prefix:
 
     Attributes:
         path: First letters of the actions taken to it; "" for the first decision, after one step.
-        state: `agent.encoding.state_text` of it.
-        features: `agent.features.features` of it.
+        state: `agent.decisions.state_text.state_text` of it.
+        features: `agent.decisions.features.features` of it.
         valid: What may be done; FINISH alone where the run stops by itself.
         rules: What `agent.cognition.deciding.Rules` do here.
         measures: `policy.systems.metrics.measured` of the answer that is written here.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.filters import BadFilter, filters_of, taken_from
-from agent.ingest import ingest
+from agent.documents.ingest import ingest
+from agent.retrieval.filters import BadFilter, filters_of, taken_from
 from agent.retrieval.recall import Recall
 from models.protocols import Embedder
 from models.scripted import HashEmbedder
@@ -18,7 +18,7 @@ from traces.library import Library
 from traces.records import Filters, Scope
 from traces.store import Store
 from tui.assemble import open_embedder
-from tui.settings import Settings
+from tui.settings.settings import Settings
 
 _PICTURES = (".png", ".jpg", ".tiff", ".webp", ".scan.pdf")
 _RIGHT = 18  # of the twenty

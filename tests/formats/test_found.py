@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.ingest import FileDone, FileFailed, IngestEvent, ScansFound, ingest
+from agent.documents.ingest import FileDone, FileFailed, IngestEvent, ScansFound, ingest
 from agent.retrieval.recall import Recall
 from models.ocr import RapidOcr
 from models.scripted import HashEmbedder

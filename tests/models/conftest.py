@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from models.llama_cpp_chat import LlamaCppChat
-from tests.models.ollama_server import LoopbackOllama
+from models.llama_cpp import LlamaCppChat
+from tests.models.servers.ollama_server import LoopbackOllama
 from traces import paths
 
 _FOLDER = "smollm2-135m"

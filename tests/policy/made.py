@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from agent.decisions import STATE_VERSION, PolicyState
+from agent.decisions.decider import STATE_VERSION, PolicyState
 from agent.state import Action
 from policy.folder import Data, Gate, Manifest, RuleValues, write
 from policy.scorers import Scores

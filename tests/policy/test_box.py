@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.decisions import STATE_VERSION, valid_actions
-from agent.features import features
+from agent.decisions.decider import STATE_VERSION, valid_actions
+from agent.decisions.features import features
 from models.catalogue import ALL_MINILM_L6_V2
 from models.fetch import installed
 from policy.folder import Manifest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from policy.gathered import NEEDED, gathered
 from tests.traces.many_runs import fill
 from tests.traces.test_runs import NEW, decision

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.decisions import Decider, valid_actions
-from agent.encoding import state_text
-from agent.features import features
+from agent.decisions.decider import Decider, valid_actions
+from agent.decisions.features import features
+from agent.decisions.state_text import state_text
 from agent.state import ACTIONS, Action
 from policy import folder as folders
 from policy.folder import BadPolicy, Base

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from models.cross_encoder import CrossEncoderReranker
-from models.fetch_errors import ChecksumMismatch
-from models.onnx_reranker import OnnxReranker
+from models.encoders.onnx import OnnxReranker
+from models.encoders.sentence_transformers import CrossEncoderReranker
+from models.fetch import ChecksumMismatch
 from models.protocols import Loadable, ModelMissing
-from tests.models.carriers import CONTENT, tiny_entry
-from tests.models.tiny_onnx import write_reranker
+from tests.models.encoders.tiny_onnx import write_reranker
+from tests.models.fetch.carriers import CONTENT, tiny_entry
 from tests.tui.conftest import Run
 from tui.assemble import NO_RERANKER, chat_file, open_reader, open_reranker
-from tui.settings import Settings, load
+from tui.settings.settings import Settings, load
 
 
 def test_the_reranker_that_is_named_is_opened_and_not_loaded(tmp_path: Path) -> None:

@@ -1,10 +1,16 @@
-"""The app: its screens as modes, its looks and keys, and what becomes of failures."""
+"""The app: its screens as modes, its theme and keys, and how failures are shown.
+
+Only the settings file and the environment are looked at, without checking: the settings proper are loaded,
+checked and told about by a worker once the first frame stands.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
+import tomllib
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual import events, on
@@ -18,12 +24,40 @@ from textual.widget import MountError
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerFailed
 
-from tui.app.actions import Action, bindings, keymap
-from tui.app.appearance import Appearance, appearance
+from traces.paths import config_file
+from tui.app.base import AlreadyHere
 from tui.app.engine import Engine, EngineChanged, EngineState, Noticed
-from tui.app.messages import AlreadyHere
-from tui.app.themes import OURS
+from tui.app.keys import Action, bindings, keymap
+from tui.app.themes import OURS, TEXTUAL
 from tui.app.work import Failed, failed, in_background
+
+
+@dataclass(frozen=True, slots=True)
+class Appearance:
+    """A theme by Textual's name, whether things move, and remapped keys as they are written."""
+
+    theme: str = "dark"
+    reduced_motion: bool = False
+    keys: str = ""
+
+
+def appearance() -> Appearance:
+    """What the environment and the file say; the default for what they do not, or not usably."""
+    try:
+        file = tomllib.loads(config_file().read_text(encoding="utf-8")).get("app", {})
+    except (OSError, ValueError):  # told by the worker that loads the settings
+        file = {}
+    file = file if isinstance(file, dict) else {}
+
+    def value(name: str) -> str:
+        return os.environ.get(f"DEEPTHINK_APP_{name.upper()}") or str(file.get(name, ""))
+
+    return Appearance(
+        theme=TEXTUAL.get(value("theme"), "dark"),
+        reduced_motion=value("reduced_motion").lower() in {"1", "true", "yes", "on"},
+        keys=value("keys"),
+    )
+
 
 _log = logging.getLogger("deepthink.app")
 
@@ -35,49 +69,49 @@ def _palette() -> type[Provider]:
 
 
 def _ask() -> Screen[Any]:
-    from tui.app.screens.ask import AskScreen
+    from tui.ask.screen import AskScreen
 
     return AskScreen()
 
 
 def _library() -> Screen[Any]:
-    from tui.app.screens.library import LibraryScreen
+    from tui.library.screen import LibraryScreen
 
     return LibraryScreen()
 
 
 def _runs() -> Screen[Any]:
-    from tui.app.screens.runs import RunsScreen
+    from tui.runs.screen import RunsScreen
 
     return RunsScreen()
 
 
 def _decisions() -> Screen[Any]:
-    from tui.app.screens.decisions import DecisionsScreen
+    from tui.decisions.screen import DecisionsScreen
 
     return DecisionsScreen()
 
 
 def _policy() -> Screen[Any]:
-    from tui.app.screens.policy import PolicyScreen
+    from tui.policy.screen import PolicyScreen
 
     return PolicyScreen()
 
 
 def _models() -> Screen[Any]:
-    from tui.app.screens.models import ModelsScreen
+    from tui.models.screen import ModelsScreen
 
     return ModelsScreen()
 
 
 def _settings() -> Screen[Any]:
-    from tui.app.screens.settings import SettingsScreen
+    from tui.settings.screen import SettingsScreen
 
     return SettingsScreen()
 
 
 def _doctor() -> Screen[Any]:
-    from tui.app.screens.doctor import DoctorScreen
+    from tui.doctor.screen import DoctorScreen
 
     return DoctorScreen()
 
@@ -205,13 +239,13 @@ class DeepthinkApp(App[int]):
         if not self.failures:
             self.notify("Nothing has failed.")
             return
-        from tui.app.screens.failure import FailureScreen
+        from tui.app.failure import FailureScreen
 
         self.push_screen(FailureScreen(self.failures))
 
     def action_help(self) -> None:
         """Show help for what has the focus, or put it away."""
-        from tui.app.screens.help import HelpScreen
+        from tui.app.help import HelpScreen
 
         if isinstance(self.screen, HelpScreen):
             self.screen.action_close()

@@ -1,4 +1,4 @@
-"""The models and the store, opened once for the whole app and only when something needs them."""
+"""The models and the store, opened once for the whole app and only when needed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from textual.message import Message
 from traces.errors import DeepthinkError
 from traces.paths import store_file
 from traces.store import Store
-from tui.app.work import failed
+from tui.app.work import failed, in_background
+from tui.run.live import Steers
 
 if TYPE_CHECKING:
-    from models.protocols import Chat, Embedder, Reader
+    from models.protocols import Chat, Completer, Embedder, Reader
     from policy.learned import Served
-    from tui.settings import Settings
+    from tui.app.app import DeepthinkApp
+    from tui.settings.settings import Settings
 
-_FIRST = ("tui.app.widgets.exchange", "tui.app.widgets.run_panel")  # what shows a run
+_FIRST = ("tui.run.exchange", "tui.run.panel")  # what shows a run
 _THEN = ("langgraph.graph", "agent.graph")  # what works on it: seconds, before somebody waits for them
 
 _POLL_SECONDS = 0.2
@@ -82,6 +84,7 @@ class Engine:
         self._embedder: Embedder | None = None
         self._embedder_made_of: tuple[object, ...] = ()
         self._reader: Reader | None = None
+        self._planner: Completer | None = None
         self._reader_made_of = ""
         self._learned: Served | None = None
         self._embedding = threading.Lock()
@@ -91,7 +94,7 @@ class Engine:
         """The settings in force. Raises `BadSetting`."""
         with self._lock:
             if self._settings is None:
-                from tui.settings import load
+                from tui.settings.settings import load
 
                 self._settings = load(warn=self._doubt)
             return self._settings
@@ -161,6 +164,16 @@ class Engine:
                 self._reader, self._reader_made_of = assemble.open_reader(settings), settings.reranker
             return self._reader
 
+    def planner(self) -> Completer | None:
+        """The taught planner, not necessarily loaded; None where the language model plans."""
+        from tui import assemble
+
+        settings = self.settings()
+        with self._lock:
+            if self._planner is None or settings.planner != "taught":
+                self._planner = assemble.open_planner(settings)
+            return self._planner
+
     def learned(self) -> Served | None:
         """The active learned policy, loaded at its first decision; None where there is none.
 
@@ -194,7 +207,7 @@ class Engine:
 
         It ends where another embedder is chosen: whoever loads that one begins anew.
         """
-        from agent.embedding import embed_library
+        from agent.documents.embedding import embed_library
         from models.protocols import GenerationCancelled
         from traces.library import Library
 
@@ -221,7 +234,7 @@ class Engine:
             return self._chat is not None and self._chat.users > 0
 
     def _warm_chat(self) -> str:
-        from models.llama_cpp_chat import LlamaCppChat
+        from models.llama_cpp import LlamaCppChat
 
         with self.chat() as chat:
             if isinstance(chat, LlamaCppChat):
@@ -232,7 +245,8 @@ class Engine:
         from models.protocols import Loadable
 
         embedder = self.embedder()
-        for model in (embedder, self.reader()):
+        parts: tuple[object, ...] = (embedder, self.reader(), self.planner())
+        for model in parts:
             if isinstance(model, Loadable):
                 model.warm_up()
         return embedder.name
@@ -251,3 +265,20 @@ class Engine:
             self.tell(EngineChanged(part, "ready", detail))
             return True
         return False
+
+
+def a_run_goes_on(app: DeepthinkApp) -> bool:
+    """Whether a language model is at work for a run in this app."""
+    try:
+        screens = app.get_screen_stack("ask")
+    except KeyError:
+        return False
+    return any(isinstance(screen, Steers) and screen.live is not None for screen in screens)
+
+
+def load_anew(app: DeepthinkApp) -> bool:
+    """Load what the settings name now; False while a run goes on: then the next question loads it."""
+    if a_run_goes_on(app):
+        return False
+    in_background(app, app.engine.prepare, group="prepare")
+    return True

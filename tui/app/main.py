@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     The process ends without waiting for its threads, and without taking torch apart, which is seconds:
     a thread that imports or loads a model has nothing to lose, and what stores something does it whole
-    or not at all. The run under way has been given its moment by then (`tui.app.live.LiveRun.leave`).
+    or not at all. The run under way has been given its moment by then (`tui.run.live.LiveRun.leave`).
     """
     code = run(sys.argv[1:] if arguments is None else arguments)
     with contextlib.suppress(OSError):
@@ -46,7 +46,7 @@ def _open() -> int:
 
     from tui import failures
     from tui.app.app import DeepthinkApp
-    from tui.transcript import going_on
+    from tui.run.words import going_on
 
     served = os.environ.get("TEXTUAL_DRIVER")  # its input and output are pipes to the server
     if not served and not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -13,7 +13,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.types import IgnoreReturnCallbackType
 
-from tui.app.actions import ACTIONS, Action, every
+from tui.app.keys import ACTIONS, Action, every
 from tui.app.themes import TEXTUAL
 from tui.app.work import in_background
 
@@ -135,7 +135,7 @@ def take_theme(app: DeepthinkApp, name: str) -> None:
     """Change to a theme now, and put it into the settings behind it."""
 
     def store() -> None:
-        from tui.settings_file import put
+        from tui.settings.file import put
 
         put("app.theme", name)
         app.engine.reload()

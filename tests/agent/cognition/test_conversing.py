@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from agent.cognition.conversing import ModelConverser, PlainConverser
 
 from agent.budget import Budget, BudgetExhausted
-from agent.cognition.conversing import ModelConverser, PlainConverser
 from agent.session import Session
 from agent.state import Turn
 from models.scripted import Scripted, ScriptedChat

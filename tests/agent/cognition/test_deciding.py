@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from agent.cognition.deciding import ModelJudge, Rules
 
 from agent.budget import Budget
-from agent.cognition.deciding import ModelJudge, Rules
-from agent.decisions import PolicyState, policy_state, valid_actions
+from agent.decisions.decider import PolicyState, policy_state, valid_actions
 from agent.session import Session
 from agent.state import Action, Note, PlanStep, new_state
 from models.scripted import ScriptedChat

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
-from agent import sample_library
 from agent.cognition.decomposing import decompose
+
+from agent.documents import sample_library
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from agent.budget import Budget
 from agent.cognition.distilling import ModelDistiller, SpanDistiller
 from agent.nodes.rerank import read
+
+from agent.budget import Budget
 from agent.session import Session
 from agent.state import Candidate
 from models.scripted import ScriptedChat, WordReader

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from agent.cognition.following import Follower, ModelFollower, PlainFollower, Standalone, clarified
 
 from agent.budget import Budget
-from agent.cognition.following import Follower, ModelFollower, PlainFollower, Standalone, clarified
 from agent.session import Session
 from agent.state import Turn
 from models.scripted import ScriptedChat

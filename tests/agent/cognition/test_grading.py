@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from agent.cognition.grading import Grade, ModelGrader, ReaderGrader, overall
 
 from agent.budget import Budget, BudgetExhausted
-from agent.cognition.grading import Grade, ModelGrader, ReaderGrader, overall
 from agent.events import Event, Warned
 from agent.session import Session
 from agent.state import Candidate

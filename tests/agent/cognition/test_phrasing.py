@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from agent.cognition.phrasing import ModelPhraser, PlainPhraser
 
 from agent.budget import Budget
-from agent.cognition.phrasing import ModelPhraser, PlainPhraser
 from agent.session import Session
 from agent.state import Candidate
 from models.scripted import ScriptedChat

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from agent.cognition.proper_names import names
 
 

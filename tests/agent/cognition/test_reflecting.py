@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from agent.budget import Budget
 from agent.cognition.reflecting import (
     SURE,
     ExtractiveReflector,
@@ -17,6 +15,8 @@ from agent.cognition.reflecting import (
     Spans,
     best_span,
 )
+
+from agent.budget import Budget
 from agent.session import Session
 from agent.state import AnswerSpan, Evidence
 from models.scripted import Scripted, ScriptedChat

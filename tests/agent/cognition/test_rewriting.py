@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from agent.cognition.rewriting import PlainRewriter, one_line, resolve
+
 from agent.session import Session
 from agent.state import Note, PlanStep
 

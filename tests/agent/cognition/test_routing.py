@@ -6,9 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-
-from agent import sample_library
-from agent.budget import Budget
 from agent.cognition.routing import (
     ModelRouter,
     PlainRouter,
@@ -17,6 +14,9 @@ from agent.cognition.routing import (
     RulesFirstRouter,
     clarifying_question,
 )
+
+from agent.budget import Budget
+from agent.documents import sample_library
 from agent.session import Session
 from agent.state import Route, Turn
 from models.scripted import ScriptedChat

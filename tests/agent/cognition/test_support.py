@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agent.cognition.verifying import ReadingVerifier
 
 from agent.budget import Budget
-from agent.cognition.verifying import ReadingVerifier
 from agent.session import Session
 from agent.state import Claim
 from models.protocols import Reader

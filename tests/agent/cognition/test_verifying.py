@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from agent.cognition.verifying import ModelVerifier, ReadingVerifier, copied, grounded, share
 
 from agent.budget import Budget, BudgetExhausted
-from agent.cognition.verifying import ModelVerifier, ReadingVerifier, copied, grounded, share
 from agent.session import Session
 from agent.state import Claim, Evidence, Verdict
 from models.protocols import Reading, Span, Support

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from agent.cognition.writing import ModelWriter, abstains, from_findings, gaps, unanswered, with_gaps
 
 from agent.budget import Budget
-from agent.cognition.writing import ModelWriter, abstains, from_findings, gaps, unanswered, with_gaps
 from agent.prompts import NOT_FOUND
 from agent.session import Session
 from agent.state import Note

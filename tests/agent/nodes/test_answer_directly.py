@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import agent.events as ev
 from agent.nodes.answer_directly import answer_directly
+
+import agent.events as ev
 from tests.agent.nodes.conftest import Make, state
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from agent.nodes.approve import approve
 
 import agent.events as ev
-from agent.nodes.approve import approve
 from agent.prompts import WITHHELD
 from tests.agent.nodes.conftest import Make, replied, state
 

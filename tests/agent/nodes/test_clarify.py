@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import agent.events as ev
 from agent.nodes.clarify import clarify
+
+import agent.events as ev
 from tests.agent.nodes.conftest import Make, replied, state
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import agent.events as ev
 from agent.nodes.correct import correct
+
+import agent.events as ev
 from agent.state import RUNGS, Recalled, RunState, searched
 from agent.web.gather import Gathered, Page, WebUnreachable
 from tests.agent.nodes.conftest import Make, candidate, state, step

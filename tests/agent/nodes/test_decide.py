@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from agent.nodes.decide import decide
 
 import agent.events as ev
 from agent.budget import ANSWER_NOW, Budget
-from agent.decisions import Decision, PolicyState, certain
-from agent.nodes.decide import decide
+from agent.decisions.decider import Decision, PolicyState, certain
 from agent.state import Action, RunState
 from tests.agent.nodes.conftest import Make, evidence, state, step
 

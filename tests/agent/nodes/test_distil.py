@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import agent.events as ev
 from agent.nodes.distil import distil
+
+import agent.events as ev
 from tests.agent.nodes.conftest import Make, candidate, evidence, state, step
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"

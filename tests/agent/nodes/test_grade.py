@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import agent.events as ev
 from agent.nodes.grade import grade
+
+import agent.events as ev
 from tests.agent.nodes.conftest import Make, candidate, state, step
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-import agent.events as ev
 from agent.cognition.reflecting import LIKELY
 from agent.nodes.look import look
+
+import agent.events as ev
 from models.scripted import WordReader
 from tests.agent.nodes.conftest import Make, state
 

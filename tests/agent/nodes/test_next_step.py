@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import agent.events as ev
 from agent.nodes.next_step import next_step
+
+import agent.events as ev
 from agent.state import Note, searched
 from tests.agent.nodes.conftest import Make, state, step
 

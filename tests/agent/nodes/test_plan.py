@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import agent.events as ev
 from agent.nodes.plan import plan
+
+import agent.events as ev
 from agent.state import Claim, Note
 from tests.agent.nodes.conftest import Make, state, step
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-import agent.events as ev
 from agent.cognition.reflecting import POSSIBLE
 from agent.nodes.reflect import reflect
+
+import agent.events as ev
 from agent.state import AnswerSpan, RunState
 from tests.agent.nodes.conftest import Make, candidate, evidence, state, step
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import agent.events as ev
 from agent.nodes.rerank import read, rerank
+
+import agent.events as ev
 from agent.state import Recalled
 from models.scripted import WordReader
 from tests.agent.nodes.conftest import Make, candidate, state, step

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import agent.events as ev
 from agent.nodes.retrieve import retrieve
+
+import agent.events as ev
 from agent.state import Search
 from tests.agent.nodes.conftest import Make
 from traces.library import Library

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import agent.events as ev
 from agent.nodes.route import route
+
+import agent.events as ev
 from agent.state import Turn
 from tests.agent.nodes.conftest import Make, state
 

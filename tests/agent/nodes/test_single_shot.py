@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent.nodes.single_shot import single_shot
+
 from tests.agent.nodes.conftest import Make, state
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from agent.nodes.synthesise import synthesise
 
 import agent.events as ev
 from agent.budget import BudgetExhausted
-from agent.nodes.synthesise import synthesise
 from agent.state import AnswerSpan, Candidate, Evidence, Note
 from models.protocols import Reply, Usage
 from models.scripted import ScriptedChat

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from agent.nodes.decide import decide
 
 import agent.events as ev
 from agent.budget import ANSWER_NOW, Budget
 from agent.deps import Deps
-from agent.nodes.decide import decide
 from agent.profiles import decider
 from agent.session import SHADOW
 from agent.state import RunState

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from agent.nodes.verify import verify
 
 import agent.events as ev
-from agent.nodes.verify import verify
 from agent.prompts import NOT_FOUND
 from agent.state import Note
 from models.scripted import WordReader

@@ -1,8 +1,9 @@
-"""The keyword index: what it ranks first, and how much of a question a passage covers."""
+"""The keyword index: scores as rank-bm25 gives them, and how much of a question a passage covers."""
 
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from agent.retrieval.keyword import KeywordIndex, KeywordIndexes
+from agent.retrieval import keyword
+from agent.retrieval.keyword import KeywordIndex, KeywordIndexes, Postings, Vocabulary
 from models.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import NewChunk, NewDocument, Scope
@@ -104,3 +106,39 @@ def test_search_gives_what_rank_bm25_gives(
             if (within is None or row in within) and not set(query).isdisjoint(document)
         ]
     assert found == sorted(expected, key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+
+@pytest.mark.parametrize("batch", [1, 7, 1_000])
+def test_scores_are_rank_bm25s_to_the_last_bit(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyword, "_BATCH", batch)
+    draw = random.Random(batch)
+    words = [f"w{int(draw.paretovariate(0.5))}" for _ in range(3_000)]
+    documents = [draw.choices(words, k=draw.randrange(60)) for _ in range(120)]
+    documents[5] += ["often"] * 300  # more than one byte holds
+    index, expected = Postings(map(" ".join, documents)), BM25Okapi(documents)
+    for query in (["often"], ["w1", "w2", "w1", "unknown"], draw.choices(words, k=9)):
+        rows, scores = index.scores(query)
+        assert rows.tolist() == [i for i, d in enumerate(documents) if not set(query).isdisjoint(d)]
+        assert np.array_equal(scores, expected.get_scores(query)[rows])
+
+
+def test_who_holds_a_term() -> None:
+    index = Postings(["a b a", "", "b", "a"])
+    assert (index.documents, index.holding("a").tolist(), index.holding("z").tolist()) == (4, [0, 3], [])
+    assert Postings([]).documents == 0
+
+
+def test_every_term_has_its_number_and_no_other_word_has_one() -> None:
+    draw = random.Random(0)
+    words = ["".join(draw.choices("aäzß0語𝒜-\ud800", k=draw.randint(1, 5))) for _ in range(2_000)]
+    numbers = {word: i for i, word in enumerate(dict.fromkeys(words))}
+    vocabulary = Vocabulary(numbers)
+    assert len(vocabulary) == len(numbers)
+    for word in [*numbers, *(word + "a" for word in numbers), *(word[:-1] for word in numbers)]:
+        assert vocabulary.number(word) == numbers.get(word)
+
+
+@pytest.mark.parametrize("word", ["", " ", "a", "a b", "b\udc80"])
+def test_words_that_are_not_there(word: str) -> None:
+    assert Vocabulary({}).number(word) is None
+    assert Vocabulary({"b": 0, "bb": 1}).number(word) is None

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from duckdb import DuckDBPyConnection
 
-from agent.retrieval.recall import STRATEGIES, Recall, Strategy, aim
+from agent.retrieval.recall import WEIGHTS, Recall, Strategy, aim
 from agent.retrieval.terms import terms
 from models.scripted import HashEmbedder
 from traces.library import Library
@@ -23,7 +23,7 @@ def recall(library: Library, embedder: HashEmbedder) -> Recall:
     return Recall(library, embedder)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", WEIGHTS)
 def test_every_strategy_finds_the_passage(recall: Recall, strategy: Strategy) -> None:
     hits = recall.search("Who supplies ceramic bearings to Orlavane?", strategy, [Scope()], 3)
     assert "ceramic bearings" in hits[0].passage.text
@@ -36,7 +36,7 @@ def test_hybrid_shows_the_score_of_each_stage(recall: Recall) -> None:
     assert best.score == best.scores["fused"]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", WEIGHTS)
 def test_every_hit_tells_how_near_it_is_and_what_it_covers(
     library: Library, embedder: HashEmbedder, strategy: Strategy
 ) -> None:
@@ -73,7 +73,7 @@ def test_near_doubles_stand_behind_another_view(library: Library, embedder: Hash
     assert by["mmr"] == [texts[0], texts[2], texts[1]]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", WEIGHTS)
 def test_what_another_embedder_made_is_found_by_its_words(library: Library, strategy: Strategy) -> None:
     (hit, *_) = Recall(library, HashEmbedder(64)).search("ceramic bearings", strategy, [Scope()], 3)
     assert "ceramic bearings" in hit.passage.text
@@ -81,7 +81,7 @@ def test_what_another_embedder_made_is_found_by_its_words(library: Library, stra
     assert hit.scores["coverage"] > 0
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", WEIGHTS)
 def test_an_empty_library_brings_nothing(store: Store, embedder: HashEmbedder, strategy: Strategy) -> None:
     assert Recall(Library(store), embedder).search("anything", strategy, [Scope()], 3) == []
 
@@ -136,7 +136,7 @@ def _found(recall: Recall, query: str) -> list[Found]:
 
 
 def test_a_scope_is_a_hard_filter(recall: Recall) -> None:
-    for strategy in STRATEGIES:
+    for strategy in WEIGHTS:
         hits = recall.search("ceramic bearings supplier", strategy, [Scope(collections=("news",))], 9)
         assert {h.passage.collection for h in hits} <= {"news"}
     (hit,) = recall.search("Orlavane", "hybrid", [Scope(sections=("Item 2",))], 9)
@@ -160,7 +160,7 @@ def test_a_hard_aim_keeps_only_what_the_planner_names(library: Library) -> None:
 
 
 def test_a_collection_that_does_not_exist_holds_nothing(recall: Recall) -> None:
-    for strategy in STRATEGIES:
+    for strategy in WEIGHTS:
         assert recall.search("ceramic bearings", strategy, [Scope(collections=("nope",))], 3) == []
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.reading import NoText, ParsedDocument, UnreadableDocument
+from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
 from agent.web.extract import read_page
 from agent.web.fetch import Fetched
 from tests.agent.web.pages import FILING, article

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from agent import indexing
-from agent.chunking import chunk
+from agent.documents import indexing
+from agent.documents.chunking import chunk
 from agent.web import gather as gathering
 from agent.web.fetch import Fetcher, Limits
 from agent.web.gather import WEB_COLLECTION, Gathered, Web, WebUnreachable
@@ -139,7 +139,7 @@ def test_a_copy_that_reading_has_outgrown_is_fetched_again(
     web: Open, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web().gather("x")
-    monkeypatch.setattr("agent.indexing.READER_VERSION", 99)
+    monkeypatch.setattr("agent.documents.indexing.READER_VERSION", 99)
     monkeypatch.setattr(gathering, "READER_VERSION", 99)
     assert [page.cached for page in web().gather("x").pages] == [False, False]
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent.budget import Budget
-from agent.decisions import PolicyState, policy_state, valid_actions
-from agent.encoding import state_text
-from agent.features import features
-from agent.memo_reader import MemoReader
+from agent.decisions.decider import PolicyState, policy_state, valid_actions
+from agent.decisions.features import features
+from agent.decisions.state_text import state_text
+from agent.retrieval.memo_reader import MemoReader
 from agent.state import Action, RunState, new_state
 from agent.stepping import research_step
 from models.protocols import Reader

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS, Action
 from models.protocols import Embedder, Reader
 from policy.collecting.pooling import RememberingEmbedder, pool
@@ -19,7 +19,7 @@ from policy.trees import default_action
 from tests.benchmarks.collecting.growing import Grower, Grown
 from traces.collected import Collected, CollectedQuestion
 from traces.outcomes import Outcome
-from traces.run_records import DecisionRow
+from traces.runs import DecisionRow
 from traces.store import Store
 
 EXPLORER = "explorer"

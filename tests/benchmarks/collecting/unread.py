@@ -11,10 +11,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agent.budget import Budget
 from agent.cognition.decomposing import decompose
-from agent.cognition.reflecting import NOTHING, Finding, Spans
-from agent.cognition.surface import names
+
+from agent.budget import Budget
 from agent.deps import Deps
 from agent.profiles import profile
 from agent.retrieval.recall import Recall
@@ -22,6 +21,8 @@ from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import RELEVANCE, Evidence, Note, PlanStep, RunState
 from agent.steering import Steering
+from agent.steps.reflect import NOTHING, Finding, Spans
+from agent.text.names import names
 from models.protocols import ChatOptions, Choice, Message, ModelError, Reader, Reply
 from models.token_estimate import at_most
 from policy.questions import Hop, Question, references

@@ -67,7 +67,7 @@ def test_the_modelfile_asks_for_one_letter_after_the_state() -> None:
 
 def llama_cpp_logits(file: Path, scorer: CausalScorer, states: list[str]) -> Floats:
     """The letters' logits as llama.cpp computes them, from the prompts' own text."""
-    from models.llama_cpp_library import load_library
+    from models.llama_cpp.library import load_library
 
     load_library()
     import llama_cpp

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from agent.decisions import STATE_VERSION, PolicyState
-from agent.encoding import state_text
-from agent.features import features
+from agent.decisions.decider import STATE_VERSION, PolicyState
+from agent.decisions.features import features
+from agent.decisions.state_text import state_text
 from policy.trees import Node
 from tests.policy.trees import random_trees
 from traces.collected import Collected, CollectedQuestion
 from traces.outcomes import Outcome
-from traces.run_records import DecisionRow
+from traces.runs import DecisionRow
 from traces.store import Store
 
 

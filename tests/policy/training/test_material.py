@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.decisions import STATE_VERSION
+from agent.decisions.decider import STATE_VERSION
 from policy.gate import too_few
 from policy.manifest import Method
 from policy.reading import Read

@@ -10,9 +10,9 @@ from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from tui.app.actions import bindings
 from tui.app.app import DeepthinkApp
-from tui.app.screens.base import DeepScreen
+from tui.app.base import DeepScreen
+from tui.app.keys import bindings
 
 
 class BareAnswer(Static, can_focus=True):

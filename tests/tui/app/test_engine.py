@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.conftest import Answering
 from tui.app.engine import Engine
-from tui.settings import Settings
+from tui.settings.settings import Settings
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ import asyncio, sys
 
 import tui.app.main  # what the console script imports
 from tui.app.app import DeepthinkApp
-from tui.app.widgets.prompt import Prompt
+from tui.ask.prompt import Prompt
 
 first = []
 display = DeepthinkApp._display  # what every frame goes through

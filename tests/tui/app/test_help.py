@@ -7,11 +7,11 @@ from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
 from tests.tui.app.bare import BareAnswer, bare
-from tests.tui.app.conftest import Look, MakeApp, Snap, looks
-from tests.tui.app.waiting import until
-from tui.app.actions import ACTIONS, every
+from tests.tui.conftest import Look, MakeApp, Snap, looks
+from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
-from tui.app.screens.help import HelpScreen
+from tui.app.help import HelpScreen
+from tui.app.keys import ACTIONS, every
 
 __all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
@@ -78,7 +78,7 @@ def test_help_in_pictures(
     look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = {place: ACTIONS[place] for place in ("app", "answer", "failure", "confirm")}
-    monkeypatch.setattr("tui.app.screens.help.ACTIONS", few)  # a new action elsewhere changes no picture
+    monkeypatch.setattr("tui.app.help.ACTIONS", few)  # a new action elsewhere changes no picture
 
     async def ask(pilot: object) -> None:
         app.screen.query_one(BareAnswer).focus()

@@ -10,9 +10,9 @@ from textual import events
 from textual.css.query import NoMatches
 from textual.widgets import Static
 
-from tests.tui.app.conftest import MakeApp
+from tests.tui.conftest import MakeApp
 from tui.app.app import DeepthinkApp
-from tui.app.screens.welcome import WelcomeScreen
+from tui.ask.welcome import WelcomeScreen
 
 _WINDOWS: dict[str, Callable[[DeepthinkApp], object]] = {
     "library": lambda app: app.action_mode("library"),

@@ -13,14 +13,14 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from tests.tui.app.bare import bare
-from tests.tui.app.conftest import Look, MakeApp, Snap, looks
-from tests.tui.app.waiting import until
-from tui.app.actions import ACTIONS
+from tests.tui.conftest import Look, MakeApp, Snap, looks
+from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
+from tui.app.help import HelpScreen
+from tui.app.keys import ACTIONS
 from tui.app.palette import _PLACES, Actions, possible
-from tui.app.screens.help import HelpScreen
 from tui.app.themes import TEXTUAL
-from tui.settings import load
+from tui.settings.settings import load
 
 __all__ = ["bare"]
 _MODES = [mode for mode in DeepthinkApp.MODES if mode != "ask"]
@@ -29,7 +29,7 @@ _MODES = [mode for mode in DeepthinkApp.MODES if mode != "ask"]
 @pytest.fixture(autouse=True)
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of this machine is looked for."""
-    monkeypatch.setattr("tui.doctor.findings", lambda **_: iter(()))
+    monkeypatch.setattr("tui.doctor.findings.findings", lambda **_: iter(()))
     monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "http://127.0.0.1:1")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession, WSMsgType, WSServerHandshakeError
 
-from tests.tui.app.waiting import PATIENCE
+from tests.tui.waiting import PATIENCE
 from tui.app import serve as serving
 from tui.app.main import run
 from tui.app.serve import CannotServe, Served, serve

@@ -9,7 +9,7 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
 from tui.app.themes import CONTRAST, OURS, TEXTUAL
-from tui.setting_groups import AppSettings
+from tui.settings.settings import AppSettings
 
 _INKS = ("foreground", "primary", "secondary", "accent", "warning", "error", "success")
 _READABLE = 4.5  # WCAG 2.1, contrast of text at level AA: https://www.w3.org/TR/WCAG21/#contrast-minimum

@@ -8,10 +8,10 @@ from agent.request import EmptyLibrary
 from models.protocols import ModelMissing
 from traces.errors import DeepthinkError
 from traces.store import StoreError
-from tui.app.ways_out import in_the_app
+from tui.app.failure import in_the_app
 from tui.assemble import NoModelYet
-from tui.intake import WebOff
-from tui.settings import BadSetting
+from tui.library.intake import WebOff
+from tui.settings.settings import BadSetting
 
 
 @pytest.mark.parametrize(

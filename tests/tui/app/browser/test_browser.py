@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.tui.app.browser.chromium import EXECUTABLE, chromium
-from tui.app.widgets.prompt import PLACEHOLDER
+from tui.ask.prompt import PLACEHOLDER
 
 pytestmark = [
     pytest.mark.model,

@@ -14,10 +14,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-import agent.sample_library
+import agent.documents.sample_library
 from tests.tui.app.terminal.tmux import EXECUTABLE, Tmux
 from traces.paths import store_file
-from tui.app.widgets.prompt import PLACEHOLDER
+from tui.ask.prompt import PLACEHOLDER
 
 pytestmark = [
     pytest.mark.model,
@@ -59,8 +59,8 @@ def _picture(terminal: Tmux, name: str, title: str) -> None:
 def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path: Path, home: Path) -> None:
     person = tmp_path / "person"
     documents = person / "orlavane"
-    for name in agent.sample_library.COLLECTIONS:
-        shutil.copytree(Path(agent.sample_library.__file__).parent / name, documents / name)
+    for name in agent.documents.sample_library.COLLECTIONS:
+        shutil.copytree(Path(agent.documents.sample_library.__file__).parent / name, documents / name)
     environment = {
         "HOME": str(person),
         "DEEPTHINK_HOME": str(home),

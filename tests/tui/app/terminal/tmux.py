@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
-from tui.app.actions import every
+from tui.app.keys import every
 
 EXECUTABLE = shutil.which("tmux")
 COLUMNS, ROWS = 100, 30

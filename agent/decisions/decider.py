@@ -1,0 +1,187 @@
+"""The decision interface: a policy state goes in, CONTINUE, REVISE or FINISH comes out.
+
+A decision-maker is handed to the graph. This package brings two, `agent.cognition.deciding.Rules` and
+`agent.cognition.deciding.ModelJudge`; others (a learned policy, a person) need only the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from agent.budget import Budget
+from agent.state import ACTIONS, RELEVANCE, Action, RunState, still_missing
+
+STATE_VERSION = 3
+_SCORES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyState:
+    """What a decider sees. It is built from the run alone and is stored with every decision.
+
+    Attributes:
+        question: The person's question.
+        step: Research steps finished.
+        steps_left: Steps the budget still allows.
+        revisions_left: Revisions the budget still allows.
+        tokens_left: Share of the token budget that is left, 0 to 1.
+        plan_done: Steps of the plan that are finished.
+        open_questions: Questions of the plan's remaining steps.
+        last_action: The action before this one, "" at the first decision.
+        query: The last search.
+        fresh: Passages the last step added.
+        again: Passages the last step found that were known before.
+        barren: Steps in a row without a new passage.
+        top_score: Score of the last step's best passage.
+        scores: The grader's probability that a passage helps, for the last step's best five.
+        grade: Of the last step's passages together: correct, ambiguous, incorrect.
+        corrections: Corrections the last step needed.
+        findings: Question, short answer and success of each finished step, and the grader's probability
+            that its best passage helps (``relevance``).
+        missing: Questions of steps that found nothing and were not made good since.
+        evidence: Title and excerpt of each passage held, the step that brought it, and the grader's
+            probability that it helps (``relevance``).
+        notebook: The run's notebook, for deciders that read; stored as the run's events, not here.
+    """
+
+    question: str
+    step: int
+    steps_left: int
+    revisions_left: int
+    tokens_left: float
+    plan_done: int
+    open_questions: list[str]
+    last_action: str
+    query: str
+    fresh: int
+    again: int
+    barren: int
+    top_score: float
+    scores: list[float]
+    grade: str
+    corrections: int
+    findings: list[dict[str, Any]]
+    missing: list[str]
+    evidence: list[dict[str, Any]]
+    notebook: list[str] = field(default_factory=list, compare=False, repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """The state as it is stored, without the notebook."""
+        stored = asdict(self)
+        del stored["notebook"]
+        return stored
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An action, and what the source thought of each.
+
+    Attributes:
+        action: What to do.
+        probabilities: How probable the source holds each action to be the right one; sums to one.
+        source: Who decided.
+        latency_ms: Milliseconds it took.
+        justification: The reason in words, where the source has one.
+        behaviour_probability: With which probability this source takes ``action`` in this state: 1 for
+            one that always takes its best. Off-policy evaluation weighs by it.
+    """
+
+    action: Action
+    probabilities: dict[Action, float]
+    source: str
+    latency_ms: float
+    justification: str = ""
+    behaviour_probability: float = 1.0
+
+
+class Decider(Protocol):
+    """A source of decisions."""
+
+    @property
+    def name(self) -> str:
+        """``rules``, ``llm``, ``learned`` or ``human``."""
+        ...
+
+    def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
+        """One of ``valid``, which is never empty; actions outside it have probability zero."""
+        ...
+
+
+def certain(action: Action) -> dict[Action, float]:
+    """The probabilities of a source that does not hesitate."""
+    return {other: 1.0 if other == action else 0.0 for other in ACTIONS}
+
+
+def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicyState:
+    """The policy state of a run as it stands; the same code serves running and training."""
+    evidence = state["evidence"]
+    return PolicyState(
+        question=state["question"],
+        step=state["step"],
+        steps_left=max(0, budget.steps - state["step"]),
+        revisions_left=max(0, budget.revisions - state["revisions"]),
+        tokens_left=round(tokens_left / budget.tokens, 4),
+        plan_done=state["position"] + 1,
+        open_questions=[s["question"] for s in state["plan"][state["position"] + 1 :]],
+        last_action=state["action"],
+        query=state["query"],
+        fresh=len(state["fresh"]),
+        again=len(state["again"]),
+        barren=state["barren"],
+        top_score=round(max((c["score"] for c in state["candidates"]), default=0.0), 6),
+        scores=[c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"][:_SCORES]],
+        grade=state["grade"],
+        corrections=len(state["rungs"]),
+        findings=[
+            {
+                "question": n["question"],
+                "answer": n["answer"],
+                "found": n["found"],
+                "relevance": n.get("relevance", 0.0),
+            }
+            for n in state["notes"]
+        ],
+        missing=[note["question"] for note in still_missing(state["notes"])],
+        evidence=[
+            {
+                "title": e["title"],
+                "excerpt": e["excerpt"][:400],
+                "step": e["step"],
+                "relevance": e.get("relevance", 0.0),
+            }
+            for e in evidence
+        ],
+        notebook=list(state["notebook"]),
+    )
+
+
+def used_up(state: PolicyState, budget: Budget, *, out_of_time: bool) -> str:
+    """Why a run stops here by itself, in words; "" where it does not."""
+    if out_of_time:
+        return "time budget"
+    if state.tokens_left <= 0:
+        return "token budget"
+    if state.barren >= budget.barren:
+        return f"no new evidence in {state.barren} steps"
+    if state.steps_left == 0 and state.open_questions:
+        return "step budget"
+    return ""
+
+
+def valid_actions(state: PolicyState) -> tuple[Action, ...]:
+    """The validity mask.
+
+    CONTINUE needs an open step; REVISE needs evidence to learn from, and room in the budget; FINISH is
+    possible once nothing is open, and before that needs evidence.
+    """
+    valid: list[Action] = []
+    if state.steps_left > 0:
+        if state.open_questions:
+            valid.append("CONTINUE")
+        if state.revisions_left > 0 and state.step > 0 and state.evidence:
+            valid.append("REVISE")
+    if state.evidence or not state.open_questions or not valid:
+        valid.append("FINISH")
+    return tuple(valid)

@@ -1,0 +1,185 @@
+"""The policy state as numbers: cheap signals of whether the evidence is complete and searching still pays.
+
+Everything is computed from the state alone, nothing from a gold answer, in well under a millisecond, and
+by the same code at run time and in training.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import combinations
+
+from agent.decisions.decider import PolicyState
+from agent.retrieval.terms import terms
+from agent.text.language import language
+from agent.text.names import names
+
+_EITHER = frozenset(
+    "both either same also or older younger earlier later first longer larger more than".split()
+)
+_YES_OR_NO = frozenset("is are was were do does did has have can".split())
+_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+_HELPS = 0.5  # relevance from which a passage is counted as one that helps
+
+
+def features(state: PolicyState) -> dict[str, float]:
+    """The numbers by name, to four digits as they are stored; names and order never differ."""
+    held = [_Held(item) for item in state.evidence]
+    made = {
+        **_progress(state),
+        **_last_search(state),
+        **_findings(state),
+        **_evidence(state, held),
+        **_coverage(state, held),
+        **_links(state, held),
+        **_question(state),
+    }
+    return {name: round(value, 4) for name, value in made.items()}
+
+
+class _Held:
+    """A passage held, with what several features ask of it."""
+
+    def __init__(self, item: dict[str, object]) -> None:
+        self.title = " ".join(str(item["title"]).split()).casefold()
+        self.bare = self.title.partition(" (")[0]
+        self.excerpt = str(item["excerpt"]).casefold()
+        self.terms = set(terms(f"{item['title']} {item['excerpt']}"))
+        self.step = int(str(item["step"]))
+        self.relevance = float(str(item["relevance"]))
+
+
+def _progress(state: PolicyState) -> dict[str, float]:
+    total = state.plan_done + len(state.open_questions)
+    return {
+        "step": float(state.step),
+        "steps_left": float(state.steps_left),
+        "revisions_left": float(state.revisions_left),
+        "tokens_left": state.tokens_left,
+        "plan_done": float(state.plan_done),
+        "open": float(len(state.open_questions)),
+        "plan_share": state.plan_done / max(1, total),
+        "open_references": float(sum("#" in question for question in state.open_questions)),
+        "revised_last": float(state.last_action == "REVISE"),
+        "first": float(state.last_action == ""),
+    }
+
+
+def _last_search(state: PolicyState) -> dict[str, float]:
+    scores = [*state.scores, 0.0, 0.0, 0.0][:3]
+    return {
+        "fresh": float(state.fresh),
+        "again": float(state.again),
+        "barren": float(state.barren),
+        "best": scores[0],
+        "second": scores[1],
+        "third": scores[2],
+        "drop": scores[0] - scores[1],
+        "correct": float(state.grade == "correct"),
+        "incorrect": float(state.grade == "incorrect"),
+        "corrections": float(state.corrections),
+    }
+
+
+def _findings(state: PolicyState) -> dict[str, float]:
+    found = [finding for finding in state.findings if finding["found"]]
+    answers = [" ".join(terms(str(finding["answer"]))) for finding in found]
+    last = state.findings[-1] if state.findings else None
+    last_answer = " ".join(terms(str(last["answer"]))) if last and last["found"] else ""
+    return {
+        "found_share": len(found) / max(1, len(state.findings)),
+        "found_last": float(bool(last and last["found"])),
+        "missing": float(len(state.missing)),
+        "answer_repeats": float(bool(last_answer) and last_answer in answers[:-1]),
+        "answer_words": float(len(last_answer.split())),
+    }
+
+
+def _evidence(state: PolicyState, held: Sequence[_Held]) -> dict[str, float]:
+    steps = [float(finding["relevance"]) for finding in state.findings]
+    weakest = sorted(steps)
+    earlier = max(steps[:-1], default=0.0)
+    relevance = sorted((item.relevance for item in held), reverse=True)
+    top = [*relevance, 0.0, 0.0, 0.0, 0.0][:4]
+    return {
+        "held": float(len(held)),
+        "titles": float(len({item.title for item in held})),
+        "helping": float(sum(item.relevance >= _HELPS for item in held)),
+        "weakest_step": weakest[0] if weakest else 0.0,
+        "second_weakest_step": weakest[1] if len(weakest) > 1 else 0.0,
+        "mean_step": sum(steps) / max(1, len(steps)),
+        "weak_steps": float(sum(value < _HELPS for value in steps)),
+        "gain_on_earlier": (steps[-1] if steps else 0.0) - earlier,
+        "steps_with_new": float(len({item.step for item in held})),
+        "top_1": top[0],
+        "top_2": top[1],
+        "top_3": top[2],
+        "top_4": top[3],
+        "relevance_sum": sum(relevance),
+    }
+
+
+def _coverage(state: PolicyState, held: Sequence[_Held]) -> dict[str, float]:
+    everything: set[str] = set().union(*(item.terms for item in held))
+    question = set(terms(state.question))
+    query = set(terms(state.query))
+    asked = names(state.question, language(state.question)) + _YEAR.findall(state.question)
+    named = [set(terms(name)) for name in asked]
+    missing = sum(not name <= everything for name in named)
+    open_terms = set().union(*(terms(question) for question in state.open_questions))
+    return {
+        "question_covered": _share(question, everything),
+        "question_best": max((_share(question, item.terms) for item in held), default=0.0),
+        "query_covered": _share(query, everything),
+        "query_best": max((_share(query, item.terms) for item in held), default=0.0),
+        "names": float(len(named)),
+        "names_missing": float(missing),
+        "names_titled": float(sum(any(name <= set(terms(item.title)) for item in held) for name in named)),
+        "open_covered": _share(open_terms, everything),
+    }
+
+
+def _links(state: PolicyState, held: Sequence[_Held]) -> dict[str, float]:
+    """How passages point at each other: a bridge question's evidence is a chain of mentions."""
+    links, strong, linked = 0, 0.0, set[int]()
+    for (i, one), (j, other) in combinations(enumerate(held), 2):
+        if one.title == other.title:
+            continue
+        if _mentions(one, other) or _mentions(other, one):
+            links += 1
+            strong = max(strong, min(one.relevance, other.relevance))
+            linked.update((i, j))
+    last = [i for i, item in enumerate(held) if item.step == state.step]
+    question = " ".join(state.question.split()).casefold()
+    answers = [str(f["answer"]).casefold() for f in state.findings if f["found"] and f["answer"]]
+    titles = {item.bare for item in held if len(item.bare) > 3}
+    return {
+        "links": float(links),
+        "link_strength": strong,
+        "linked_share": len(linked) / max(1, len(held)),
+        "last_linked": float(any(i in linked for i in last)),
+        "asked_titles": float(len({bare for bare in titles if bare in question})),
+        "answered_titles": float(len({bare for bare in titles if any(bare in a for a in answers)})),
+    }
+
+
+def _question(state: PolicyState) -> dict[str, float]:
+    words = state.question.casefold().replace("?", " ").replace(",", " ").split()
+    first = words[0] if words else ""
+    return {
+        "words": float(len(words)),
+        "compares": float(len(_EITHER.intersection(words)) > 0),
+        "yes_or_no": float(
+            first in {"is", "are", "was", "were", "do", "does", "did", "has", "have", "can"}
+        ),
+        "asks_which": float("which" in words),
+    }
+
+
+def _mentions(one: _Held, other: _Held) -> bool:
+    return len(other.bare) > 3 and other.bare in one.excerpt
+
+
+def _share(wanted: set[str], held: set[str]) -> float:
+    return len(wanted & held) / len(wanted) if wanted else 1.0

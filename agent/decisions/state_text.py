@@ -1,0 +1,75 @@
+"""The policy state as text: what a decider that reads is shown, at run time and in training alike.
+
+One version, one fixed order, the most decisive first, and never longer than a small model reads: what
+does not fit is cut from the evidence's end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent.decisions.decider import PolicyState
+from models.token_estimate import at_most
+
+MOST_TOKENS = 240
+"""Estimated tokens of a state text; the estimate is not too low (`models.token_estimate.at_most`)."""
+
+_QUESTION = 320  # characters of a question: half of the text is for what was found
+_LINE = 140
+_OPEN = 3  # open or missing questions that are spelled out
+
+
+def state_text(state: PolicyState) -> str:
+    """The state in at most about `MOST_TOKENS` tokens, one fact a line, the evidence last."""
+    lines: list[str] = []
+    room = MOST_TOKENS
+    for line in _lines(state):
+        needed = at_most(line)
+        if needed > room:
+            lines.append(_cut(line, room))
+            break
+        lines.append(line)
+        room -= needed
+    return "\n".join(line for line in lines if line)
+
+
+def _lines(state: PolicyState) -> Iterator[str]:
+    yield f"question: {_short(state.question, _QUESTION)}"
+    total = state.plan_done + len(state.open_questions)
+    yield (
+        f"step {state.step}, {state.steps_left} left, {state.revisions_left} revisions left; "
+        f"plan {state.plan_done} of {total}"
+    )
+    yield from _asked("open", state.open_questions)
+    yield from _asked("not found", state.missing)
+    best = ", ".join(f"{score:.2f}" for score in state.scores[:3]) or "none"
+    yield (
+        f"last {(state.last_action or 'start').lower()}: {_short(state.query, _LINE)}; {state.fresh} new, "
+        f"{state.again} known; {state.grade or 'ungraded'} {best}; {state.corrections} corrections"
+    )
+    for finding in state.findings:
+        if finding["found"] and finding["answer"]:
+            yield f"found: {_short(finding['answer'], _LINE)}"
+    # The strongest first: what is cut off at the end matters least.
+    for held in sorted(state.evidence, key=lambda item: -item["relevance"]):
+        yield f"{held['relevance']:.2f} {_short(held['title'], 60)}: {_short(held['excerpt'], 2 * _LINE)}"
+
+
+def _asked(word: str, questions: list[str]) -> Iterator[str]:
+    for question in questions[:_OPEN]:
+        yield f"{word}: {_short(question, _LINE)}"
+    if len(questions) > _OPEN:
+        yield f"{word}: {len(questions) - _OPEN} more"
+
+
+def _short(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[:most].rpartition(" ")[0] or line[:most]
+
+
+def _cut(line: str, room: int) -> str:
+    """The words of ``line`` that fit; "" if hardly any do."""
+    words = line.split(" ")
+    while words and at_most(" ".join(words)) > room:
+        words = words[: len(words) * 9 // 10]
+    return " ".join(words) if len(words) > 4 else ""

@@ -1,0 +1,227 @@
+"""Cutting a document into the passages that are embedded, searched and cited.
+
+A passage lies within one section and one page, ends where a sentence ends, and is short enough for
+the embedder to read whole (all-MiniLM-L6-v2 reads 256 tokens, title and section included). A table is
+one passage where it fits; where it does not, every part repeats what names its columns, so that a
+number never stands without its row's label, its column's name and what the table is about.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from agent.documents.document import Block, Chunk, ParsedDocument
+from agent.documents.prose import is_blank
+from agent.documents.table_text import table_parts
+from agent.text.sentences import sentences
+
+CountTokens = Callable[[str], int]
+
+_TARGET = 150
+_TABLE = 300
+_SLACK = 1.2  # prose may grow to this much of the target before it is cut in two
+_LONGEST_CAPTION = 60
+_INTRODUCES = re.compile(
+    r"[:：]$|\b(?:follow(?:s|ing)|below|tables?|summari[sz]\w+|presented|shown|set forth)\b"
+    r"|如下|下表|次の|以下",
+    re.IGNORECASE,
+)
+_FULL_STOP = re.compile(r"[.!?。！？][\"”’)\]]*$")
+_PIECE = re.compile(r"[A-Za-z\u00c0-\u024f]+|\d+|[^\W\dA-Za-z\u00c0-\u024f]|[^\w\s]|_")
+_CLAUSE = re.compile(r"[^,;:，；：、|]*[,;:，；：、|]*\s*")
+
+
+def estimate(text: str) -> int:
+    """About how many tokens an embedder's tokeniser makes of ``text``; seldom fewer, and cheap.
+
+    Calibrated on all-MiniLM-L6-v2: a word is one token and one more for every six letters after the
+    third, a number one for every two digits, each sign and each CJK character one.
+    """
+    tokens = 0
+    for match in _PIECE.finditer(text):
+        piece = match.group()
+        if piece[0].isdigit():
+            tokens += (len(piece) + 1) // 2
+        else:
+            tokens += 1 + max(0, len(piece) - 3) // 6
+    return tokens
+
+
+def chunk(
+    document: ParsedDocument,
+    *,
+    target_tokens: int = _TARGET,
+    table_tokens: int = _TABLE,
+    count_tokens: CountTokens = estimate,
+) -> list[Chunk]:
+    """The passages of ``document``, in its order.
+
+    Args:
+        document: What a reader made of a file.
+        target_tokens: How long a passage of prose should be.
+        table_tokens: How long a table may be before it is split by rows.
+        count_tokens: Counts tokens; the default needs no model.
+    """
+    cutter = _Cutter(target_tokens, table_tokens, count_tokens)
+    chunks = (
+        made for section, blocks in _sections(document.blocks) for made in cutter.chunks(section, blocks)
+    )
+    return [replace(made, position=position) for position, made in enumerate(chunks)]
+
+
+def _sections(blocks: Sequence[Block]) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
+    """The blocks under each heading, with the headings above them.
+
+    A heading with nothing under it is its own text: "Item 6. [Reserved]" says something.
+    """
+    blocks = [block for block in blocks if block.kind != "text" or not is_blank(block.text)]
+    path: list[Block] = []
+    group: list[Block] = []
+    for index, block in enumerate(blocks):
+        if block.kind != "heading":
+            group.append(block)
+            continue
+        if group:
+            yield tuple(heading.text for heading in path), group
+            group = []
+        while path and path[-1].level >= block.level:
+            path.pop()
+        path.append(block)
+        after = blocks[index + 1] if index + 1 < len(blocks) else None
+        if after is None or (after.kind == "heading" and after.level <= block.level):
+            group.append(Block("text", block.text, page=block.page))
+    if group:
+        yield tuple(heading.text for heading in path), group
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A sentence, or a piece of one that is too long, and where it stands in which paragraph."""
+
+    paragraph: str
+    number: int
+    start: int
+    end: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Cutter:
+    target: int
+    table: int
+    count: CountTokens
+
+    def chunks(self, section: tuple[str, ...], blocks: Sequence[Block]) -> Iterator[Chunk]:
+        """The chunks of one section, all with position 0."""
+        prose: list[Block] = []
+        caption = ""
+        for index, block in enumerate(blocks):
+            if block.table is not None:
+                yield from self._prose(section, prose)
+                prose = []
+                above = "\n".join(part for part in (caption, block.table.caption) if part)
+                for part in table_parts(block.table, above, self.table, self.count, self._cut):
+                    yield Chunk(part.text, "table", section, block.page, 0, part.repeated)
+                caption = ""
+                continue
+            text = block.text
+            if index + 1 < len(blocks) and blocks[index + 1].table is not None:
+                text, caption = self._caption(text)
+            if text:
+                prose.append(Block("text", text, page=block.page))
+        yield from self._prose(section, prose)
+
+    def _caption(self, text: str) -> tuple[str, str]:
+        """What of the paragraph above a table is text, and what introduces the table."""
+        if self.count(text) <= _LONGEST_CAPTION and (
+            _INTRODUCES.search(text) or not _FULL_STOP.search(text)
+        ):
+            return "", text
+        last = sentences(text)[-1]
+        if self.count(last) <= _LONGEST_CAPTION and _INTRODUCES.search(last):
+            return text[: text.rindex(last)].rstrip(), last
+        return text, ""
+
+    def _prose(self, section: tuple[str, ...], blocks: Sequence[Block]) -> Iterator[Chunk]:
+        """Paragraphs as passages of about equal length, none longer than a page."""
+        for page, group in groupby(blocks, key=lambda block: block.page):
+            units = [unit for number, block in enumerate(group) for unit in self._units(block.text, number)]
+            for batch in self._batches(units):
+                yield Chunk(_joined(batch), "text", section, page, 0)
+
+    def _units(self, paragraph: str, number: int) -> Iterator[_Unit]:
+        at = 0
+        for sentence in sentences(paragraph):
+            for piece in self._cut(sentence, self.target):
+                start = paragraph.index(piece, at)
+                at = start + len(piece)
+                yield _Unit(paragraph, number, start, at, self.count(piece))
+
+    def _cut(self, text: str, limit: int) -> list[str]:
+        """``text`` in pieces of at most ``limit`` tokens: at clauses, else words, else characters."""
+        if self.count(text) <= limit:
+            return [text]
+        for split in (_clauses, _words, list):
+            parts = split(text)
+            if len(parts) > 1:
+                break
+        pieces: list[str] = []
+        current, filled = "", 0
+        for part in parts:
+            tokens = self.count(part)
+            if current and filled + tokens > limit:
+                pieces.append(current)
+                current, filled = "", 0
+            current += part
+            filled += tokens
+        pieces.append(current)
+        if len(pieces) == 1:
+            return [text]
+        return [
+            smaller
+            for piece in (piece.strip() for piece in pieces)
+            if piece
+            for smaller in self._cut(piece, limit)
+        ]
+
+    def _batches(self, units: Sequence[_Unit]) -> Iterator[list[_Unit]]:
+        left = sum(unit.tokens for unit in units)
+        parts = 1 if left <= self.target * _SLACK else math.ceil(left / self.target)
+        share = left / parts
+        batch: list[_Unit] = []
+        filled = 0
+        for unit in units:
+            over = filled + unit.tokens - share
+            begins = bool(batch) and unit.number != batch[-1].number
+            if batch and (
+                filled + unit.tokens > self.target * _SLACK
+                or over > unit.tokens / 2
+                or (begins and filled > 0.8 * share and over > 0)
+            ):
+                yield batch
+                batch, filled = [], 0
+            batch.append(unit)
+            filled += unit.tokens
+        if batch:
+            yield batch
+
+
+def _joined(units: Sequence[_Unit]) -> str:
+    """The units' text as it stands in their paragraphs, a line for each paragraph."""
+    lines: list[str] = []
+    for _, group in groupby(units, key=lambda unit: unit.number):
+        within = list(group)
+        lines.append(within[0].paragraph[within[0].start : within[-1].end])
+    return "\n".join(lines)
+
+
+def _clauses(text: str) -> list[str]:
+    return [clause for clause in _CLAUSE.findall(text) if clause]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\S+\s*", text)

@@ -1,0 +1,49 @@
+"""How much of a document ended up in its passages."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from agent.documents.document import Chunk, ParsedDocument
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
+
+
+def coverage(document: ParsedDocument, chunks: Sequence[Chunk]) -> float:
+    """The share, 0 to 1, of the words and CJK characters a person would see that are in ``chunks``.
+
+    Words are counted as often as they occur, so that a passage given twice makes up for none that is
+    missing. Headings count where a passage first stands under them; what a part of a table repeats
+    does not count.
+    """
+    seen = Counter(words(document.visible_text))
+    if not seen:
+        return 1.0
+    kept: Counter[str] = Counter()
+    for text in _own_texts(chunks):
+        kept.update(words(text))
+    return (seen & kept).total() / seen.total()
+
+
+def words(text: str) -> Iterator[str]:
+    """The words and CJK characters of ``text``, case-folded."""
+    return (match.group().casefold() for match in _WORD.finditer(text))
+
+
+def _own_texts(chunks: Iterable[Chunk]) -> Iterator[str]:
+    """The texts of the chunks without what they repeat, and the headings they newly stand under."""
+    above: tuple[str, ...] = ()
+    for made in chunks:
+        shared = 0
+        while shared < min(len(above), len(made.section)) and above[shared] == made.section[shared]:
+            shared += 1
+        text = made.text[made.repeated :]
+        new = made.section[shared:]
+        if new[-1:] == (text,):
+            new = new[:-1]  # a heading that is its own text
+        yield from new
+        yield text
+        above = made.section

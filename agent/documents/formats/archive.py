@@ -1,0 +1,74 @@
+"""Archives (ZIP): a list of the files in them, and each file a document of its own."""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+
+from agent.documents.cover import stated_title
+from agent.documents.document import Block, ParsedDocument, UnreadableDocument, named_apart
+from agent.documents.media_types import ZIP
+
+_MOST_FILES = 10_000
+_MOST_BYTES = 1 << 31
+_MOST_UNPACKED = 200  # times its packed size one file may have, beyond the first megabytes
+_SMALL = 1 << 24
+_ENCRYPTED = 0x1
+_LISTED = 50  # names in a paragraph
+
+
+def read_archive(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as a ZIP archive; its files are unpacked one at a time, when they are asked for.
+
+    Raises:
+        UnreadableDocument: It holds too many files, or far more than its size lets expect.
+    """
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        inside = [
+            member for member in archive.infolist() if not member.is_dir() and _is_seen(member.filename)
+        ]
+    if len(inside) > _MOST_FILES or sum(member.file_size for member in inside) > _MOST_BYTES:
+        raise UnreadableDocument(
+            f"{path.name} holds over {_MOST_FILES:,} files or {_MOST_BYTES >> 30} GB and is not opened.",
+            "Unpack it and add the folder.",
+        )
+    sound = [member for member in inside if not _is_refused(member)]
+    names = [posixpath.normpath(f"/{member.filename}").lstrip("/") for member in inside]
+    refused = len(inside) - len(sound)
+
+    def unpacked(member: zipfile.ZipInfo) -> Callable[[], bytes]:
+        def content() -> bytes:
+            with zipfile.ZipFile(BytesIO(data)) as archive:
+                return archive.read(member)
+
+        return content
+
+    return ParsedDocument(
+        title=stated_title("", [], path),
+        media_type=ZIP,
+        blocks=tuple(
+            Block("text", "\n".join(names[at : at + _LISTED])) for at in range(0, len(names), _LISTED)
+        ),
+        visible_text="\n".join(names),
+        notices=(
+            (f"{refused} of its {len(inside)} files need a password or unpack to too much.",)
+            if refused
+            else ()
+        ),
+        enclosed=tuple(named_apart((member.filename, unpacked(member)) for member in sound)),
+    )
+
+
+def _is_seen(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    return (
+        bool(parts) and parts[0] != "__MACOSX" and not any(part.startswith((".", "~$")) for part in parts)
+    )
+
+
+def _is_refused(member: zipfile.ZipInfo) -> bool:
+    bomb = member.file_size > max(_SMALL, _MOST_UNPACKED * member.compress_size)
+    return bomb or bool(member.flag_bits & _ENCRYPTED)

@@ -1,0 +1,180 @@
+"""Data as text (JSON, JSON Lines, YAML, XML): branches as headings, records as tables, the rest as lines.
+
+A value is found with what names it: every branch that holds others is a heading above them, and a list
+of like records a table with a column for each of their fields.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agent.documents.cover import stated_title
+from agent.documents.document import Block, ParsedDocument, Table
+from agent.documents.encoding import decode
+from agent.documents.formats.text import read_source_code
+from agent.documents.media_types import JSON
+from agent.documents.prose import normal
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_Tree: TypeAlias = Any  # what JSON can say: mappings, lists and plain values
+_DEEPEST = 6
+_FEWEST_RECORDS = 2
+_MOST_FIELDS = 60
+_FEW_FIELDS = 6
+_MOST_VALUES = 5_000_000
+_FILLED = 0.3  # of a table's cells; records that have less in common are told one by one
+
+
+def read_json(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as JSON, or as text where it is not sound."""
+    return _read(path, data, json.loads)
+
+
+def read_json_lines(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as JSON Lines, or as text where it is not sound."""
+    return _read(path, data, lambda text: [json.loads(line) for line in text.splitlines() if line.strip()])
+
+
+def read_yaml(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as YAML, or as text where it is not sound."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return _read(path, data, lambda text: list(yaml.load_all(text, loader)))
+
+
+def read_xml(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as XML, or as text where it is not sound."""
+    from lxml import etree
+
+    def parsed(_: str) -> _Tree:
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+        root = etree.fromstring(data, parser)
+        return {_local(root): _branch(root)}
+
+    return _read(path, data, parsed)
+
+
+def _read(path: Path, data: bytes, load: Callable[[str], _Tree]) -> ParsedDocument:
+    try:
+        tree = load(decode(data))
+        said = "\n".join(_said(tree))
+        blocks = tuple(_blocks(tree, "", 0))
+    except Exception:  # noqa: BLE001 - each parser has errors of its own, and all end as the text that it is
+        return read_source_code(path, data)
+    return ParsedDocument(stated_title("", [], path), JSON, blocks, said)
+
+
+def _branch(element: _Element) -> _Tree:
+    """An element as a plain value, or a mapping of its attributes, elements and words by their names."""
+    from lxml import etree
+
+    fields: dict[str, Any] = {_local(name): [value] for name, value in element.attrib.items()}
+    children = [child for child in element if isinstance(child.tag, str)]
+    if not children or normal("".join([element.text or "", *(child.tail or "" for child in element)])):
+        words = normal("".join(element.itertext(etree.Element)))  # prose, whatever parts of it are marked
+        return {**{name: value for name, (value,) in fields.items()}, "": words} if fields else words
+    for child in children:
+        fields.setdefault(_local(child), []).append(_branch(child))
+    return {name: value[0] if len(value) == 1 else value for name, value in fields.items()}
+
+
+def _local(named: Any) -> str:
+    return str(getattr(named, "tag", named)).rpartition("}")[2]
+
+
+def _blocks(tree: _Tree, name: str, level: int) -> Iterator[Block]:
+    """The blocks of a branch; what names it is its heading."""
+    if not _is_branch(tree):
+        if text := _plain(tree):
+            yield Block("text", f"{name}: {text}" if name else text)
+        return
+    if name:
+        level = min(level + 1, _DEEPEST)
+        yield Block("heading", name, level=level)
+    if isinstance(tree, Mapping):
+        small = {key: value for key, value in tree.items() if _is_small(value)}
+        if lines := [f"{key}: {text}" if key else text for key, text in _fields(small)]:
+            yield Block("text", "\n".join(lines))
+        for key, value in tree.items():
+            if key not in small:
+                yield from _blocks(value, str(key), level)
+    elif (table := _records(tree)) is not None:
+        yield Block("table", table=table)
+    elif not any(map(_is_branch, tree)):
+        yield Block("text", "\n".join(filter(None, map(_plain, tree))))
+    else:
+        for number, value in enumerate(tree, start=1):
+            yield from _blocks(value, f"{name} {number}".strip() if len(tree) > 1 else "", level)
+
+
+def _is_branch(tree: _Tree) -> bool:
+    """Whether there is more to it than one line says."""
+    if isinstance(tree, Mapping):
+        return bool(tree)
+    return isinstance(tree, list) and any(isinstance(value, (Mapping, list)) for value in tree)
+
+
+def _is_small(tree: _Tree) -> bool:
+    """Whether it is told beside its neighbours, which may say what it belongs to."""
+    if isinstance(tree, Mapping):
+        return len(tree) <= _FEW_FIELDS and not any(map(_is_branch, tree.values()))
+    return not _is_branch(tree)
+
+
+def _plain(value: _Tree) -> str:
+    if isinstance(value, (list, Mapping)):
+        return ", ".join(filter(None, map(_plain, value)))
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "true", False: "false"}[value]
+    return normal(str(value))
+
+
+def _records(values: Sequence[_Tree]) -> Table | None:
+    """Like records as rows, a column for each field; what lies deeper has the names of all above it."""
+    if len(values) < _FEWEST_RECORDS or not all(isinstance(value, Mapping) for value in values):
+        return None
+    rows = [dict(_fields(value)) for value in values]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if not 0 < len(names) <= _MOST_FIELDS or sum(map(len, rows)) < _FILLED * len(names) * len(rows):
+        return None
+    return Table((tuple(names),), tuple(tuple(row.get(name, "") for name in names) for row in rows))
+
+
+def _fields(record: Mapping[str, _Tree]) -> Iterator[tuple[str, str]]:
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{key}.{inner}" if inner else str(key), text) for inner, text in _fields(value))
+        elif _is_branch(value):
+            yield (
+                str(key),
+                "; ".join(
+                    ", ".join(f"{name}: {text}" for name, text in _fields(one))
+                    if isinstance(one, Mapping)
+                    else _plain(one)
+                    for one in value
+                ),
+            )
+        elif text := _plain(value):
+            yield str(key), text
+
+
+def _said(tree: _Tree) -> Iterator[str]:
+    """Every value, one a line; an error where they are too many, as YAML's aliases can make them."""
+    pending = [tree]
+    for _ in range(_MOST_VALUES):
+        if not pending:
+            return
+        value = pending.pop()
+        if isinstance(value, Mapping):
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
+        else:
+            yield _plain(value)
+    raise OverflowError

@@ -1,0 +1,139 @@
+"""Tables as text: CSV, whatever separates its cells."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from agent.documents.cover import stated_title
+from agent.documents.document import Block, ParsedDocument, Table
+from agent.documents.encoding import decode
+from agent.documents.prose import normal
+from agent.documents.tables import is_value
+
+_SEPARATORS = ";\t|,"  # a comma, which many write in numbers and sentences, only before all else
+_LONGEST_CELL = 1 << 24
+_SAMPLE = 200  # lines that decide what separates the cells
+_SWALLOWED = 2  # rows in one cell whose quote seems never to be closed
+_NUMBERS = 3  # that count on name columns; fewer may be values
+_COMMA_IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
+
+
+def read_delimited(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as a table; lines above its columns' names are text, and so is all of it if it is
+    no table."""
+    text = decode(data)
+    csv.field_size_limit(_LONGEST_CELL)
+    rows = [[normal(cell) for cell in row] for row in _rows(text, _separator(text))]
+    rows = [row for row in rows if any(row)]
+    width = max((len(row) for row in rows), default=0)
+    usual = Counter(sum(map(bool, row)) > 1 for row in rows).most_common(1)
+    if width < 2 or not usual or not usual[0][0]:
+        blocks = [Block("text", normal(line)) for line in text.splitlines() if line.strip()]
+    else:
+        start = _start(rows)
+        above = [Block("text", " ".join(filter(None, row))) for row in rows[:start]]
+        blocks = [*above, Block("table", table=_table(rows[start:], width))]
+    return ParsedDocument(
+        title=stated_title("", [], path),
+        media_type="text/csv",
+        blocks=tuple(blocks),
+        visible_text=text,
+    )
+
+
+def _rows(text: str, separator: str) -> Iterator[list[str]]:
+    """The rows; a line whose quote is never closed, and so takes in those below it, without quotes."""
+    lines = list(io.StringIO(text))
+    counts = Counter(line.count(separator) for line in lines if line.strip())
+    usual = max(counts, key=counts.__getitem__, default=0)
+    at = 0
+    while at < len(lines):
+        reader = csv.reader(lines[at:], delimiter=separator)
+        begin = at
+        for row in reader:
+            end = at + reader.line_num
+            if any(_holds_rows(cell, separator, usual) for cell in row) and not _is_closed(
+                lines[begin:end], separator
+            ):
+                yield lines[begin].rstrip("\r\n").split(separator)
+                at = begin + 1
+                break
+            yield row
+            begin = end
+        else:
+            return
+
+
+def _holds_rows(cell: str, separator: str, usual: int) -> bool:
+    """Whether the lines after the cell's first are rows, with the ``usual`` number of separators."""
+    _, *lines = cell.split("\n")
+    rows = sum(line.count(separator) == usual for line in lines)
+    return usual > 0 and rows >= max(_SWALLOWED, len(lines) / 2)
+
+
+def _is_closed(lines: Sequence[str], separator: str) -> bool:
+    """Whether each quote of a row is closed, and where its cell ends."""
+    try:
+        return bool(list(csv.reader(lines, delimiter=separator, strict=True)))
+    except csv.Error:
+        return False
+
+
+def _start(rows: Sequence[Sequence[str]]) -> int:
+    """The row that the table begins with: below lines of one cell, and below others that the names of
+    all columns follow."""
+    start = next(index for index, row in enumerate(rows) if sum(map(bool, row)) > 1)
+    usual = Counter(len(row) for row in rows).most_common(1)[0][0]
+    full = next((index for index, row in enumerate(rows) if sum(map(bool, row)) >= usual), start)
+    above = rows[start:full]
+    if (
+        all(len(row) < usual or sum(map(bool, row)) <= usual / 2 for row in above)
+        and not any(is_value(cell) for cell in rows[full])
+        and any(is_value(cell) for row in rows[full + 1 :] for cell in row)
+    ):
+        return full
+    return start
+
+
+def _table(rows: Sequence[Sequence[str]], width: int) -> Table:
+    even = [(*row, *[""] * (width - len(row))) for row in rows]
+    named = len(even) > 1 and names_columns(even[0], even[1:])
+    return Table(header=(even[0],) if named else (), rows=tuple(even[1:] if named else even))
+
+
+def names_columns(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether the row holds no values, or only such as name columns: all different, beside an empty
+    corner or counting on (months, weeks), over a column that names the rows."""
+    values = [cell for cell in row if is_value(cell)]
+    if not values:
+        return True
+    if len({*row}) < len(row) or is_value(row[0]):
+        return False
+    if not row[0]:
+        return all(other[0] for other in below)
+    counted = [int(value) for value in values if value.isdecimal()]
+    counts_on = counted == list(range(counted[0], counted[0] + len(values))) if counted else False
+    return counts_on and len(values) >= _NUMBERS and not any(is_value(other[0]) for other in below)
+
+
+def _separator(text: str) -> str:
+    """The sign that cuts the first lines into the same number of cells, more than one, most often."""
+    lines = text.splitlines()[:_SAMPLE]
+
+    def cells(lines: Iterable[str], sign: str) -> tuple[int, float]:
+        counts = Counter(len(row) for row in csv.reader(lines, delimiter=sign) if row)
+        cells, times = counts.most_common(1)[0] if counts else (1, 0)
+        return cells, times / counts.total() if cells > 1 else 0.0
+
+    def evenness(sign: str) -> tuple[float, int]:
+        number, share = cells(lines, sign)
+        if sign == ",":
+            number, _ = cells((_COMMA_IN_NUMBER.sub("", line) for line in lines), sign)
+        return share, number
+
+    return max(_SEPARATORS, key=evenness)

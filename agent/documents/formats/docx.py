@@ -1,0 +1,212 @@
+"""Word documents (DOCX), by python-docx.
+
+Paragraph and table objects are python-docx's; the order is read from the XML, since content controls
+and tracked insertions hold text that its own iteration passes over.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.documents.cover import stated_date, stated_title
+from agent.documents.document import ParsedDocument
+from agent.documents.outline import Look, Passage, outlined
+from agent.documents.prose import bulleted, normal, on_one_line
+from agent.documents.tables import Cell, build_table
+
+if TYPE_CHECKING:
+    from docx.document import Document
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_NOTES = ("footnotes", "endnotes")
+_BODY_SIZE = 11.0
+_LONGEST_REPEATED = 8  # words of a cell over several rows that are repeated on each, as in HTML
+_GONE = (f"{_MC}Fallback", f"{_W}moveFrom")  # a second version; what was moved elsewhere
+_SPOKEN = tuple(f"{_W}{name}" for name in ("t", "tab", "br", "cr", "p", "noBreakHyphen"))
+
+
+def read_docx(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as DOCX: body, then footnotes and endnotes."""
+    import docx
+
+    document = docx.Document(BytesIO(data))
+    passages = [*_body(document, document.element.body), *_notes(document)]
+    blocks = outlined(passages)
+    return ParsedDocument(
+        title=stated_title(normal(document.core_properties.title or ""), blocks, path),
+        media_type="application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        blocks=tuple(blocks),
+        visible_text=_visible_text(data),
+        date=stated_date(blocks),
+        author=normal(document.core_properties.author or ""),
+    )
+
+
+def _body(document: Document, parent: Any) -> Iterator[Passage]:
+    for element in parent:
+        if element.tag == f"{_W}p":
+            yield from _paragraph(document, element)
+        elif element.tag == f"{_W}tbl":
+            yield from _table(document, element)
+        elif element.tag in {f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}moveTo", f"{_W}customXml"}:
+            yield from _body(document, element)
+
+
+def _paragraph(document: Document, element: Any) -> Iterator[Passage]:
+    from docx.text.paragraph import Paragraph
+
+    text = normal(_text(element))
+    if not text:
+        return
+    paragraph = Paragraph(element, document._body)
+    style = (paragraph.style.name or "") if paragraph.style is not None else ""
+    level = _level(style, element)
+    item = not level and (style.startswith("List") or element.find(f".//{_W}numPr") is not None)
+    if item and not bulleted(text).startswith("• "):
+        text = f"• {text}"
+    runs = [run for run in paragraph.runs if run.text.strip()]
+    look = Look(
+        size=max((run.font.size.pt for run in runs if run.font.size), default=_BODY_SIZE),
+        bold=bool(runs) and all(run.bold for run in runs),
+        italic=bool(runs) and all(run.italic for run in runs),
+        underlined=bool(runs) and all(run.underline for run in runs),
+    )
+    yield Passage(bulleted(text), look, level, item=item)
+
+
+def _level(style: str, element: Any) -> int:
+    """The level of a heading by its style or its own outline level; python-docx gives English names."""
+    if style == "Title":
+        return 1
+    name, _, number = style.rpartition(" ")
+    if name == "Heading" and number.isdecimal():
+        return min(6, int(number))
+    outline = element.find(f"{_W}pPr/{_W}outlineLvl")
+    own = outline.get(f"{_W}val", "") if outline is not None else ""
+    return int(own) + 1 if own.isdecimal() and int(own) < 6 else 0
+
+
+def _table(document: Document, element: Any) -> Iterator[Passage]:
+    """The table, then the tables in its cells; or, where it only lays out text, its cells one by one."""
+    rows: list[list[Cell]] = []
+    header = 0
+    parts: list[Any] = []
+    inner: list[tuple[str, Any]] = []  # tables in cells, each with the label of its row
+    above: dict[int, Cell] = {}  # by the column where they begin
+    for row in _parts(element, "tr"):
+        cells: list[Cell] = []
+        column = _number(row, "trPr/gridBefore", 0)
+        for part in _parts(row, "tc"):
+            width = _number(part, "tcPr/gridSpan", 1)
+            tables = [nested for nested in part.iter(f"{_W}tbl") if _is_apart(nested, part)]
+            text = normal(_text(part, without=tables))
+            if _goes_on(part) and column in above:
+                repeated = above[column].text
+                text = repeated if len(repeated.split()) <= _LONGEST_REPEATED else ""
+            above[column] = Cell(text, column, column + width, _is_bold(part))
+            cells.append(above[column])
+            parts.append(part)
+            inner += [(cells[0].text, nested) for nested in tables]
+            column += width
+        if row.find(f"{_W}trPr/{_W}tblHeader") is not None and header == len(rows):
+            header += 1
+        rows.append(cells)
+    table = build_table(rows, exact=True, header_rows=header or None)
+    if table is None or 2 * len(inner) >= len(parts):
+        for part in parts:
+            yield from _body(document, part)
+        return
+    yield Passage("", table=table)
+    for label, nested in inner:
+        for passage in _table(document, nested):
+            named = passage.table and replace(passage.table, caption=label)
+            yield replace(passage, table=named)
+
+
+def _is_apart(nested: Any, cell: Any) -> bool:
+    """Whether ``nested``, right in ``cell``, has rows and columns, so that its text is not the cell's."""
+    rows = [sum(1 for _ in _parts(row, "tc")) for row in _parts(nested, "tr")]
+    return next(nested.iterancestors(f"{_W}tc")) is cell and len(rows) > 1 and max(rows) > 1
+
+
+def _parts(element: Any, name: str) -> Iterator[Any]:
+    """The rows of a table or the cells of a row, in content controls too, not those of tables inside."""
+    for part in element.iter(f"{_W}{name}"):
+        if next(part.iterancestors(element.tag)) is element:
+            yield part
+
+
+def _number(element: Any, path: str, default: int) -> int:
+    found = element.find("/".join(f"{_W}{name}" for name in path.split("/")))
+    value = found.get(f"{_W}val", "") if found is not None else ""
+    return int(value) if value.isdecimal() else default
+
+
+def _goes_on(cell: Any) -> bool:
+    """Whether the cell is the lower part of one that was merged over several rows."""
+    merged = cell.find(f"{_W}tcPr/{_W}vMerge")
+    return merged is not None and merged.get(f"{_W}val", "continue") == "continue"
+
+
+def _is_bold(cell: Any) -> bool:
+    runs = [run for run in cell.iter(f"{_W}r") if _text(run).strip()]
+    return bool(runs) and all(run.find(f"{_W}rPr/{_W}b") is not None for run in runs)
+
+
+def _text(element: Any, without: Sequence[Any] = ()) -> str:
+    """The words inside an element, inserted ones included, deleted ones and second versions not."""
+    return on_one_line(_spoken(element, without))
+
+
+def _spoken(element: Any, without: Sequence[Any]) -> Iterator[tuple[str, bool]]:
+    """The texts inside an element, those ``without`` left out, each with whether it is raised."""
+    for part in element.iter(*_SPOKEN):
+        if any(above.tag in _GONE or above in without for above in part.iterancestors()):
+            continue
+        if part.tag == f"{_W}t":
+            yield part.text or "", _is_raised(part.getparent())
+        else:
+            yield "-" if part.tag == f"{_W}noBreakHyphen" else " ", False
+
+
+def _is_raised(run: Any) -> bool:
+    position = run.find(f"{_W}rPr/{_W}vertAlign")
+    return position is not None and position.get(f"{_W}val") == "superscript"
+
+
+def _notes(document: Document) -> Iterator[Passage]:
+    from lxml import etree
+
+    for relation in document.part.rels.values():
+        if not relation.is_external and relation.reltype.endswith(_NOTES):
+            for note in etree.fromstring(relation.target_part.blob).iter(f"{_W}footnote", f"{_W}endnote"):
+                if text := normal(_text(note)):
+                    yield Passage(text, Look(size=_BODY_SIZE))
+
+
+def _visible_text(data: bytes) -> str:
+    """All text of body and notes, straight from the parts of the package."""
+    from lxml import etree
+
+    lines: list[str] = []
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        for name in ("word/document.xml", *(f"word/{notes}.xml" for notes in _NOTES)):
+            if name in archive.namelist():
+                root = etree.fromstring(archive.read(name))
+                etree.strip_elements(root, *_GONE, with_tail=False)
+                for paragraph in root.iter(f"{_W}p"):
+                    own = (
+                        (node.text or "", _is_raised(node.getparent()))
+                        if node.tag == f"{_W}t"
+                        else (" ", False)
+                        for node in paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br")
+                        if next(node.iterancestors(f"{_W}p")) is paragraph
+                    )
+                    lines.append(normal(on_one_line(own)))
+    return "\n".join(line for line in lines if line)

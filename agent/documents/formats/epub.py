@@ -1,0 +1,84 @@
+"""E-books (EPUB): the chapters in their order, each read as the web page that it is."""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from agent.documents.cover import stated_date, stated_title
+from agent.documents.document import Block, ParsedDocument, UnreadableDocument
+from agent.documents.formats.html import read_html
+from agent.documents.media_types import EPUB
+from agent.documents.prose import normal
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_NAMES = {
+    "c": "urn:oasis:names:tc:opendocument:xmlns:container",
+    "opf": "http://www.idpf.org/2007/opf",
+    "dc": "http://purl.org/dc/elements/1.1/",
+}
+_PAGES = {"application/xhtml+xml", "text/html"}
+
+
+def read_epub(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as an e-book.
+
+    Raises:
+        UnreadableDocument: Its chapters are encrypted.
+    """
+    from lxml import etree
+
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        _refuse_locked(path.name, archive)
+        root = etree.fromstring(archive.read("META-INF/container.xml")).find(".//c:rootfile", _NAMES)
+        package_name = root.get("full-path")
+        package = etree.fromstring(archive.read(package_name))
+        folder = posixpath.dirname(package_name)
+        chapters = [
+            read_html(Path(name), archive.read(posixpath.normpath(posixpath.join(folder, name))))
+            for name in _reading_order(package)
+        ]
+    blocks = [block for chapter in chapters for block in _chapter(chapter)]
+
+    def told(name: str) -> str:
+        return normal(package.findtext(f".//dc:{name}", "", _NAMES))
+
+    return ParsedDocument(
+        title=stated_title(told("title"), blocks, path),
+        media_type=EPUB,
+        blocks=tuple(blocks),
+        visible_text="\n".join(chapter.visible_text for chapter in chapters),
+        date=stated_date([Block("text", told("date")[:10])]),
+        author=told("creator"),
+    )
+
+
+def _refuse_locked(name: str, archive: zipfile.ZipFile) -> None:
+    """Fonts may be encrypted in any book; in one with a reader's licence the chapters are."""
+    if "META-INF/rights.xml" in archive.namelist() or "META-INF/license.lcpl" in archive.namelist():
+        raise UnreadableDocument(
+            f"{name} is protected and opens only in the shop's own program.",
+            "Add a copy without protection, if you have one.",
+        )
+
+
+def _reading_order(package: _Element) -> Iterator[str]:
+    files: dict[str, Any] = {item.get("id"): item for item in package.iterfind(".//opf:item", _NAMES)}
+    for reference in package.iterfind(".//opf:itemref", _NAMES):
+        item = files.get(reference.get("idref"))
+        if item is not None and item.get("media-type") in _PAGES:
+            yield unquote(item.get("href"))
+
+
+def _chapter(chapter: ParsedDocument) -> Iterator[Block]:
+    """The chapter's blocks, beneath its title where it has no heading of its own."""
+    if chapter.blocks and all(block.kind != "heading" for block in chapter.blocks):
+        yield Block("heading", chapter.title, level=1)
+    yield from chapter.blocks

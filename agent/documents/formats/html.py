@@ -1,0 +1,526 @@
+"""Web pages and EDGAR filings, inline XBRL included.
+
+lxml parses; a walk over the tree cuts it into passages where blocks begin and end. Filings have
+neither headings nor paragraphs, only styled ``div`` and ``span``, so the look of each passage is kept
+for `outline` to judge, and page breaks tell running headers from text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.documents.cover import stated_date, stated_title
+from agent.documents.document import Block, ParsedDocument, Table, UnreadableDocument
+from agent.documents.encoding import decode
+from agent.documents.formats.furniture import furniture
+from agent.documents.outline import Look, Passage, outlined, without_breaks
+from agent.documents.prose import bulleted, is_marker, normal, separator
+from agent.documents.tables import Cell, build_table
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+UNSEEN = frozenset(
+    "head script style noscript template ix:header ix:hidden object iframe datalist title meta".split()
+)
+BLOCKS = frozenset(
+    "address article aside blockquote body center dd details dialog dir div dl dt fieldset "
+    "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html li main menu nav ol p pre "
+    "section summary table tbody td tfoot th thead tr ul caption option".split()
+)
+_HIDES = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_PROPERTY = re.compile(r"([a-z-]+)\s*:\s*([^;]+)", re.IGNORECASE)
+_LENGTH = re.compile(r"([\d.]+)\s*(pt|px|em|rem|%)")
+_FONT_SIZES = {"1": 7.5, "2": 10.0, "3": 12.0, "4": 13.5, "5": 18.0, "6": 24.0, "7": 36.0}
+_BLACK = {"", "#000000", "#000", "black", "inherit", "rgb(0,0,0)", "windowtext"}
+_NORMAL_SIZE = 12.0
+ROOT_LOOK = Look(size=_NORMAL_SIZE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    bold: bool | None = None
+    italic: bool | None = None
+    underlined: bool | None = None
+    coloured: bool | None = None
+    size: tuple[float, str] | None = None
+    raised: bool = False
+    inline: bool = False
+    breaks_before: bool = False
+    breaks_after: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Text of one look."""
+
+    text: str
+    look: Look
+
+
+def is_hidden(element: HtmlElement) -> bool:
+    """Whether neither the element nor what it holds is seen."""
+    tag = element.tag
+    if not isinstance(tag, str):
+        return True
+    return (
+        tag in UNSEEN
+        or element.get("hidden") is not None
+        or _HIDES.search(element.get("style", "")) is not None
+    )
+
+
+def is_block(element: HtmlElement) -> bool:
+    """Whether the element begins a line of its own."""
+    return element.tag in BLOCKS and not _style(element.get("style", "")).inline
+
+
+def breaks_page(element: HtmlElement) -> tuple[bool, bool]:
+    """Whether a printed page ends before, and after, the element."""
+    style = _style(element.get("style", ""))
+    return style.breaks_before, style.breaks_after
+
+
+def look_of(element: HtmlElement, inherited: Look) -> Look:
+    """The look of the element's text, given that of the text around it."""
+    look = inherited
+    tag = element.tag
+    if tag in {"b", "strong", "th"}:
+        look = replace(look, bold=True)
+    elif tag in {"i", "em", "cite"}:
+        look = replace(look, italic=True)
+    elif tag in {"u", "ins"}:
+        look = replace(look, underlined=True)
+    elif tag in {"sup", "sub"}:
+        return look
+    elif tag == "font":
+        size = _FONT_SIZES.get(element.get("size", ""), look.size)
+        look = replace(look, size=size, coloured=_is_coloured(element.get("color", "")))
+    css = element.get("style")
+    if not css:
+        return look
+    style = _style(css)
+    size = look.size
+    if style.size is not None:
+        number, unit = style.size
+        factor = {"pt": 1.0, "px": 0.75, "em": look.size, "%": look.size / 100}
+        size = round(number * factor.get(unit, _NORMAL_SIZE), 1)
+    return Look(
+        size=size,
+        bold=look.bold if style.bold is None else style.bold,
+        italic=look.italic if style.italic is None else style.italic,
+        underlined=look.underlined if style.underlined is None else style.underlined,
+        coloured=look.coloured if style.coloured is None else style.coloured,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _style(css: str) -> _Style:
+    values = {name.lower(): value.strip().lower() for name, value in _PROPERTY.findall(css)}
+    weight = values.get("font-weight")
+    slant = values.get("font-style")
+    line = values.get("text-decoration")
+    colour = values.get("color")
+    length = _LENGTH.match(values.get("font-size", ""))
+    return _Style(
+        bold=None if weight is None else weight in {"bold", "bolder"} or weight[0] in "6789",
+        italic=None if slant is None else slant in {"italic", "oblique"},
+        underlined=None if line is None else "underline" in line,
+        coloured=None if colour is None else _is_coloured(colour),
+        size=(float(length[1]), length[2]) if length and length[1].strip(".") else None,
+        raised=values.get("vertical-align") == "super"
+        or (values.get("position") == "relative" and values.get("top", "").startswith("-")),
+        inline=values.get("display", "").startswith("inline"),
+        breaks_before=_ends_page(values.get("page-break-before") or values.get("break-before")),
+        breaks_after=_ends_page(values.get("page-break-after") or values.get("break-after")),
+    )
+
+
+def _is_coloured(colour: str) -> bool:
+    return colour.replace(" ", "").lower() not in _BLACK
+
+
+def _ends_page(value: str | None) -> bool:
+    return value in {"always", "page", "left", "right"}
+
+
+def runs(element: HtmlElement, look: Look) -> Iterator[Run]:
+    """The visible text inside ``element``, whose own look is ``look``, with a space between blocks."""
+    stack: list[tuple[HtmlElement, Look, bool]] = [(element, look, False)]
+    while stack:
+        current, style, done = stack.pop()
+        if done:
+            if is_block(current):
+                yield Run(" ", style)
+            if current is not element and current.tail:
+                yield Run(current.tail, style)
+            continue
+        outer = style
+        if not is_hidden(current):
+            if current is not element:
+                style = look_of(current, style)
+            if current.tag == "br" or is_block(current):
+                yield Run(" ", style)
+            if current.text:
+                yield Run(current.text, style)
+            stack.append((current, outer, True))
+            stack.extend((child, style, False) for child in reversed(current))
+        elif current is not element and current.tail:
+            yield Run(current.tail, outer)
+
+
+def separate_raised(root: HtmlElement) -> None:
+    """Keep raised digits apart from the numbers beside them. Changes the tree."""
+    for element in root.iter():
+        if is_hidden(element) or not _is_raised(element):
+            continue
+        text = element.text_content()
+        if not text:
+            continue
+        element.tail = separator(text, element.tail or "", raised=False) + (element.tail or "")
+        mark = separator(_text_before(element), text, raised=True)
+        before, parent = element.getprevious(), element.getparent()
+        if before is not None:
+            before.tail = (before.tail or "") + mark
+        elif parent is not None:
+            parent.text = (parent.text or "") + mark
+
+
+def _is_raised(element: HtmlElement) -> bool:
+    """Whether the element is a superscript; Word and EDGAR's writers set one with a style only."""
+    if element.tag == "sup":
+        return True
+    css = element.get("style")
+    return bool(css) and _style(css).raised and not is_block(element)
+
+
+def _text_before(element: HtmlElement) -> str:
+    """The text on the element's line that ends where it begins, unless that is raised too."""
+    inner: HtmlElement | None = element
+    while inner is not None and not is_block(inner):
+        part = inner.getprevious()
+        while part is not None:
+            if part.tail:
+                return str(part.tail)
+            if not is_hidden(part):
+                text = part.text_content()
+                if text or part.tag == "br" or is_block(part):
+                    return "" if is_block(part) or _is_raised(part) else str(text)
+            part = part.getprevious()
+        inner = inner.getparent()
+        if inner is not None and inner.text:
+            return str(inner.text)
+    return ""
+
+
+def common_look(parts: list[Run]) -> Look:
+    """The look of the whole: bold only if all its words are, as large as most of it."""
+    seen = [run for run in parts if any(character.isalnum() for character in run.text)]
+    if not seen:
+        seen = parts or [Run("", ROOT_LOOK)]
+    longest = max(seen, key=lambda run: len(run.text))
+    return Look(
+        size=longest.look.size,
+        bold=all(run.look.bold for run in seen),
+        italic=all(run.look.italic for run in seen),
+        underlined=all(run.look.underlined for run in seen),
+        coloured=all(run.look.coloured for run in seen),
+    )
+
+
+_MOST_SPAN = 1000  # what browsers clamp a colspan to
+_LONGEST_REPEATED = 8  # words of a cell over several rows that are repeated on each
+
+
+def read_table(element: HtmlElement, look: Look) -> Table | list[str] | None:
+    """What a ``table`` element holds.
+
+    Returns:
+        The table; or its caption and the text of its rows, where it only sets a bullet, a number or a
+        label before a text; or None, where it lays out a page and its cells are to be read one after
+        the other.
+    """
+    if any(part is not element and not is_hidden(part) for part in element.iter("table")):
+        return None
+    rows = list(_rows(element, look))
+    filled = [row for row in rows if any(cell.text for cell in row)]
+    texts = [[cell.text for cell in row if cell.text] for row in filled]
+    if _lays_out(element):
+        return None
+    caption = next((normal(_text(part, look)) for part in element.iter("caption")), "")
+    lines = [*([caption] if caption else []), *(normal(" ".join(row)) for row in texts)]
+    if len(filled) <= 1 or all(len(row) == 1 or (len(row) == 2 and is_marker(row[0])) for row in texts):
+        return lines
+    table = build_table(filled, exact=True, header_rows=_declared_header(element), caption=caption)
+    return table or lines
+
+
+def _lays_out(element: HtmlElement) -> bool:
+    """Whether some cell holds paragraphs rather than a value or a label."""
+    return any(
+        sum(1 for part in cell.iter("p", "li", "h1", "h2", "h3", "h4")) > 3
+        and len(cell.text_content()) > 600
+        for cell in element.iter("td")
+    )
+
+
+def _declared_header(element: HtmlElement) -> int | None:
+    """How many rows ``thead`` or all-``th`` rows name the columns, where the table says so."""
+    count = 0
+    for row in element.iter("tr"):
+        cells = [cell for cell in row if cell.tag in {"td", "th"}]
+        parent = row.getparent()
+        in_head = parent is not None and parent.tag == "thead"
+        if in_head or (len(cells) > 1 and all(cell.tag == "th" for cell in cells)):
+            count += any(normal(cell.text_content()) for cell in cells)
+        elif any(normal(cell.text_content()) for cell in cells):
+            break
+    return count or None
+
+
+def _rows(element: HtmlElement, look: Look) -> Iterator[list[Cell]]:
+    """Cells on the columns that their own spans, and those of the rows above, leave them."""
+    reaching: dict[int, tuple[int, Cell | None]] = {}  # column: rows left, cell that reaches down
+    for row in element.iter("tr"):
+        if is_hidden(row):
+            continue
+        cells: list[Cell] = []
+        column = 0
+        below: dict[int, tuple[int, Cell | None]] = {}
+        for part in [*row.iterchildren("td", "th"), None]:
+            while column in reaching:
+                left, above = reaching.pop(column)
+                if above is not None:
+                    cells.append(above)
+                if left > 1:
+                    below[column] = (left - 1, above)
+                column += 1
+            if part is None or is_hidden(part):
+                continue
+            width, height = _span(part, "colspan"), _span(part, "rowspan")
+            cell = _cell(part, look, column, column + width)
+            cells.append(cell)
+            if height > 1:
+                repeated = cell if len(cell.text.split()) <= _LONGEST_REPEATED else None
+                for offset in range(width):
+                    below[column + offset] = (height - 1, None if offset else repeated)
+            column += width
+        reaching = {**{c: (n - 1, a) for c, (n, a) in reaching.items() if n > 1}, **below}
+        yield cells
+
+
+def _span(cell: HtmlElement, name: str) -> int:
+    text = cell.get(name, "1").strip()
+    return min(max(int(text), 1), _MOST_SPAN) if text.isdecimal() else 1
+
+
+def _cell(element: HtmlElement, look: Look, start: int, end: int) -> Cell:
+    parts = list(runs(element, look_of(element, look)))
+    text = normal("".join(run.text for run in parts))
+    strong = bool(text) and (element.tag == "th" or common_look(parts).bold)
+    return Cell(text, start, end, strong)
+
+
+def _text(element: HtmlElement, look: Look) -> str:
+    return "".join(run.text for run in runs(element, look))
+
+
+_HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+# What XML has no place for, as a character or a reference: the parser takes it, the tree does not.
+_NOT_XML = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
+    "|&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01]|6553[45])(?![0-9])"
+    "|x0*(?:[0-8bcef]|1[0-9a-f]|fff[ef])(?![0-9a-f]));?",
+    re.IGNORECASE,
+)
+
+
+def read_html(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as HTML.
+
+    Raises:
+        UnreadableDocument: The parser finds no document in it.
+    """
+    root = _parsed(data, path.name)
+    passages = _without_furniture(_passages(root))
+    blocks = outlined(without_breaks(passages))
+    title = root.findtext(".//title") or ""
+    return ParsedDocument(
+        title=stated_title(normal(title), blocks, path),
+        media_type="text/html",
+        blocks=tuple(replace(block, page=None) for block in blocks),
+        visible_text=visible_text(_parsed(data, path.name)),
+        date=_meta_date(root) or stated_date(blocks),
+        author=normal(next(iter(root.xpath("//meta[@name='author']/@content")), "")),
+    )
+
+
+def fragment_blocks(html: str) -> list[Block]:
+    """The blocks of a piece of HTML, such as one that stands inside Markdown."""
+    passages = _passages(_fragment(html))
+    return [Block("table", table=p.table) if p.table else Block("text", p.text) for p in passages]
+
+
+def fragment_text(html: str) -> str:
+    """The visible text of a piece of HTML."""
+    return visible_text(_fragment(html))
+
+
+def visible_text(root: HtmlElement) -> str:
+    """All text of the page that is not hidden, a line for each block or cell. Changes the tree."""
+    from lxml import etree
+
+    separate_raised(root)
+    for element in [e for e in root.iter() if is_hidden(e)]:
+        parent = element.getparent()
+        if parent is None:
+            continue
+        before, tail = element.getprevious(), element.tail or ""
+        if before is not None:
+            before.tail = (before.tail or "") + tail
+        else:
+            parent.text = (parent.text or "") + tail
+        parent.remove(element)
+    for element in root.iter(*BLOCKS, "br"):
+        element.text = "\n" + (element.text or "")
+        element.tail = "\n" + (element.tail or "")
+    text = etree.tostring(root, method="text", encoding="unicode", with_tail=False)
+    lines = (normal(line) for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def _parsed(data: bytes, name: str) -> HtmlElement:
+    from lxml import etree
+
+    try:
+        return _tree(_without_declaration(decode(data)))
+    except (etree.LxmlError, ValueError) as error:
+        raise UnreadableDocument(
+            f"{name} looks like a web page, but nothing in it can be read ({error}).",
+            "Open it in a browser, save it again and add the new file.",
+        ) from error
+
+
+def _fragment(html: str) -> HtmlElement:
+    """The body of a page around ``html``, which may hold any part of a page, or nothing that is seen."""
+    return _tree(f"<html><body>{html}</body></html>").body
+
+
+def _tree(html: str) -> HtmlElement:
+    from lxml import html as lxml_html
+
+    parser = lxml_html.HTMLParser(huge_tree=True, encoding="utf-8")
+    return lxml_html.document_fromstring(_NOT_XML.sub(" ", html).encode(), parser=parser)
+
+
+def _without_declaration(text: str) -> str:
+    """The text without an XML declaration, whose encoding no longer holds once it is decoded."""
+    if text.startswith("<?xml"):
+        return text.partition("?>")[2]
+    return text
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Passages found so far, and the words of the one being read."""
+
+    passages: list[Passage] = field(default_factory=list)
+    parts: list[Run] = field(default_factory=list)
+    page: int = 1
+    level: int = 0
+    items: int = 0
+    keep_lines: int = 0
+
+    def end_passage(self) -> None:
+        raw = "".join(run.text for run in self.parts)
+        text = raw.strip("\n").rstrip() if self.keep_lines else normal(raw)
+        if text.strip():
+            item = self.items > 0 and not self.level
+            text = bulleted(text)
+            if item and not text.startswith("• "):
+                text = f"• {text}"
+            look = common_look(self.parts)
+            self.passages.append(Passage(text, look, self.level, self.page, item=item))
+        self.parts = []
+
+
+def _passages(root: HtmlElement) -> list[Passage]:
+    separate_raised(root)
+    walk = _Walk()
+    stack: list[tuple[HtmlElement, Look, bool]] = [(root, ROOT_LOOK, False)]
+    while stack:
+        element, look, done = stack.pop()
+        if done:
+            _leave(walk, element)
+        elif not is_hidden(element):
+            style = look_of(element, look)
+            if _enter(walk, element, style):
+                stack.append((element, look, True))
+                stack.extend((child, style, False) for child in reversed(element))
+                continue
+        if element.tail and element is not root:
+            walk.parts.append(Run(element.tail, look))
+    walk.end_passage()
+    return walk.passages
+
+
+def _enter(walk: _Walk, element: HtmlElement, look: Look) -> bool:
+    """Begin an element; False if it has been read whole."""
+    if is_block(element):
+        walk.end_passage()
+    walk.page += breaks_page(element)[0]
+    if element.tag == "table":
+        read = read_table(element, look)
+        if isinstance(read, list):
+            row_look = common_look(list(runs(element, look)))
+            walk.passages.extend(Passage(bulleted(row), row_look, page=walk.page) for row in read)
+        elif read is not None:
+            walk.passages.append(Passage("", page=walk.page, table=read))
+        walk.page += breaks_page(element)[1] if read is not None else 0
+        return read is None
+    walk.level = _HEADINGS.get(str(element.tag), walk.level)
+    walk.items += element.tag == "li"
+    walk.keep_lines += element.tag == "pre"
+    if element.tag == "br":
+        walk.parts.append(Run("\n" if walk.keep_lines else " ", look))
+    if element.text:
+        walk.parts.append(Run(element.text, look))
+    return True
+
+
+def _leave(walk: _Walk, element: HtmlElement) -> None:
+    if is_block(element):
+        walk.end_passage()
+    if element.tag in _HEADINGS:
+        walk.level = 0
+    walk.items -= element.tag == "li"
+    walk.keep_lines -= element.tag == "pre"
+    walk.page += breaks_page(element)[1]
+
+
+def _without_furniture(passages: list[Passage]) -> list[Passage]:
+    pages: list[list[Passage]] = [[] for _ in range(passages[-1].page or 1)] if passages else []
+    for passage in passages:
+        pages[(passage.page or 1) - 1].append(passage)
+    unwanted = furniture([[passage.text for passage in page] for page in pages])
+    return [
+        passage
+        for number, page in enumerate(pages)
+        for entry, passage in enumerate(page)
+        if (number, entry) not in unwanted
+    ]
+
+
+def _meta_date(root: HtmlElement) -> str:
+    """The date in the page's own metadata, as ISO, or an empty string."""
+    names = {"date", "dc.date", "article:published_time", "datepublished", "dcterms.date"}
+    for meta in root.iter("meta"):
+        name = meta.get("name") or meta.get("property") or meta.get("itemprop") or ""
+        if name.lower() in names:
+            return stated_date([Block("text", meta.get("content", "")[:10])])
+    return ""

@@ -1,0 +1,350 @@
+"""Mail: who wrote to whom, when and about what, then the text; attachments are documents of their own.
+
+EML and MBOX by the standard library; messages that Outlook saved (MSG) by olefile, whose properties are
+numbered as in [MS-OXPROPS].
+"""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import email.utils
+import mimetypes
+import re
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage, Message
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.documents.cover import stated_title
+from agent.documents.document import Block, Enclosed, ParsedDocument, Table, named_apart
+from agent.documents.encoding import decode
+from agent.documents.formats.html import read_html
+from agent.documents.formats.text import read_text
+from agent.documents.media_types import MAIL, MAILBOX
+from agent.documents.prose import is_blank, normal
+
+if TYPE_CHECKING:
+    from olefile import OleFileIO
+
+QUOTED = "Quoted history"
+"""The heading above what a mail repeats of those before it."""
+
+_QUOTES_IN_HTML = (
+    '//blockquote[@type="cite"] | //*[contains(@class, "gmail_quote") or contains(@class, "yahoo_quoted")]'
+    ' | //*[@id="divRplyFwdMsg" or @id="appendonsend"]/self::* '
+    ' | //*[@id="divRplyFwdMsg" or @id="appendonsend"]/following-sibling::*'
+)
+_LINE_ABOVE_MAIL = re.compile(r"\s*(?:[-_]{5,}|-{2,}.{3,60}-{2,})\s*")
+_FIELD = re.compile(r"\s*[*]?[^\W\d_][^:\n]{0,20}:[*]?\s+\S")
+_FEWEST_FIELDS = 3  # that make the head of a mail that is quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A message, whatever program wrote it; ``html`` or ``plain`` may be empty."""
+
+    sender: str
+    to: str
+    copied: str
+    sent: datetime | None
+    subject: str
+    html: str
+    plain: str
+    attachments: tuple[Enclosed, ...] = ()
+
+
+def read_mail(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as one message as it is sent (RFC 5322)."""
+    return mail_document(path, _mail(email.message_from_bytes(data, policy=email.policy.default)))
+
+
+def mail_document(path: Path, mail: Mail) -> ParsedDocument:
+    """A message as a document: its head, its words, and under a heading what it quotes."""
+    fields = {
+        "From": mail.sender,
+        "To": mail.to,
+        "Cc": mail.copied,
+        "Date": mail.sent.strftime("%Y-%m-%d %H:%M") if mail.sent else "",
+        "Subject": mail.subject,
+        "Attachments": ", ".join(one.name for one in mail.attachments),
+    }
+    head = "\n".join(f"{name}: {value}" for name, value in fields.items() if value)
+    own, quoted = _parts_of_html(mail.html) if mail.html.strip() else _parts_of_text(mail.plain)
+    blocks = [Block("text", head), *(own.blocks if own else ())]
+    if quoted:
+        blocks += [Block("heading", QUOTED, level=1), *quoted.blocks]
+    return ParsedDocument(
+        title=stated_title(mail.subject, [], path),
+        media_type=MAIL,
+        blocks=tuple(blocks),
+        visible_text="\n".join([head, *(part.visible_text for part in (own, quoted) if part)]),
+        date=mail.sent.date().isoformat() if mail.sent else "",
+        author=mail.sender,
+        enclosed=mail.attachments,
+    )
+
+
+def head_of(data: bytes) -> tuple[str, str, str]:
+    """When a message was sent (ISO date), by whom and about what."""
+    message = email.message_from_bytes(data, policy=email.policy.default)
+    sent = _sent(message)
+    return sent.date().isoformat() if sent else "", _field(message, "From"), _field(message, "Subject")
+
+
+def _mail(message: EmailMessage) -> Mail:
+    body = message.get_body(("html", "plain")) if _is_sound(message) else message
+    parts = list(message.iter_attachments()) if _is_sound(message) and message.is_multipart() else []
+    more = [part for part in parts if _is_more_of_body(part)]
+    is_html = body is not None and body.get_content_type() == "text/html"
+    words = [] if body is None else [_words(body)]
+    if is_html:
+        words += [
+            part if part.lstrip().startswith("<") else f"<pre>{part}</pre>" for part in map(_words, more)
+        ]
+    else:
+        words += map(_words, more)
+    text = "\n".join(words)
+    shown = set(re.findall(r"cid:([^\"'\s>]+)", text)) if is_html else set()
+    return Mail(
+        sender=_field(message, "From"),
+        to=_field(message, "To"),
+        copied=_field(message, "Cc"),
+        sent=_sent(message),
+        subject=_field(message, "Subject"),
+        html=text if is_html else "",
+        plain="" if is_html else text,
+        attachments=tuple(
+            _attachments(part for part in parts if part not in more and not _is_shown(part, shown))
+        ),
+    )
+
+
+def _is_sound(message: Message) -> bool:
+    """Whether what claims to have parts has some."""
+    return message.is_multipart() or message.get_content_maintype() != "multipart"
+
+
+def _is_more_of_body(part: Message) -> bool:
+    """Some programs cut the text where a picture stands, and lists add a foot."""
+    return part.get_content_maintype() == "text" and not part.get_filename()
+
+
+def _is_shown(part: Message, shown: Iterable[str]) -> bool:
+    """Whether the part is a picture that the text shows in its place, such as a logo."""
+    return str(part.get("Content-ID", "")).strip("<> ") in shown and part.get_content_maintype() == "image"
+
+
+def _attachments(parts: Iterable[Message]) -> Iterator[Enclosed]:
+    found: list[tuple[str, bytes]] = []
+    for number, part in enumerate(parts, start=1):
+        if part.get_content_type() == "message/rfc822":
+            inner = part.get_payload(0)
+            assert isinstance(inner, Message)
+            found.append((f"{_field(inner, 'Subject') or f'message {number}'}.eml", inner.as_bytes()))
+        elif not part.is_multipart():
+            ending = mimetypes.guess_extension(part.get_content_type()) or ""
+            name = normal(part.get_filename() or "") or f"attachment {number}{ending}"
+            payload = part.get_payload(decode=True)
+            found.append((name, payload if isinstance(payload, bytes) else b""))
+    return named_apart((name, partial(bytes, content)) for name, content in found)
+
+
+def _words(part: Message) -> str:
+    payload = part.get_payload(decode=True)
+    data = payload if isinstance(payload, bytes) else b""
+    charset = part.get_content_charset()
+    if charset and charset != "us-ascii":
+        try:
+            return data.decode(charset, "replace")
+        except LookupError:
+            pass
+    return decode(data)
+
+
+def _field(message: Message, name: str) -> str:
+    try:
+        return normal(str(message.get(name, "")))
+    except (AttributeError, IndexError, TypeError, ValueError):  # what the parser makes of an unsound head
+        raw = dict(message.raw_items()) if hasattr(message, "raw_items") else {}
+        return normal(str(raw.get(name, "")))
+
+
+def _sent(message: Message) -> datetime | None:
+    try:
+        return email.utils.parsedate_to_datetime(_field(message, "Date"))
+    except ValueError:
+        return None
+
+
+def _parts_of_html(html: str) -> tuple[ParsedDocument | None, ParsedDocument | None]:
+    """What the sender wrote, and what the mail quotes."""
+    from lxml import etree
+    from lxml import html as lxml_html
+
+    try:
+        root = lxml_html.document_fromstring(html.encode(), parser=lxml_html.HTMLParser(encoding="utf-8"))
+    except etree.LxmlError:
+        return None, None
+    quotes: list[bytes] = []
+    for element in root.xpath(_QUOTES_IN_HTML):
+        if element.getparent() is not None and root in element.iterancestors():
+            quotes.append(lxml_html.tostring(element, with_tail=False))
+            element.drop_tree()
+    own = read_html(Path("mail.html"), lxml_html.tostring(root))
+    return own, read_html(Path("mail.html"), b"<html><body>" + b"".join(quotes)) if quotes else None
+
+
+def _parts_of_text(text: str) -> tuple[ParsedDocument | None, ParsedDocument | None]:
+    lines = text.expandtabs(4).splitlines()
+    end = next((at for at, line in enumerate(lines) if _begins_quoted_mail(lines, at)), len(lines))
+    quoted = [line.startswith(">") for line in lines[:end]]
+    for at in range(1, end):
+        if quoted[at] and not quoted[at - 1]:
+            _add_attribution(lines, quoted, at)
+    own = [line for line, is_quoted in zip(lines, quoted, strict=False) if not is_quoted]
+    history = [line.lstrip("> ") for line, is_quoted in zip(lines, quoted, strict=False) if is_quoted]
+    return _as_text(own), _as_text([*history, "", *lines[end:]])
+
+
+def _begins_quoted_mail(lines: Sequence[str], at: int) -> bool:
+    """Whether a rule stands here and the head of another mail below it, in whatever language."""
+    if not _LINE_ABOVE_MAIL.fullmatch(lines[at]):
+        return False
+    below = [line for line in lines[at + 1 : at + 8] if not is_blank(line)]
+    return len(below) >= _FEWEST_FIELDS and all(map(_FIELD.match, below[:_FEWEST_FIELDS]))
+
+
+def _add_attribution(lines: Sequence[str], quoted: list[bool], at: int) -> None:
+    """Count the line above a quotation that says whose it is, and that a program may have broken, to it."""
+    last = next((n for n in range(at - 1, max(at - 3, -1), -1) if not is_blank(lines[n])), None)
+    if last is not None and lines[last].rstrip().endswith((":", "：")):
+        quoted[last] = True
+        if last and not is_blank(lines[last - 1]) and (last < 2 or is_blank(lines[last - 2])):
+            quoted[last - 1] = True
+
+
+def _as_text(lines: Sequence[str]) -> ParsedDocument | None:
+    text = "\n".join(lines)
+    return None if is_blank(text) else read_text(Path("mail.txt"), text.encode("utf-8", "replace"))
+
+
+_BEGIN = re.compile(rb"(?:\A|(?<=\n))From [^\n]*\n(?=[!-9;-~]+:)")
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+_LONGEST_NAME = 100
+
+
+def read_mailbox(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as messages one after another, each below a line that begins with ``From``."""
+    found = list(_BEGIN.finditer(data))
+    ends = [*(match.start() for match in found[1:]), len(data)]
+    stretches = [(match.end(), end) for match, end in zip(found, ends, strict=True)]
+    heads = []
+    for start, end in stretches:
+        over = _HEAD_END.search(data, start, end)
+        heads.append(head_of(data[start : over.end() if over else end]))
+    blocks = (Block("table", table=Table((("Date", "From", "Subject"),), tuple(heads))),) if heads else ()
+
+    def message(start: int, end: int) -> Callable[[], bytes]:
+        return lambda: _ESCAPED.sub(rb"\1", data[start:end])
+
+    return ParsedDocument(
+        title=stated_title("", [], path),
+        media_type=MAILBOX,
+        blocks=blocks,
+        visible_text="\n".join(" ".join(head) for head in heads),
+        enclosed=tuple(
+            named_apart(
+                (f"{f'{date} {subject}'.strip()[:_LONGEST_NAME] or 'message'}.eml", message(*stretch))
+                for (date, _, subject), stretch in zip(heads, stretches, strict=True)
+            )
+        ),
+    )
+
+
+_SUBJECT, _SENDER, _ADDRESS, _SMTP_ADDRESS = 0x0037, 0x0C1A, 0x0C1F, 0x5D01
+_TO, _COPIED, _BODY, _HTML = 0x0E04, 0x0E03, 0x1000, 0x1013
+_SENT, _DELIVERED = 0x0039, 0x0E06
+_LONG_NAME, _NAME, _CONTENT = 0x3707, 0x3704, 0x3701
+_UTF_16, _EIGHT_BIT, _BINARY, _OBJECT = "001F", "001E", "0102", "000D"
+_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+
+
+def read_outlook(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as a message of Outlook."""
+    from olefile import OleFileIO
+
+    with OleFileIO(BytesIO(data)) as file:
+        return mail_document(path, _outlook_mail(file, ()))
+
+
+def _outlook_mail(file: OleFileIO, inside: tuple[str, ...]) -> Mail:
+    """The message in the file, or one that is attached to it."""
+    sender, address = _text(file, inside, _SENDER), _text(file, inside, _SMTP_ADDRESS, _ADDRESS)
+    known = "@" in address and address != sender
+    return Mail(
+        sender=f"{sender} <{address}>".strip() if known else sender,
+        to=_text(file, inside, _TO),
+        copied=_text(file, inside, _COPIED),
+        sent=_time(file, inside),
+        subject=_text(file, inside, _SUBJECT),
+        html=decode(_stream(file, inside, _HTML, _BINARY)) or _raw_text(file, inside, _HTML),
+        plain=_raw_text(file, inside, _BODY),
+        attachments=tuple(
+            named_apart((one.name, one.content) for one in _outlook_attachments(file, inside))
+        ),
+    )
+
+
+def _outlook_attachments(file: OleFileIO, inside: tuple[str, ...]) -> Iterator[Enclosed]:
+    """The attached files; of an attached message its words as text, and what is attached to it."""
+    depth = len(inside)
+    folders = {
+        entry[depth]
+        for entry in file.listdir(storages=True)
+        if tuple(entry[:depth]) == inside and len(entry) > depth and entry[depth].startswith("__attach")
+    }
+    for number, folder in enumerate(sorted(folders), start=1):
+        part = (*inside, folder)
+        name = _text(file, part, _LONG_NAME, _NAME)
+        embedded = (*part, f"__substg1.0_{_CONTENT:04X}{_OBJECT}")
+        if file.exists([*embedded, "__properties_version1.0"]):
+            mail = _outlook_mail(file, embedded)
+            words = mail_document(Path("mail"), mail).visible_text.encode()
+            yield Enclosed(f"{mail.subject or f'message {number}'}.txt", partial(bytes, words))
+            yield from mail.attachments
+        elif content := _stream(file, part, _CONTENT, _BINARY):
+            yield Enclosed(name or f"attachment {number}", partial(bytes, content))
+
+
+def _text(file: OleFileIO, inside: tuple[str, ...], *properties: int) -> str:
+    return next(filter(None, (normal(_raw_text(file, inside, one)) for one in properties)), "")
+
+
+def _raw_text(file: OleFileIO, inside: tuple[str, ...], number: int) -> str:
+    wide = _stream(file, inside, number, _UTF_16).decode("utf-16-le", "replace")
+    return (wide or decode(_stream(file, inside, number, _EIGHT_BIT))).replace("\x00", "")
+
+
+def _stream(file: OleFileIO, inside: tuple[str, ...], number: int, kind: str) -> bytes:
+    name = [*inside, f"__substg1.0_{number:04X}{kind}"]
+    content: bytes = file.openstream(name).read() if file.exists(name) else b""
+    return content
+
+
+def _time(file: OleFileIO, inside: tuple[str, ...]) -> datetime | None:
+    """When the message was sent, else when it came: in 100 ns since 1601, in the table of short values."""
+    table = file.openstream([*inside, "__properties_version1.0"]).read()
+    times: dict[int, int] = {}
+    for at in range(24 if inside else 32, len(table) - 15, 16):
+        kind, number, _, value = struct.unpack_from("<HHIQ", table, at)
+        if kind == 0x0040:
+            times[number] = value
+    ticks = times.get(_SENT) or times.get(_DELIVERED)
+    return _EPOCH + timedelta(microseconds=ticks // 10) if ticks else None

@@ -1,0 +1,140 @@
+"""OpenDocument texts and presentations (ODT, ODP), straight from the XML in the package."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from agent.documents.cover import stated_date, stated_title
+from agent.documents.document import Block, ParsedDocument
+from agent.documents.formats.slides import slide_heading
+from agent.documents.media_types import ODT
+from agent.documents.outline import Passage, outlined
+from agent.documents.prose import normal
+from agent.documents.tables import Cell, build_table
+
+_NAMES = {
+    name: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"
+    for name in ("office", "text", "table", "presentation", "meta")
+} | {"draw": "urn:oasis:names:tc:opendocument:xmlns:drawing:1.0", "dc": "http://purl.org/dc/elements/1.1/"}
+
+
+def _tag(name: str) -> str:
+    prefix, _, local = name.partition(":")
+    return f"{{{_NAMES[prefix]}}}{local}"
+
+
+_PARAGRAPHS = (_tag("text:h"), _tag("text:p"))
+_ITEM = _tag("text:list-item")
+_NOTE = _tag("text:note-body")
+_TABLE = _tag("table:table")
+_UNSEEN = tuple(
+    map(_tag, ("text:tracked-changes", "office:annotation", "text:note-citation", "text:page-number"))
+)
+_SPACES = {_tag("text:s"), _tag("text:tab"), _tag("text:line-break")}
+
+
+def read_opendocument(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as an OpenDocument text or presentation."""
+    from lxml import etree
+
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        content = etree.fromstring(archive.read("content.xml"))
+        about = etree.fromstring(archive.read("meta.xml")) if "meta.xml" in archive.namelist() else None
+    body = content.find("office:body", _NAMES)
+    etree.strip_elements(body, *_UNSEEN, with_tail=False)
+    seen = [normal("".join(_own(paragraph))) for paragraph in body.iter(*_PARAGRAPHS)]
+    slides = body.findall("office:presentation/draw:page", _NAMES)
+    if slides:
+        blocks = [block for number, slide in enumerate(slides, 1) for block in _slide(slide, number)]
+    else:
+        notes = (p for note in body.iter(_NOTE) for p in _passages(note))
+        blocks = outlined([*_passages(body), *notes], by_look=False)
+    told = {} if about is None else {name: about.findtext(f".//{name}", "", _NAMES) for name in _ABOUT}
+    return ParsedDocument(
+        title=stated_title(normal(told.get("dc:title", "")), blocks, path),
+        media_type=ODT,
+        blocks=tuple(blocks),
+        visible_text="\n".join(filter(None, seen)),
+        pages=len(slides) or None,
+        date=stated_date(blocks),
+        author=normal(told.get("meta:initial-creator") or told.get("dc:creator") or ""),
+    )
+
+
+_ABOUT = ("dc:title", "meta:initial-creator", "dc:creator")
+
+
+def _passages(parent: Any) -> Iterator[Passage]:
+    """The paragraphs and tables in an element; notes only if it is one."""
+    for element in parent:
+        if element.tag in _PARAGRAPHS:
+            level = element.get(_tag("text:outline-level"), "1") if element.tag == _PARAGRAPHS[0] else "0"
+            item = any(above.tag == _ITEM for above in element.iterancestors())
+            if text := normal("".join(_own(element))):
+                bullet = "• " if item and level == "0" else ""
+                yield Passage(bullet + text, level=min(6, int(level)), item=item)
+            for frame in element.iter(_tag("draw:text-box")):
+                yield from _passages(frame)
+        elif element.tag == _TABLE:
+            yield from _table(element)
+        else:
+            yield from _passages(element)
+
+
+def _own(paragraph: Any) -> Iterator[str]:
+    """The words of a paragraph, not those of notes and text boxes in it."""
+    yield paragraph.text or ""
+    for part in paragraph:
+        if part.tag in _SPACES:
+            yield " "
+        elif part.tag not in _PARAGRAPHS and isinstance(part.tag, str):
+            yield from _own(part)
+        yield part.tail or ""
+
+
+def _table(element: Any) -> Iterator[Passage]:
+    """The table, or what is in its cells where it only lays them out."""
+    rows: list[list[Cell]] = []
+    header = 0
+    for row in element.iter(_tag("table:table-row")):
+        if next(row.iterancestors(_TABLE)) is not element:
+            continue
+        cells: list[Cell] = []
+        column = 0
+        for cell in row.iterchildren(_tag("table:table-cell"), _tag("table:covered-table-cell")):
+            text = normal(" ".join("".join(_own(p)) for p in cell.iter(*_PARAGRAPHS)))
+            width = int(cell.get(_tag("table:number-columns-spanned"), "1"))
+            cells += [Cell(text, column, column + width)] if text else []
+            column += int(cell.get(_tag("table:number-columns-repeated"), "1"))
+        header += row.getparent().tag == _tag("table:table-header-rows")
+        rows.append(cells)
+    if table := build_table(rows, exact=True, header_rows=header or None):
+        yield Passage("", table=table)
+    else:
+        for cell in element.iter(_tag("table:table-cell")):
+            if next(cell.iterancestors(_TABLE)) is element:
+                yield from _passages(cell)
+
+
+def _slide(slide: Any, number: int) -> Iterator[Block]:
+    notes = slide.find("presentation:notes", _NAMES)
+    if notes is not None:
+        slide.remove(notes)
+    title = ""
+    for frame in slide.findall("draw:frame", _NAMES):
+        if frame.get(_tag("presentation:class")) == "title":
+            title = title or normal(" ".join(passage.text for passage in _passages(frame)))
+            slide.remove(frame)
+    yield slide_heading(title, number)
+    for passage in _passages(slide):
+        if passage.table is not None:
+            yield Block("table", page=number, table=passage.table)
+        else:
+            yield Block("text", passage.text, page=number)
+    spoken = [] if notes is None else [passage.text for passage in _passages(notes)]
+    if said := normal(" ".join(spoken)):
+        yield Block("text", f"Notes: {said}", page=number)

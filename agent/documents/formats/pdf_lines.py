@@ -1,0 +1,271 @@
+"""The lines of a PDF page, from the boxes of its characters.
+
+PDFium gives each character in the order of the content stream, with its box and font. A line is what
+shares a baseline; a segment is a stretch of a line without a wide gap, so that a table's row comes out
+as one line of several segments and a sentence as a line of one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from agent.documents.prose import separator
+
+_BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
+_ITALIC_FLAG = 1 << 6  # ISO 32000-1, table 123
+_HYPHEN_AT_LINE_END = 0xFFFE  # what PDFium puts where a word is broken between two lines
+_SIGN_AND_NUMBER = re.compile(r"(?<!\S)([$€£¥]) (?=[\d(.—–-])")
+_SIGNS = frozenset({"$", "€", "£", "¥"})
+_HIGH, _LOW = 0xD800 >> 10, 0xDC00 >> 10  # what the two halves of a character in UTF-16 begin with
+_WIDE_GAP = 0.85  # in heights of the line; a space is about a quarter, a justified one seldom a half
+
+
+@dataclass(slots=True)
+class Word:
+    """Characters without a space between them, and their box."""
+
+    text: str
+    x0: float
+    x1: float
+    bottom: float
+    top: float
+    bold: bool
+    italic: bool
+
+    @property
+    def middle(self) -> float:
+        return (self.bottom + self.top) / 2
+
+    @property
+    def height(self) -> float:
+        return self.top - self.bottom
+
+    def is_under(self, bottom: float, top: float) -> bool:
+        """Whether what lies between these heights beside the word is a superscript of it."""
+        return top - bottom < 0.9 * self.height and bottom - self.bottom > 0.2 * self.height
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Words that follow each other without a wide gap."""
+
+    words: tuple[Word, ...]
+
+    @property
+    def text(self) -> str:
+        """The words with spaces between, none between a currency sign and its number."""
+        spaced = " ".join(word.text for word in self.words)
+        return _SIGN_AND_NUMBER.sub(r"\1", spaced)
+
+    @property
+    def x0(self) -> float:
+        return self.words[0].x0
+
+    @property
+    def x1(self) -> float:
+        return self.words[-1].x1
+
+    @property
+    def bold(self) -> bool:
+        return all(word.bold for word in self.words)
+
+    @property
+    def italic(self) -> bool:
+        return all(word.italic for word in self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Segments on one baseline, from left to right. ``y`` is the middle, counted from the page's foot."""
+
+    segments: tuple[Segment, ...]
+    y: float
+    height: float
+
+    @property
+    def text(self) -> str:
+        return " ".join(segment.text for segment in self.segments)
+
+    @property
+    def x0(self) -> float:
+        return self.segments[0].x0
+
+    @property
+    def x1(self) -> float:
+        return self.segments[-1].x1
+
+    @property
+    def bold(self) -> bool:
+        return all(segment.bold for segment in self.segments)
+
+    @property
+    def italic(self) -> bool:
+        return all(segment.italic for segment in self.segments)
+
+
+def page_lines(text_page: Any) -> list[Line]:
+    """The lines of one PDFium text page, from top to bottom (by column, where it has two)."""
+    return lines_of(_strips(_words(text_page)))
+
+
+def lines_of(strips: list[list[Word]]) -> list[Line]:
+    """The lines of a page from stretches of words that lie on one baseline, in the page's own order."""
+    if not _in_columns(strips):
+        strips = _by_baseline(strips)
+    return [_line(_with_raised_joined(strip)) for strip in strips]
+
+
+def _words(text_page: Any) -> Iterator[Word | None]:
+    """The words in stream order; None stands for the end of a line."""
+    import pypdfium2.raw as pdfium
+
+    raw = text_page.raw
+    box = pdfium.FS_RECTF()
+    font_of = _font_reader(raw)
+    word: Word | None = None
+    raised = False  # whether the word's last character is
+    units = [pdfium.FPDFText_GetUnicode(raw, index) for index in range(text_page.count_chars())]
+    for index, code in _code_points(units):
+        if code in {0x20, 0xA0, 0x09, 0x0D, 0x0A, 0x00, 0x200B}:
+            if word:
+                yield word
+                word = None
+            if code == 0x0A:
+                yield None
+            continue
+        character = "-" if code in {_HYPHEN_AT_LINE_END, 0x02} else chr(code)
+        pdfium.FPDFText_GetLooseCharBox(raw, index, box)
+        if word and (abs(box.bottom - word.bottom) > word.height or box.left < word.x0 - 1):
+            yield word  # the same run goes on elsewhere on the page
+            yield None
+            word = None
+        if word and word.is_under(box.bottom, box.top) != raised:
+            raised = not raised
+            following = chr(units[index + 1]) if index + 1 < len(units) else ""
+            gap = separator(word.text, character + following, raised=raised)
+            if gap.isspace():
+                yield word
+                word = None
+            else:
+                word.text += gap
+        if word:
+            word.text += character
+            word.x1 = max(word.x1, box.right)
+        else:
+            bold, italic = font_of(index)
+            word = Word(character, box.left, box.right, box.bottom, box.top, bold, italic)
+            raised = False
+        if code == _HYPHEN_AT_LINE_END:
+            yield word
+            yield None
+            word = None
+    if word:
+        yield word
+
+
+def _code_points(units: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Each character's index and code point; PDFium gives one beyond U+FFFF as two units of UTF-16.
+
+    A half without its other half, which a font's map may hold, is U+FFFD: no text can be stored with it.
+    """
+    for index, (before, unit, after) in enumerate(zip([0, *units], units, [*units[1:], 0], strict=False)):
+        if unit >> 10 == _HIGH and after >> 10 == _LOW:
+            yield index, 0x10000 + ((unit & 0x3FF) << 10) + (after & 0x3FF)
+        elif not (unit >> 10 == _LOW and before >> 10 == _HIGH):
+            yield index, 0xFFFD if unit >> 10 in {_HIGH, _LOW} else unit
+
+
+def _font_reader(raw: Any) -> Callable[[int], tuple[bool, bool]]:
+    import pypdfium2.raw as pdfium
+
+    name = ctypes.create_string_buffer(256)
+    flags = ctypes.c_int()
+
+    def font_of(index: int) -> tuple[bool, bool]:
+        pdfium.FPDFText_GetFontInfo(raw, index, name, 256, flags)
+        bold = _BOLD.search(name.value.decode("utf-8", "replace")) is not None
+        return bold, bool(flags.value & _ITALIC_FLAG)
+
+    return font_of
+
+
+def _strips(words: Iterator[Word | None]) -> list[list[Word]]:
+    """The words of one stretch of the content stream that lie on one baseline."""
+    strips: list[list[Word]] = [[]]
+    for word in words:
+        strip = strips[-1]
+        if word is None:
+            strips.append([])
+        elif strip and abs(word.middle - strip[-1].middle) > strip[-1].height * 0.6:
+            strips.append([word])
+        else:
+            strip.append(word)
+    return [strip for strip in strips if strip]
+
+
+def _in_columns(strips: list[list[Word]]) -> bool:
+    """Whether prose runs in two columns, so that the stream's order has to be kept."""
+    prose = [s for s in strips if len(s) >= 4 and sum(w.text[0].isalpha() for w in s) >= 3]
+    beside = sum(
+        any(
+            abs(one[0].middle - two[0].middle) < one[0].height * 0.5
+            and (two[0].x0 > one[-1].x1 or two[-1].x1 < one[0].x0)
+            for two in prose
+        )
+        for one in prose
+    )
+    return beside >= 8 and beside > len(prose) * 0.4
+
+
+def _by_baseline(strips: list[list[Word]]) -> list[list[Word]]:
+    rows: list[list[Word]] = []
+    for strip in sorted(strips, key=lambda strip: (-strip[0].middle, strip[0].x0)):
+        row = rows[-1] if rows else None
+        if row and abs(row[0].middle - strip[0].middle) < min(row[0].height, strip[0].height) * 0.4:
+            row.extend(strip)
+        else:
+            rows.append(list(strip))
+    return [sorted(row, key=lambda word: word.x0) for row in rows]
+
+
+def _with_raised_joined(words: Sequence[Word]) -> list[Word]:
+    """The words with what was set apart, but touches the number that it is raised after, joined to it."""
+    whole = [words[0]]
+    for word in words[1:]:
+        last = whole[-1]
+        touches = abs(word.x0 - last.x1) < 0.1 * last.height and last.is_under(word.bottom, word.top)
+        mark = separator(last.text, word.text, raised=True)
+        if touches and (mark or (last.text[-1].isdecimal() and word.text.isalpha())):
+            whole[-1] = replace(last, text=last.text + mark + word.text, x1=word.x1)
+        else:
+            whole.append(word)
+    return whole
+
+
+def _line(words: list[Word]) -> Line:
+    heights: Counter[float] = Counter()
+    for word in words:
+        heights[round(word.height, 1)] += len(word.text)
+    height = heights.most_common(1)[0][0]
+    segments = split_at_gaps(words, height * _WIDE_GAP)
+    return Line(tuple(Segment(tuple(part)) for part in segments), words[0].middle, height)
+
+
+def split_at_gaps(words: Sequence[Word], gap: float) -> list[list[Word]]:
+    """The words cut where more than ``gap`` lies between two, and before a currency sign."""
+    parts: list[list[Word]] = [[words[0]]]
+    for last, word in pairwise(words):
+        apart = word.x0 - last.x1
+        if last.text in _SIGNS:
+            parts[-1].append(word)  # however far the number is set from its sign
+        elif apart > gap or (word.text in _SIGNS and apart > 0):
+            parts.append([word])
+        else:
+            parts[-1].append(word)
+    return parts

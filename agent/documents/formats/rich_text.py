@@ -1,0 +1,67 @@
+"""Rich text (RTF), by striprtf; headings by the style that each paragraph names, tables by its rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from agent.documents.cover import stated_date, stated_title
+from agent.documents.document import ParsedDocument
+from agent.documents.media_types import RTF
+from agent.documents.outline import Passage, outlined
+from agent.documents.prose import bulleted, normal
+from agent.documents.tables import Cell, build_table
+
+# A style sheet's entry for a heading; programs write these names in English in every language.
+_HEADING = re.compile(r"\{\\s(\d+)[^{}]*?\bheading ([1-6]);\}", re.IGNORECASE)
+_ABOUT = re.compile(r"\{\\(title|author) ([^{}]*)\}")
+_MARKS = "\x01\x02\x03\x04\x05\x06"  # put before a heading, by its level
+
+
+def read_rich_text(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as RTF."""
+    source = data.decode("latin-1")
+    levels = dict(_HEADING.findall(source))
+
+    def marked(style: re.Match[str]) -> str:
+        level = levels.get(style[1])
+        return f"{style[0]}{_MARKS[int(level) - 1]}" if level else style[0]
+
+    head, found, body = source.partition(r"\pard")
+    lines = _text(head + found + re.sub(r"\\s(\d+)(?![\d-])", marked, body)).splitlines()
+    about = {name: normal(_text(rf"{{\rtf1 {value}}}")) for name, value in _ABOUT.findall(source)}
+    blocks = outlined(list(_passages(lines)), by_look=False)
+    return ParsedDocument(
+        title=stated_title(about.get("title", ""), blocks, path),
+        media_type=RTF,
+        blocks=tuple(blocks),
+        visible_text=_text(source),
+        date=stated_date(blocks),
+        author=about.get("author", ""),
+    )
+
+
+def _text(source: str) -> str:
+    from striprtf.striprtf import rtf_to_text
+
+    text: str = rtf_to_text(source, errors="replace")  # type: ignore[no-untyped-call]
+    return text
+
+
+def _passages(lines: list[str]) -> Iterator[Passage]:
+    for in_table, group in groupby(lines, key=lambda line: line.endswith("|")):
+        if in_table:
+            rows = [line.strip(_MARKS)[:-1].split("|") for line in group]
+            cells = [[Cell(normal(t), n, n + 1) for n, t in enumerate(row)] for row in rows]
+            if table := build_table(cells, exact=True):
+                yield Passage("", table=table)
+            else:
+                yield from (Passage(normal(" ".join(row))) for row in rows if any(row))
+            continue
+        for line in group:
+            if text := normal(line.strip(_MARKS)):
+                level = 1 + max(_MARKS.find(mark) for mark in line[:1])
+                item = bulleted(text) != text
+                yield Passage(bulleted(text), level=level, item=item)

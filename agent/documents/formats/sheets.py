@@ -1,0 +1,150 @@
+"""Spreadsheets (XLSX, XLSM, XLSB, XLS, ODS), by calamine.
+
+A sheet is a section. Cells that touch are a region, and a region a table: lines of one cell above it are
+its caption, rows of names its header. Values are those that were stored, of formulas too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from io import BytesIO
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from agent.documents.cover import stated_title
+from agent.documents.document import Block, ParsedDocument, Table, UnreadableDocument
+from agent.documents.formats.delimited import names_columns
+from agent.documents.media_types import XLSX
+from agent.documents.prose import joined, normal
+from agent.documents.tables import is_value
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet
+
+_Value: TypeAlias = int | float | str | bool | time | date | datetime | timedelta
+_Row: TypeAlias = list[str]
+_MIDNIGHT = time()
+_FEWEST_COLUMNS = 2  # beside an empty column; one alone belongs to what is on the other side
+
+
+def read_sheets(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as a spreadsheet.
+
+    Raises:
+        UnreadableDocument: It opens only with a password.
+    """
+    from python_calamine import CalamineWorkbook, PasswordError
+
+    blocks: list[Block] = []
+    seen: list[str] = []
+    try:
+        with CalamineWorkbook.from_filelike(BytesIO(data)) as book:
+            for name in book.sheet_names:
+                rows = _rows(book.get_sheet_by_name(name))
+                if any(map(any, rows)):
+                    seen += [name, *(" ".join(filter(None, row)) for row in rows)]
+                    _fill_merged(rows, book.get_sheet_by_name(name))
+                    blocks += [Block("heading", normal(name), level=1), *_regions(rows)]
+    except PasswordError as error:
+        raise UnreadableDocument(
+            f"{path.name} is encrypted and opens only with a password.",
+            "Save a copy without the password and add that.",
+        ) from error
+    return ParsedDocument(
+        title=stated_title("", [], path),
+        media_type=XLSX,
+        blocks=tuple(blocks),
+        visible_text="\n".join(seen),
+    )
+
+
+def _rows(sheet: CalamineSheet) -> list[_Row]:
+    return [[_shown(value) for value in row] for row in sheet.iter_rows()]
+
+
+def _shown(value: _Value) -> str:
+    """A cell's value as it is written without a format of its own."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    if isinstance(value, datetime):
+        whole = value.time() == _MIDNIGHT
+        return value.date().isoformat() if whole else value.isoformat(" ", "minutes")
+    return normal(str(value))
+
+
+def _fill_merged(rows: list[_Row], sheet: CalamineSheet) -> None:
+    """Write what merged cells say in each row that they cover, and over each column that they name."""
+    top, left = sheet.start or (0, 0)
+    for (first, column), (last, end) in sheet.merged_cell_ranges or ():
+        if first >= top and column >= left and last - top < len(rows) and end - left < len(rows[0]):
+            text = rows[first - top][column - left]
+            narrow = end - column + 1 < len(rows[0])  # else it is a title
+            for row in rows[first - top : last - top + 1]:
+                for at in range(column, end + 1 if narrow else column + 1):
+                    row[at - left] = text
+
+
+def _regions(rows: Sequence[_Row]) -> Iterator[Block]:
+    """The blocks of what lies between empty rows and columns."""
+    for band in _bands(rows):
+        for part in _beside(band):
+            yield from _region(part)
+
+
+def _bands(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
+    """The rows between empty ones; rows of values that go on below an empty one belong to those above."""
+    bands: list[list[_Row]] = []
+    for filled, group in groupby(rows, key=any):
+        if filled:
+            band = list(group)
+            above = _filled(bands[-1]) if bands else set()
+            if len(above) > 1 and _filled(band) <= above and any(map(is_value, band[0])):
+                bands[-1] += band
+            else:
+                bands.append(band)
+    yield from bands
+
+
+def _filled(rows: Sequence[_Row]) -> set[int]:
+    return {column for row in rows for column, cell in enumerate(row) if cell}
+
+
+def _beside(band: Sequence[_Row]) -> Iterator[list[_Row]]:
+    """The parts of a band that an empty column parts, without their empty columns and rows."""
+    parts: list[list[int]] = [[]]
+    filled = sorted(_filled(band))
+    for before, column in pairwise([filled[0], *filled]):
+        if column > before + 1:
+            parts.append([])
+        parts[-1].append(column)
+    if any(len(part) < _FEWEST_COLUMNS for part in parts):
+        parts = [filled]
+    for part in parts:
+        rows = [[row[column] for column in part] for row in band]
+        yield [row for row in rows if any(row)]
+
+
+def _region(rows: Sequence[_Row]) -> Iterator[Block]:
+    """A table beneath the lines of one cell above it, or these alone."""
+    first = next((number for number, row in enumerate(rows) if sum(map(bool, row)) > 1), len(rows))
+    yield from (Block("text", " ".join(filter(None, row))) for row in rows[:first])
+    if first == len(rows):
+        return
+    body = rows[first:]
+    head = _head_rows(body)
+    header = tuple(joined(dict.fromkeys(filter(None, cells))) for cells in zip(*body[:head], strict=True))
+    yield Block("table", table=Table((header,) if head else (), tuple(map(tuple, body[head:]))))
+
+
+def _head_rows(rows: Sequence[_Row]) -> int:
+    """How many rows name the columns: those with a name over several columns, and the one below them."""
+    upper = 0
+    while upper + 1 < len(rows) and any(name == after != "" for name, after in pairwise(rows[upper])):
+        upper += 1
+    if upper + 1 < len(rows) and not any(is_value(cell) for row in rows[: upper + 1] for cell in row):
+        return upper + 1
+    return int(len(rows) > 1 and names_columns(rows[0], rows[1:]))

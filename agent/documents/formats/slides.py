@@ -1,0 +1,116 @@
+"""Presentations (PPTX), by python-pptx: a slide is a page and a section, its notes included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.documents.cover import stated_title
+from agent.documents.document import Block, ParsedDocument, Table
+from agent.documents.media_types import PPTX
+from agent.documents.prose import normal
+from agent.documents.tables import Cell, build_table
+
+if TYPE_CHECKING:
+    from pptx.slide import Slide
+
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+
+
+def read_slides(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as a presentation."""
+    import pptx
+
+    deck = pptx.Presentation(BytesIO(data))
+    slides = list(deck.slides)
+    blocks = [block for number, slide in enumerate(slides, start=1) for block in _slide(slide, number)]
+    about = deck.core_properties
+    return ParsedDocument(
+        title=stated_title(normal(about.title or ""), blocks, path),
+        media_type=PPTX,
+        blocks=tuple(blocks),
+        visible_text="\n".join(chain.from_iterable(map(_visible_lines, slides))),
+        pages=len(slides),
+        author=normal(about.author or ""),
+    )
+
+
+def slide_heading(title: str, number: int) -> Block:
+    """The heading of a slide, which needs one: without, it would belong to the slide before."""
+    return Block("heading", title or f"Slide {number}", level=1, page=number)
+
+
+def _slide(slide: Slide, number: int) -> Iterator[Block]:
+    title = slide.shapes.title
+    yield slide_heading(normal(title.text_frame.text) if title is not None else "", number)
+    shapes = [shape for shape in _shapes(slide.shapes) if title is None or shape.shape_id != title.shape_id]
+    for shape in sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0)):
+        if shape.has_text_frame:
+            for paragraph in shape.text_frame.paragraphs:
+                if text := normal(paragraph.text):
+                    yield Block("text", text, page=number)
+        elif (table := _table(shape)) is not None:
+            yield Block("table", page=number, table=table)
+    if text := normal(" ".join(_notes(slide))):
+        yield Block("text", f"Notes: {text}", page=number)
+
+
+def _notes(slide: Slide) -> Iterator[str]:
+    """What the notes say; some programs do not mark which of their shapes holds it."""
+    from pptx.enum.shapes import PP_PLACEHOLDER as KINDS
+
+    printed = {KINDS.SLIDE_NUMBER, KINDS.DATE, KINDS.HEADER, KINDS.FOOTER}
+    shapes: Any = slide.notes_slide.shapes if slide.has_notes_slide else ()
+    for shape in shapes:
+        kind = shape.placeholder_format.type if shape.is_placeholder else None
+        if shape.has_text_frame and kind not in printed:
+            yield shape.text_frame.text
+
+
+def _shapes(shapes: Any) -> Iterator[Any]:
+    """The shapes, those in groups too."""
+    for shape in shapes:
+        if hasattr(shape, "shapes"):
+            yield from _shapes(shape.shapes)
+        else:
+            yield shape
+
+
+def _table(shape: Any) -> Table | None:
+    if getattr(shape, "has_chart", False):
+        return _chart(shape.chart)
+    if not getattr(shape, "has_table", False):
+        return None
+    table = shape.table
+    rows = [
+        [
+            Cell(normal(cell.text), column, column + cell.span_width)
+            for column, cell in enumerate(row.cells)
+            if not cell.is_spanned
+        ]
+        for row in table.rows
+    ]
+    return build_table(rows, exact=True, header_rows=1 if table.first_row else None)
+
+
+def _chart(chart: Any) -> Table | None:
+    """What a chart shows, as the table that it was drawn from."""
+    title = normal(chart.chart_title.text_frame.text) if chart.has_title else ""
+    series = [one for plot in chart.plots for one in plot.series]
+    names = [str(name) for name in chart.plots[0].categories] if series else []
+    rows = tuple(
+        (name, *(f"{one.values[number]:.15g}" if number < len(one.values) else "" for one in series))
+        for number, name in enumerate(names)
+    )
+    header = ("", *(normal(one.name) for one in series))
+    return Table((header,), rows, title) if rows else None
+
+
+def _visible_lines(slide: Slide) -> Iterator[str]:
+    parts = [slide.element, *([slide.notes_slide.element] if slide.has_notes_slide else [])]
+    for paragraph in chain.from_iterable(part.iter(f"{_A}p") for part in parts):
+        if not any(field.get("type") == "slidenum" for field in paragraph.iter(f"{_A}fld")):
+            yield "".join(run.text or "" for run in paragraph.iter(f"{_A}t"))

@@ -1,0 +1,179 @@
+"""Plain text: paragraphs between blank lines, and what looks like a heading, a list or a table.
+
+Source code and settings stay as they are, cut where a line begins at the margin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from pathlib import Path
+from statistics import median
+
+from agent.documents.cover import stated_date, stated_title
+from agent.documents.document import Block, ParsedDocument, Table
+from agent.documents.encoding import decode
+from agent.documents.media_types import CODE
+from agent.documents.outline import Look, Passage, outlined
+from agent.documents.prose import bulleted, is_blank, is_marker, joined, mended, normal, words_of
+from agent.documents.tables import Cell, build_table, is_value
+
+_UNDERLINE = re.compile(r"={3,}|-{3,}|~{3,}|\*{3,}")
+_RULE = re.compile(r"[\s\-=_+|.*~]+")
+_NUMBERED = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_].{0,80}")
+_CHAPTER = re.compile(r"第\s*[一二三四五六七八九十百零〇\d]{1,5}\s*(?P<kind>[编部篇章节節条])\s?.{0,40}")
+_ITEM = re.compile(r"\s*(?:[•●▪◦‣*+-]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
+_CELLS = re.compile(r"\S+(?: \S+)*")
+_CHARACTER = 6.0  # points; what measures a PDF's columns then measures these
+_FULL_STOP = re.compile(r"[.!?][\"'”’)\]]*$")
+_SPREAD = 3 * _CHARACTER  # no wider does justified text, or a typist after a full stop, leave a gap
+_FEWEST_ALIGNED = 4  # rows; in fewer, gaps stand one above the other by chance
+_WRAPPED = 35  # characters; shorter lines were broken for a reason
+
+
+def read_text(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as plain text."""
+    text = decode(data)
+    text = mended(text, words_of(text))
+    passages = list(_passages(text.replace("\f", "\n\n").expandtabs(8).split("\n")))
+    blocks = outlined(passages, by_look=False)
+    return ParsedDocument(
+        title=stated_title("", blocks, path),
+        media_type="text/plain",
+        blocks=tuple(blocks),
+        visible_text=text,
+        date=stated_date(blocks),
+    )
+
+
+def _passages(lines: Sequence[str]) -> Iterator[Passage]:
+    for blank, group in groupby(lines, key=is_blank):
+        if blank:
+            continue
+        paragraph = list(group)
+        if table := _table(paragraph):
+            yield Passage("", table=table)
+            continue
+        if len(paragraph) >= 2 and _UNDERLINE.fullmatch(paragraph[1].strip()):
+            yield _heading(paragraph[0], 1 if paragraph[1].strip()[0] == "=" else 2)
+            paragraph = paragraph[2:]
+        elif level := _heading_level(paragraph):
+            yield _heading(paragraph[0], level)
+            continue
+        yield from _prose(paragraph)
+
+
+def _heading(line: str, level: int) -> Passage:
+    return Passage(normal(line), Look(bold=True), level=level)
+
+
+def _heading_level(paragraph: Sequence[str]) -> int:
+    """How deep a heading the paragraph is, or 0: one short line, numbered or in capitals."""
+    line = paragraph[0].strip()
+    if len(paragraph) > 1 or len(line) > 100:
+        return 0
+    if match := _CHAPTER.fullmatch(line):
+        return 1 if match["kind"] in "编部篇章" else 2
+    if line.endswith((".", ",", ";", ":", "。", "，", "；", "：")):
+        return 0
+    if match := _NUMBERED.fullmatch(line):
+        return match["number"].count(".") + 2
+    return 2 if line.isupper() and len(line) > 3 and len(line.split()) <= 12 else 0
+
+
+def _table(lines: Sequence[str]) -> Table | None:
+    """The paragraph as a table, if its lines are cells with gaps between them that make columns."""
+    rows = [
+        [
+            Cell(match[0], match.start() * _CHARACTER, match.end() * _CHARACTER)
+            for match in _CELLS.finditer(line)
+        ]
+        for line in lines
+        if not _RULE.fullmatch(line)
+    ]
+    return build_table(rows, exact=False) if len(rows) > 1 and _has_columns(rows) else None
+
+
+def _has_columns(rows: Sequence[Sequence[Cell]]) -> bool:
+    """Whether most rows have gaps, and values after them, or gaps that are wide or end together.
+
+    Two spaces after each full stop are gaps too, and so are those that justify a line; but they
+    stand where they happen to.
+    """
+    gaps = [gaps for row in rows if (gaps := _gaps(row))]
+    if len(gaps) < 0.6 * len(rows):
+        return False
+    with_values = sum(any(is_value(cell.text) for cell in row[1:]) for row in rows)
+    wide = sum(any(end - start > _SPREAD for start, end in row) for row in gaps)
+    (_, together), *_ = Counter(end for row in gaps for _, end in row).most_common(1)
+    return (
+        with_values > len(gaps) / 2
+        or wide >= 0.6 * len(rows)
+        or together >= max(0.6 * len(rows), _FEWEST_ALIGNED)
+    )
+
+
+def _gaps(row: Sequence[Cell]) -> list[tuple[float, float]]:
+    """The gaps of a row that neither a full stop nor the sign of an item before them accounts for."""
+    return [
+        (cell.end, after.start)
+        for number, (cell, after) in enumerate(pairwise(row))
+        if not (
+            (number == 0 and is_marker(cell.text))
+            or (
+                after.start - cell.end <= _SPREAD
+                and _FULL_STOP.search(cell.text)
+                and not is_value(after.text)
+            )
+        )
+    ]
+
+
+def _prose(lines: Sequence[str]) -> Iterator[Passage]:
+    """Items one by one; wrapped lines as one paragraph; short lines, as of a poem, kept apart."""
+    parts: list[list[str]] = [[]]
+    for line in lines:
+        if _ITEM.match(line) and parts[-1]:
+            parts.append([])
+        if line.strip():
+            parts[-1].append(line)
+    for part in parts:
+        if not part:
+            continue
+        item = _ITEM.match(part[0]) is not None
+        if item or len(part) < 3 or _is_wrapped([len(line.strip()) for line in part]):
+            yield Passage(bulleted(joined(normal(line) for line in part)), item=item)
+        else:
+            yield Passage("\n".join(line.rstrip() for line in part))
+
+
+def _is_wrapped(lengths: Sequence[int]) -> bool:
+    """Whether lines of these lengths were broken at a margin."""
+    return max(lengths) > _WRAPPED and median(lengths) > 0.7 * max(lengths)
+
+
+def read_source_code(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as source code; its title is the file's name, ending and all."""
+    text = decode(data)
+    lines = [line.rstrip() for line in text.expandtabs(4).splitlines()]
+    return ParsedDocument(
+        title=stated_title(path.name, [], Path()),
+        media_type=CODE,
+        blocks=tuple(Block("text", stretch) for stretch in _stretches(lines)),
+        visible_text=text,
+    )
+
+
+def _stretches(lines: Sequence[str]) -> Iterator[str]:
+    """The lines from one that follows an empty one and is not indented up to the next such line."""
+    starts = [
+        number
+        for number, (before, line) in enumerate(pairwise(["", *lines]))
+        if is_blank(before) and line and not line[0].isspace()
+    ]
+    for start, end in pairwise([0, *(start for start in starts if start), len(lines)]):
+        stretch = "\n".join(line for line in lines[start:end] if line)
+        if not is_blank(stretch):
+            yield stretch

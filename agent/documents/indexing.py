@@ -1,0 +1,202 @@
+"""Indexing: a document as read becomes chunks with vectors and keyword terms, stored at once.
+
+What was read may come from a file or from the web; from here on there is no difference. Storing is one
+transaction, so a crash leaves the library as it was before that document.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+
+from agent.documents.chunking import chunk, estimate
+from agent.documents.coverage import coverage
+from agent.documents.document import Chunk, NoText, ParsedDocument
+from agent.documents.media_types import MESSAGES
+from agent.retrieval.terms import terms
+from agent.text.language import language
+from models.protocols import Embedder, GenerationCancelled, Vectors
+from traces.library import Library
+from traces.records import Document, NewChunk, NewDocument
+
+# Grows when reading or chunking changes, so that files are read anew. Stored below zero with a document
+# whose scanned pages were not read.
+READER_VERSION = 3
+_BATCH = 32
+_LOOKED_AT = 5  # passages of a document whose language is looked at, about
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a document was read from.
+
+    Attributes:
+        source: Absolute path or URL.
+        name: What a person calls it.
+        sha256: Of the content, to know it again by.
+        size: Bytes of the content.
+        date: An ISO date for what gives itself none: when a page was fetched, or when the mail that a file
+            is attached to was sent; else "".
+        sender: Who sent that mail.
+        modified: When the file was last changed, in nanoseconds since 1970; 0 if it is no file.
+    """
+
+    source: str
+    name: str
+    sha256: str
+    size: int
+    date: str = ""
+    sender: str = ""
+    modified: int = 0
+
+    @classmethod
+    def of_page(cls, url: str, content: bytes) -> Origin:
+        """A page that has just been fetched; ``content`` is what it is known again by."""
+        digest = hashlib.sha256(content).hexdigest()
+        return cls(url, page_name(url), digest, len(content), datetime.now(UTC).date().isoformat())
+
+    def is_stored_as(self, document: Document | None, *, with_scans: bool = False) -> bool:
+        """Whether ``document`` is this very content, read as it would be now, ``with_scans`` or not."""
+        if document is None or document.sha256 != self.sha256:
+            return False
+        return is_read_as_now(document.reader, with_scans=with_scans)
+
+
+def is_read_as_now(reader: int, *, with_scans: bool) -> bool:
+    """Whether a stored reader's version is that of now, ``with_scans`` or not."""
+    return reader == READER_VERSION or (reader == -READER_VERSION and not with_scans)
+
+
+def page_name(url: str) -> str:
+    """What a person calls a page: its URL without the scheme."""
+    return url.partition("://")[2].rstrip("/")
+
+
+def file_name(url: str) -> str:
+    """What a file that is saved from ``url`` would be called; the host, if the path names none."""
+    parts = urlsplit(url)
+    return unquote(parts.path).rstrip("/").rpartition("/")[2] or parts.netloc
+
+
+class Indexing:
+    """One document on its way into the library.
+
+    Args:
+        origin: Where it was read from.
+        parsed: What was read.
+        embedder: Makes the vectors.
+
+    Raises:
+        NoText: there is no passage in it.
+    """
+
+    def __init__(self, origin: Origin, parsed: ParsedDocument, embedder: Embedder) -> None:
+        self.chunks: list[Chunk] = list(chunk(parsed))
+        if not self.chunks:
+            raise NoText(f"{origin.name} holds no text.", "Check that it is the file you meant.")
+        self.coverage = coverage(parsed, self.chunks)
+        self._origin = origin
+        self._parsed = parsed
+        self._embedder = embedder
+        self._vectors: Vectors = np.zeros((0, 0), dtype=np.float32)
+
+    @property
+    def language(self) -> str:
+        """ISO 639-1 code of the language that most of a few of its passages are in; "" if unsure."""
+        apart = max(1, len(self.chunks) // _LOOKED_AT)
+        told = Counter(language(piece.text) for piece in self.chunks[::apart])
+        (code, votes), *_ = told.most_common(1)
+        return code if 2 * votes > told.total() else ""
+
+    @property
+    def texts(self) -> list[str]:
+        """What is embedded, one for each chunk."""
+        title = self._parsed.title
+        return [passage_text(title, piece.section, piece.text) for piece in self.chunks]
+
+    def embed(self, cancel: threading.Event | None = None) -> Iterator[tuple[int, int]]:
+        """Make the vectors; after each batch, how many chunks have theirs and how many there are.
+
+        Raises:
+            GenerationCancelled: ``cancel`` was set.
+        """
+        texts = self.texts
+        # A batch takes as long as its longest text: texts of like length share one, wherever they stand.
+        order = sorted(range(len(texts)), key=lambda index: -estimate(texts[index]))
+        for start in range(0, len(order), _BATCH):
+            stop_if(cancel)
+            batch = order[start : start + _BATCH]
+            made = self._embedder.embed_passages([texts[index] for index in batch])
+            if not start:
+                self._vectors = np.empty((len(texts), made.shape[1]), dtype=np.float32)
+            self._vectors[batch] = made
+            yield start + len(batch), len(texts)
+
+    def store(self, library: Library, collection: str) -> int:
+        """Put the document with its vectors in place of what the library had of it; returns its id.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        return library.put_document(self._document(collection), self._vectors, self._embedder.name)
+
+    def _document(self, collection: str) -> NewDocument:
+        origin, parsed = self._origin, self._parsed
+        people = (parsed.author, origin.sender)
+        return NewDocument(
+            collection=collection,
+            source=origin.source,
+            name=origin.name,
+            title=parsed.title,
+            media_type=parsed.media_type,
+            sha256=origin.sha256,
+            bytes=origin.size,
+            pages=parsed.pages,
+            date=parsed.date or origin.date,
+            coverage=self.coverage,
+            notices=parsed.notices,
+            reader=-READER_VERSION if parsed.scans else READER_VERSION,
+            author=parsed.author,
+            sender=parsed.author if parsed.media_type in MESSAGES else origin.sender,
+            modified=origin.modified,
+            chunks=tuple(
+                NewChunk(
+                    position=piece.position,
+                    kind=piece.kind,
+                    section=piece.section,
+                    page=piece.page,
+                    text=piece.text,
+                    terms=tuple(terms(keyword_text(parsed.title, people, piece.section, piece.text))),
+                )
+                for piece in self.chunks
+            ),
+        )
+
+
+def stop_if(cancel: threading.Event | None) -> None:
+    """Go on unless ``cancel`` is set.
+
+    Raises:
+        GenerationCancelled: it is.
+    """
+    if cancel is not None and cancel.is_set():
+        raise GenerationCancelled(
+            "Reading was stopped.", "Run the same command again; what is read stays read."
+        )
+
+
+def keyword_text(title: str, people: Sequence[str], section: Sequence[str], text: str) -> str:
+    """What the keyword terms of a chunk are taken from: also who wrote or sent its document."""
+    return " ".join([*people, passage_text(title, section, text)])
+
+
+def passage_text(title: str, section: Sequence[str], text: str) -> str:
+    """What is embedded for a chunk: title and section give a short passage its context."""
+    return ". ".join(part for part in (title, *section, text) if part)

@@ -1,0 +1,350 @@
+"""What a file is, by what is in it first, and by what a server or its name says second."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import zipfile
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from agent.documents.document import UnreadableDocument
+from agent.documents.encoding import decode
+
+HTML = "text/html"
+PDF = "application/pdf"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+XLS = "application/vnd.ms-excel"
+ODS = "application/vnd.oasis.opendocument.spreadsheet"
+PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+ODP = "application/vnd.oasis.opendocument.presentation"
+ODT = "application/vnd.oasis.opendocument.text"
+RTF = "application/rtf"
+EPUB = "application/epub+zip"
+NOTEBOOK = "application/x-ipynb+json"
+JSON = "application/json"
+JSON_LINES = "application/jsonl"
+YAML = "application/yaml"
+XML = "application/xml"
+CODE = "text/x-source"
+MAIL = "message/rfc822"
+MAILBOX = "application/mbox"
+OUTLOOK = "application/vnd.ms-outlook"
+ZIP = "application/zip"
+PICTURE = "image/*"
+MARKDOWN = "text/markdown"
+CSV = "text/csv"
+TEXT = "text/plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file that is read.
+
+    Attributes:
+        media_type: e.g. ``text/html``.
+        name: What a person calls it.
+        group: One word for it and kinds like it, by which documents are filtered.
+        suffixes: Endings of its names, in lower case with the dot.
+        reader: Module and function beneath this package.
+        keeps: What is kept besides the words.
+        is_text: Its bytes are text in some encoding.
+        has_scans: Pages of it may be pictures; its reader takes what was recognised on them.
+    """
+
+    media_type: str
+    name: str
+    group: str
+    suffixes: tuple[str, ...]
+    reader: str
+    keeps: str
+    is_text: bool = False
+    has_scans: bool = False
+
+
+_CODE_SUFFIXES = tuple(
+    ".py .pyi .js .mjs .jsx .ts .tsx .java .kt .scala .groovy .c .h .cc .cpp .hpp .cs .go .rs .swift .m "
+    ".rb .php .pl .lua .r .jl .hs .ml .ex .exs .erl .clj .dart .vb .f90 .sql .sh .bash .zsh .ps1 .bat .css "
+    ".scss .vue .tex .bib .toml .ini .cfg .conf .properties .proto .graphql .tf .cmake".split()
+)
+
+FORMATS = (
+    Format(
+        HTML,
+        "HTML",
+        "html",
+        (".html", ".htm", ".xhtml"),
+        "html.read_html",
+        "headings, tables; inline-XBRL filings",
+        is_text=True,
+    ),
+    Format(
+        PDF,
+        "PDF",
+        "pdf",
+        (".pdf",),
+        "pdf.read_pdf",
+        "headings, tables, pages; scanned pages by OCR",
+        has_scans=True,
+    ),
+    Format(DOCX, "DOCX", "document", (".docx",), "docx.read_docx", "headings, tables, footnotes"),
+    Format(
+        XLSX,
+        "Excel",
+        "spreadsheet",
+        (".xlsx", ".xlsm", ".xlsb"),
+        "sheets.read_sheets",
+        "sheets, the tables on each, dates, formulas' values",
+    ),
+    Format(XLS, "Excel before 2007", "spreadsheet", (".xls",), "sheets.read_sheets", "as in Excel"),
+    Format(ODS, "OpenDocument spreadsheet", "spreadsheet", (".ods",), "sheets.read_sheets", "as in Excel"),
+    Format(
+        PPTX,
+        "PowerPoint",
+        "slides",
+        (".pptx", ".pptm", ".ppsx"),
+        "slides.read_slides",
+        "slides as pages, their titles, tables, charts' numbers, notes",
+    ),
+    Format(
+        ODP,
+        "OpenDocument presentation",
+        "slides",
+        (".odp",),
+        "opendocument.read_opendocument",
+        "slides as pages, their titles, tables, notes",
+    ),
+    Format(
+        ODT,
+        "OpenDocument text",
+        "document",
+        (".odt",),
+        "opendocument.read_opendocument",
+        "headings, lists, tables, footnotes",
+    ),
+    Format(RTF, "rich text", "document", (".rtf",), "rich_text.read_rich_text", "headings, lists, tables"),
+    Format(EPUB, "e-book", "book", (".epub",), "epub.read_epub", "chapters, headings, tables, the author"),
+    Format(
+        NOTEBOOK,
+        "Jupyter notebook",
+        "notebook",
+        (".ipynb",),
+        "markdown.read_notebook",
+        "headings, code, what it printed",
+        is_text=True,
+    ),
+    Format(
+        MAIL,
+        "mail",
+        "mail",
+        (".eml",),
+        "mail.read_mail",
+        "sender, recipients, date, subject; attachments as documents, quoted mails apart",
+        is_text=True,
+    ),
+    Format(
+        MAILBOX,
+        "mailbox",
+        "mailbox",
+        (".mbox",),
+        "mail.read_mailbox",
+        "every message as a document",
+        is_text=True,
+    ),
+    Format(OUTLOOK, "Outlook message", "mail", (".msg",), "mail.read_outlook", "as in mail"),
+    Format(
+        PICTURE,
+        "picture of text",
+        "picture",
+        (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"),
+        "scans.read_picture",
+        "by OCR: headings, tables, pages of a TIFF",
+        has_scans=True,
+    ),
+    Format(ZIP, "ZIP archive", "archive", (".zip",), "archive.read_archive", "every file as a document"),
+    Format(
+        MARKDOWN,
+        "Markdown",
+        "text",
+        (".md", ".markdown"),
+        "markdown.read_markdown",
+        "headings, tables, a front matter's title, date and author",
+        is_text=True,
+    ),
+    Format(
+        CSV, "CSV", "spreadsheet", (".csv", ".tsv"), "delimited.read_delimited", "the table", is_text=True
+    ),
+    Format(JSON, "JSON", "data", (".json",), "data.read_json", "branches, records as tables", is_text=True),
+    Format(
+        JSON_LINES,
+        "JSON Lines",
+        "data",
+        (".jsonl", ".ndjson"),
+        "data.read_json_lines",
+        "as in JSON",
+        is_text=True,
+    ),
+    Format(YAML, "YAML", "data", (".yaml", ".yml"), "data.read_yaml", "as in JSON", is_text=True),
+    Format(XML, "XML", "data", (".xml",), "data.read_xml", "as in JSON", is_text=True),
+    Format(
+        CODE,
+        "source code",
+        "code",
+        _CODE_SUFFIXES,
+        "text.read_source_code",
+        "its parts",
+        is_text=True,
+    ),
+    Format(
+        TEXT,
+        "text",
+        "text",
+        (".txt", ".text", ".rst", ".adoc", ".org"),
+        "text.read_text",
+        "headings, lists, tables",
+        is_text=True,
+    ),
+)
+
+BY_TYPE = {kind.media_type: kind for kind in FORMATS}
+MESSAGES = frozenset({MAIL, OUTLOOK})
+MEDIA_TYPES = {suffix: kind.media_type for kind in FORMATS for suffix in kind.suffixes}
+
+_MAY_HOLD_HTML = frozenset({MARKDOWN, CSV, NOTEBOOK, JSON, JSON_LINES, YAML, CODE, MAIL, MAILBOX})
+_FROM_LINE = re.compile(rb"From \S[^\n]*\n[!-9;-~]+:")
+_SERVED = {
+    HTML: HTML,
+    "application/xhtml+xml": HTML,
+    MARKDOWN: MARKDOWN,
+    "text/x-markdown": MARKDOWN,
+    CSV: CSV,
+    "text/tab-separated-values": CSV,
+}
+
+_PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\x00", b"MM\x00*")
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # UTF-32 LE begins as 16
+_HTML_START = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*"
+    rb"<(?:!doctype\s+html|html|head|body|title|meta|div|p|table|h[1-6])\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_TAG = re.compile(
+    rb"</?(?:p|div|span|table|t[rdh]|h[1-6]|body|main|section|article|ul|ol|li|d[ldt]|pre|center|font"
+    rb"|a|b|i|em|strong|br)\b[^>]*>",
+    re.IGNORECASE,
+)
+_FOREIGN = (
+    (b"GIF8", "an animated picture", "Save it as PNG and add that."),
+    (b"\x1f\x8b", "a compressed file", "Unpack it and add what is in it."),
+    (b"7z\xbc\xaf", "a compressed file", "Unpack it and add what is in it."),
+    (b"Rar!", "a compressed file", "Unpack it and add what is in it."),
+)
+_OFFICE = {"word": DOCX, "xl": XLSX, "ppt": PPTX}  # by the folder in the package
+_STREAMS = {"__properties_version1.0": OUTLOOK, "Workbook": XLS, "Book": XLS}  # by the name of a stream
+_MOST_UNPACKED = 20  # times its own size a document may unpack to
+LEAST_UNPACKED = 1 << 29  # bytes that one may always unpack to
+_SAMPLE = 1 << 16
+
+
+def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
+    """The media type of ``data``, whatever ``path`` is called.
+
+    Among the kinds of text, ``served_as`` decides before the ending of the name does, unless it says
+    only that it is text: servers give Markdown and CSV out as that.
+
+    Raises:
+        UnreadableDocument: It is of a kind that cannot be read, such as a film.
+    """
+    if b"%PDF-" in data[:1024]:
+        return PDF
+    if data.startswith(b"PK\x03\x04"):
+        return _zipped(path.name, data)
+    if data.startswith(_PICTURES) or data[8:12] == b"WEBP":
+        return PICTURE
+    if data.startswith(b"{\\rtf"):
+        return RTF
+    if data.startswith(_OLE):
+        return _compound(path.name, data)
+    for mark, kind, way_out in _FOREIGN:
+        if data.startswith(mark):
+            raise UnreadableDocument(f"{path.name} is {kind}, which cannot be read.", way_out)
+    return _kind_of_text(path, data[:_SAMPLE], served_as)
+
+
+def _kind_of_text(path: Path, sample: bytes, served_as: str) -> str:
+    if sample.startswith(_WIDE_MARKS):
+        sample = decode(sample).encode()
+    elif _is_binary(sample):
+        raise UnreadableDocument(
+            f"{path.name} is a binary file, not a document.",
+            "`deepthink library formats` shows what is read.",
+        )
+    by_name = _SERVED.get(served_as) or MEDIA_TYPES.get(path.suffix.lower(), TEXT)
+    if by_name in {MAILBOX, TEXT}:
+        by_name = MAILBOX if _FROM_LINE.match(sample) else TEXT
+    if by_name not in _MAY_HOLD_HTML and _HTML_START.match(sample):
+        return HTML
+    if by_name == HTML and not _TAG.search(sample):
+        return TEXT
+    if by_name in {XLSX, XLS, ODS}:
+        return CSV  # many programs call so what they export
+    if by_name == NOTEBOOK and not sample.lstrip().startswith(b"{"):
+        return TEXT
+    return by_name if BY_TYPE[by_name].is_text else TEXT
+
+
+def _zipped(name: str, data: bytes) -> str:
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            members = {info.filename: info.file_size for info in archive.infolist()}
+            said = archive.read("mimetype").decode("ascii", "replace") if "mimetype" in members else ""
+            encrypted = "META-INF/manifest.xml" in members and b":encryption-data" in archive.read(
+                "META-INF/manifest.xml"
+            )
+    except zipfile.BadZipFile as error:
+        raise UnreadableDocument(
+            f"{name} is damaged: it begins like a zipped file and does not end like one.",
+            "Open it in the program it comes from, save it again and add the new file.",
+        ) from error
+    if encrypted:
+        raise _encrypted(name)
+    folders = {member.partition("/")[0] for member in members}
+    kind = (
+        said.strip() if said.strip() in BY_TYPE else next((_OFFICE[f] for f in _OFFICE if f in folders), "")
+    )
+    if kind and sum(members.values()) > max(_MOST_UNPACKED * len(data), LEAST_UNPACKED):
+        raise UnreadableDocument(
+            f"{name} unpacks to far more than its own size and is not opened.",
+            "Save it again without embedded files and pictures and add that.",
+        )
+    return kind or ZIP
+
+
+def _compound(name: str, data: bytes) -> str:
+    """The kind of a file of Office before 2007, or of Outlook, by the streams in it."""
+    if "EncryptedPackage".encode("utf-16-le") in data:
+        raise _encrypted(name)
+    for stream, kind in _STREAMS.items():
+        if stream.encode("utf-16-le") in data:
+            return kind
+    raise UnreadableDocument(
+        f"{name} is in a format of Office before 2007, which cannot be read.",
+        "Save it as DOCX or PDF and add that.",
+    )
+
+
+def _encrypted(name: str) -> UnreadableDocument:
+    return UnreadableDocument(
+        f"{name} is encrypted and opens only with a password.",
+        "Save a copy without the password and add that.",
+    )
+
+
+def _is_binary(sample: bytes) -> bool:
+    if b"\x00" in sample:
+        return True
+    control = sum(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in sample)
+    return control > 0.02 * len(sample)

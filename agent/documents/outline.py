@@ -1,0 +1,292 @@
+"""Which passages are headings, and how deep.
+
+Filings and most PDFs mark a heading only by how it looks, so looks are ranked against each other:
+larger before smaller, bold before italic, coloured before black. ``Part II`` and ``Item 7.`` are
+known by their words and give the outermost levels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from agent.documents.document import Block, Table
+
+_PART = re.compile(r"part\s+(?P<number>[ivx]{1,4})\b[.:\s–—-]*(?P<title>.*)", re.IGNORECASE)
+_ITEM = re.compile(
+    r"item\s+(?P<number>\d{1,2}\s?[a-c]?)(?:\b|(?<=\d))\s*(?P<mark>[.:–—-]*)\s*(?P<title>.*)",
+    re.IGNORECASE,
+)
+_AFTER_ITEMS = re.compile(r"signatures?|exhibit\s+\(?\d{1,3}[.\d]*\)?.{0,12}", re.IGNORECASE)
+_ENDS_WITH_PAGE = re.compile(r"(?:\.{2,}|\s)\s*\d{1,3}$")
+_FEWEST_ITEMS = 3  # fewer, and "Item 2" is a line in somebody's list
+_DEEPEST = 6
+_MOST_ALIKE = 2  # headings of one look above another; more, and they are the lines of a cover
+_Rank = tuple[float, bool, bool, bool, bool, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a passage looks, as far as that tells headings from text."""
+
+    size: float = 0.0
+    bold: bool = False
+    italic: bool = False
+    underlined: bool = False
+    coloured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A paragraph, list item or table before it is known whether it is a heading.
+
+    Attributes:
+        text: Its words; empty for a table.
+        look: How all of it looks.
+        level: The level the format itself gives a heading, else 0.
+        page: 1-based page (of a long web page too, where print marks break it).
+        table: The cells, for a table.
+        item: It is an item of a list, and never a heading.
+    """
+
+    text: str
+    look: Look = Look()
+    level: int = 0
+    page: int | None = None
+    table: Table | None = None
+    item: bool = False
+
+
+def outlined(passages: Sequence[Passage], *, by_look: bool = True) -> list[Block]:
+    """The passages as blocks, the headings among them found and given their levels.
+
+    Args:
+        passages: What was read, in order.
+        by_look: Whether headings may be marked by their look alone. Where the format has headings of
+            its own and the document uses them, they decide.
+    """
+    chosen, others = _structural(passages)
+    native = {index: p.level for index, p in enumerate(passages) if p.level}
+    if not by_look or len(native) >= 2:
+        deeper = 3 - min(native.values()) if chosen and native else 0
+        levels = {index: min(_DEEPEST, level + deeper) for index, level in native.items()} | chosen
+    else:
+        levels = _by_look(passages, chosen, others) | chosen
+    return [_block(passage, levels.get(index, 0)) for index, passage in enumerate(passages)]
+
+
+def _block(passage: Passage, level: int) -> Block:
+    if passage.table is not None:
+        return Block("table", page=passage.page, table=passage.table)
+    if level:
+        return Block("heading", passage.text, level=level, page=passage.page)
+    return Block("text", passage.text, page=passage.page)
+
+
+def _structural(passages: Sequence[Passage]) -> tuple[dict[int, int], set[int]]:
+    """Levels of the ``Part`` and ``Item`` lines that open what they name, and all the other ones.
+
+    The same line stands in the table of contents, in running headers and in cross-references; the
+    one under which there is most text is the section.
+    """
+    lines = list(_part_and_item_lines(passages))
+    starts = [line.index for line in lines if not line.is_item]
+    best: dict[tuple[bool, str, str], tuple[int, int]] = {}
+    part = ""
+    for position, line in enumerate(lines):
+        if line.is_item:
+            end = lines[position + 1].index if position + 1 < len(lines) else len(passages)
+        else:
+            part = line.number
+            end = next((start for start in starts if start > line.index), len(passages))
+        weight = sum(_words(passage) for passage in passages[line.index + 1 : end])
+        key = (line.is_item, part, line.number)
+        if key not in best or weight >= best[key][0]:
+            best[key] = (weight, line.index)
+    if sum(is_item for is_item, _, _ in best) < _FEWEST_ITEMS:
+        return {}, set()
+    chosen = {index: 2 if key[0] else 1 for key, (_, index) in best.items()}
+    last = max(chosen)
+    chosen |= {
+        index: 2
+        for index, passage in enumerate(passages)
+        if index > last and _may_head(passage) and _AFTER_ITEMS.fullmatch(passage.text)
+    }
+    return chosen, {line.index for line in lines} - set(chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class _NumberedLine:
+    index: int
+    is_item: bool
+    number: str
+
+
+def _part_and_item_lines(passages: Sequence[Passage]) -> Iterator[_NumberedLine]:
+    for index, passage in enumerate(passages):
+        if not _may_head(passage):
+            continue
+        if (match := _PART.fullmatch(passage.text)) and _titled(match["title"], passage):
+            yield _NumberedLine(index, False, match["number"].upper())
+        elif (match := _ITEM.fullmatch(passage.text)) and (
+            _titled(match["title"], passage) or (match["mark"] and _short(match["title"]))
+        ):
+            yield _NumberedLine(index, True, match["number"].replace(" ", "").upper())
+
+
+def _words(passage: Passage) -> int:
+    if passage.table is not None:
+        return sum(len(cell.split()) for row in passage.table.rows for cell in row)
+    return len(passage.text.split())
+
+
+def _short(title: str) -> bool:
+    return len(title.split()) <= 30 and title[:1].isupper() and not _ENDS_WITH_PAGE.search(title)
+
+
+def _titled(title: str, passage: Passage) -> bool:
+    """Whether a line that begins like a part or an item ends like one."""
+    if not title:
+        return True
+    stands_out = passage.look.bold or title.isupper()
+    return stands_out and len(title.split()) <= 40 and not _ENDS_WITH_PAGE.search(title)
+
+
+def _may_head(passage: Passage) -> bool:
+    text = passage.text
+    return (
+        passage.table is None
+        and not passage.item
+        and len(text) <= 300
+        and sum(2 if ord(letter) > 0x2E7F else 1 for letter in text if letter.isalpha()) > 2
+        and not text.startswith(("(", "•", "*", "☐", "☒"))
+        and not text.endswith((",", ";", "-"))
+    )
+
+
+def _by_look(passages: Sequence[Passage], known: dict[int, int], others: set[int]) -> dict[int, int]:
+    """Levels of the passages that look like headings."""
+    size, plain = _body(passages)
+    ranks = {
+        index: _rank(passage)
+        for index, passage in enumerate(passages)
+        if index not in known
+        and index not in others
+        and _may_head(passage)
+        and _stands_out(passage, size, plain)
+    }
+    largest = _largest(passages[index] for index in ranks)
+    floor = 2 if known else 0
+    levels: dict[int, int] = {}
+    above: list[tuple[_Rank, int]] = []
+    for index in sorted(ranks.keys() | known.keys()):
+        if index in known:
+            floor = known[index]
+            above = []
+            continue
+        rank = ranks[index]
+        below = _alike_below(index, ranks)
+        after = index + below + 1
+        if after in known or after == len(passages) or ranks.get(after, rank) < rank:
+            continue  # nothing under it: the line of a cover page, a date
+        if below:
+            if _alike_above(index, ranks) + below > _MOST_ALIKE or not _names_group(passages[index]):
+                continue
+            if largest[passages[index].text.casefold()] > passages[index].look.size:
+                continue  # the company's name from the cover, over a statement: what follows is not its own
+            rank = (*rank[:-1], -below)  # alike in a row: each stands above the next
+        while above and above[-1][0] >= rank:
+            above.pop()
+        levels[index] = min(_DEEPEST, (above[-1][1] if above else floor) + 1)
+        above.append((rank, levels[index]))
+    return levels
+
+
+def _largest(passages: Iterable[Passage]) -> dict[str, float]:
+    """The largest size in which each line stands, by the line in lower case."""
+    sizes: dict[str, float] = {}
+    for passage in passages:
+        line = passage.text.casefold()
+        sizes[line] = max(sizes.get(line, 0.0), passage.look.size)
+    return sizes
+
+
+def _alike_below(index: int, ranks: dict[int, _Rank]) -> int:
+    """How many headings of the same look follow right below."""
+    count = 0
+    while ranks.get(index + count + 1) == ranks[index]:
+        count += 1
+    return count
+
+
+def _alike_above(index: int, ranks: dict[int, _Rank]) -> int:
+    count = 0
+    while ranks.get(index - count - 1) == ranks[index]:
+        count += 1
+    return count
+
+
+def _names_group(passage: Passage) -> bool:
+    """Whether the heading may stand above others: a few words, and no figures as in a headline."""
+    return len(passage.text.split()) <= 10 and not any(map(str.isdigit, passage.text))
+
+
+def _body(passages: Sequence[Passage]) -> tuple[float, bool]:
+    """The size most text has, and whether bold is rare enough to mean something."""
+    sizes: Counter[float] = Counter()
+    bold = 0
+    for passage in passages:
+        if passage.table is None:
+            sizes[passage.look.size] += len(passage.text)
+            bold += len(passage.text) * passage.look.bold
+    if not sizes:
+        return 0.0, True
+    return sizes.most_common(1)[0][0], bold < 0.4 * sizes.total()
+
+
+def _stands_out(passage: Passage, size: float, plain: bool) -> bool:
+    look, text = passage.look, passage.text
+    words = len(text.split())
+    if look.size > size * 1.1 and words <= (12 if text.endswith(".") else 25):
+        return True
+    if look.size < size * 0.9 or words > 45:
+        return False
+    if look.bold and plain:
+        return not text.endswith(":") or words <= 8
+    return (look.italic or look.underlined) and words <= 15 and not text.endswith((".", ":"))
+
+
+def _rank(passage: Passage) -> _Rank:
+    """A sorting key: what comes first stands above the rest."""
+    look = passage.look
+    return (
+        -look.size,
+        not look.bold,
+        not look.coloured,
+        not (passage.text.isupper() and " " in passage.text),
+        look.italic or look.underlined,
+        0,
+    )
+
+
+def without_breaks(passages: Sequence[Passage]) -> list[Passage]:
+    """The passages with paragraphs that a page's end cut in two made whole."""
+    whole: list[Passage] = []
+    for passage in passages:
+        last = whole[-1] if whole else None
+        if (
+            last is not None
+            and last.page != passage.page
+            and last.table is None
+            and passage.table is None
+            and not passage.item
+            and last.look.bold == passage.look.bold
+            and last.text[-1:] not in ".!?:;。！？：；"
+            and (passage.text[:1].islower() or last.text.endswith(","))
+        ):
+            whole[-1] = replace(last, text=f"{last.text} {passage.text}")
+        else:
+            whole.append(passage)
+    return whole

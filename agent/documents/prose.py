@@ -1,0 +1,113 @@
+"""Joining broken lines: white space, words cut by a hyphen, CJK text, raised digits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable
+
+_CJK = "\u3000-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
+_NO_SPACE = re.compile(rf"[{_CJK}]$")
+_CJK_FIRST = re.compile(rf"^[{_CJK}]")
+_BULLET = re.compile(r"^[•●▪■◦‣⁃·○☐☒☑➢✓❖∙\uf0b7\uf0a7]\s*")
+_MARKER = re.compile(
+    r"[•●▪■◦‣⁃·○☐☒☑➢✓❖∙\uf0b7\uf0a7*†‡–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\*{1,3}"
+)
+_NOTHING = re.compile(r"[\s\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*")
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of ``text`` is seen: it is white space and characters without width."""
+    return _NOTHING.fullmatch(text) is not None
+
+
+def normal(text: str) -> str:
+    """``text`` with every run of white space, line ends included, as one space."""
+    return " ".join(text.replace("\u200b", "").replace("\ufeff", "").split())
+
+
+def joined(lines: Iterable[str]) -> str:
+    """Lines of one paragraph as one line; no space between two CJK characters or after a hyphen."""
+    whole = ""
+    for line in lines:
+        if (
+            not whole
+            or not line
+            or (_NO_SPACE.search(whole) and _CJK_FIRST.search(line))
+            or (whole.endswith("-") and whole[-2:-1].isalnum() and line[0].isalnum())
+        ):
+            whole += line
+        else:
+            whole += " " + line
+    return whole
+
+
+def bulleted(text: str) -> str:
+    """``text`` with its bullet, if it begins with one, as ``• `` (private signs of fonts included)."""
+    match = _BULLET.match(text)
+    if match is None or text[0] in "☐☒☑":
+        return text
+    return "• " + text[match.end() :]
+
+
+def is_marker(text: str) -> bool:
+    """Whether ``text`` is only what begins a list item: a bullet, ``(a)``, ``1.``."""
+    return _MARKER.fullmatch(text) is not None
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_BROKEN = re.compile(
+    r"(?<![\w-])(?P<first>[^\W\d_]+)-[ \t]*\r?\n(?P<indent>[ \t]*)"
+    r"(?P<second>[^\W\d_]+)(?![\w-])(?P<rest>\S*)[ \t]*(?:\r?\n)?"
+)
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of ``text``, case-folded; those with hyphens inside a line as one."""
+    return frozenset(match[0].casefold() for match in _WORD.finditer(text))
+
+
+def mended(text: str, known: Container[str]) -> str:
+    """``text`` with the halves of broken words on one line, without the hyphen.
+
+    A word is taken for broken if it is among ``known``, the document's words, in one piece and not
+    with the hyphen; ``long-`` before ``term`` keeps its hyphen, and so does what stands nowhere else.
+    """
+
+    def whole(match: re.Match[str]) -> str:
+        first, second = match["first"], match["second"]
+        together, apart = f"{first}{second}".casefold(), f"{first}-{second}".casefold()
+        if together not in known or apart in known:
+            return match[0]
+        return f"{first}{second}{match['rest']}\n{match['indent']}"
+
+    return _BROKEN.sub(whole, text)
+
+
+_NUMBER_ENDS = re.compile(r"[\d%)]\Z")
+_NUMBER_BEGINS = re.compile(r"[+\-−–]?\d")
+
+
+def separator(before: str, after: str, *, raised: bool) -> str:
+    """What is written between two texts, of which ``after`` is raised, or else ``before``.
+
+    Returns:
+        ``^`` between a number and digits raised after it, a space between raised digits and a number
+        after them, else nothing.
+    """
+    if raised:
+        return "^" if _NUMBER_ENDS.search(before) and _NUMBER_BEGINS.match(after) else ""
+    return " " if before[-1:].isdecimal() and after[:1].isdecimal() else ""
+
+
+def on_one_line(parts: Iterable[tuple[str, bool]]) -> str:
+    """Texts, each with whether it is raised, as one."""
+    whole = ""
+    was_raised = False
+    for text, raised in parts:
+        if not text:
+            continue
+        if raised != was_raised:
+            whole += separator(whole, text, raised=raised)
+        whole += text
+        was_raised = raised
+    return whole

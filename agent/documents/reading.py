@@ -1,0 +1,119 @@
+"""Reading documents: a file in, its blocks in reading order and its visible text out.
+
+`read` is the door for files, `read_bytes` the one for what came by another way. Each format has a module
+of its own, imported only when a file of that format is read; what they share is how tables are put
+together (`grid`), how headings are found (`outline`) and what is printed on every page (`furniture`).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.documents import media_types as kinds
+from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
+from agent.documents.encoding import in_utf8
+from agent.documents.prose import is_blank
+
+if TYPE_CHECKING:
+    from agent.documents.formats.scans import ScannedPage
+
+SUFFIXES = frozenset(kinds.MEDIA_TYPES)
+PICTURES = frozenset(kinds.BY_TYPE[kinds.PICTURE].suffixes)
+MAX_BYTES = 100 * 1024 * 1024
+
+
+def read(
+    path: Path, *, max_bytes: int = MAX_BYTES, recognised: Mapping[int, ScannedPage] | None = None
+) -> ParsedDocument:
+    """Read the file at ``path`` as what it is; its name decides only what its bytes leave open.
+
+    Args:
+        path: Where it is.
+        max_bytes: A larger file is refused.
+        recognised: What was recognised on pages that are scans, by their number; nothing is told of them
+            if it is None. Where it is empty and there are such pages, the document names them.
+
+    Raises:
+        UnreadableDocument: It is missing, may not be opened, is empty, too large, binary, encrypted,
+            damaged or of a kind that cannot be read. Nothing that a parser raises gets past here.
+        NoText: It can be opened and holds no text, such as a scan.
+    """
+    return read_bytes(path.name, _bytes(path, max_bytes), recognised=recognised)
+
+
+def read_bytes(
+    name: str,
+    data: bytes,
+    *,
+    served_as: str = "",
+    charset: str = "",
+    recognised: Mapping[int, ScannedPage] | None = None,
+) -> ParsedDocument:
+    """Read ``data`` as what it is; what else is known of it decides only what its bytes leave open.
+
+    Args:
+        name: A file name, with its ending if it has one.
+        data: The content.
+        served_as: The media type that a server gave it.
+        charset: The encoding that a server gave it.
+        recognised: As for `read`.
+
+    Raises:
+        UnreadableDocument, NoText: As `read` does.
+    """
+    path = Path(name)
+    if not data.strip(b"\x00\t\n\r\f "):
+        raise UnreadableDocument(f"{name} is empty.", "Check that it is the file you meant.")
+    try:
+        media_type = kinds.media_type_of(path, data, served_as)
+        if charset and kinds.BY_TYPE[media_type].is_text:
+            data = in_utf8(data, charset)
+        document = _parsed(path, data, media_type, recognised)
+    except UnreadableDocument:
+        raise
+    except Exception as error:  # parsers raise whatever a damaged file makes them
+        raise UnreadableDocument(
+            f"{name} is damaged and cannot be read ({type(error).__name__}: {error}).",
+            "Open it in the program it comes from, save it again and add the new file.",
+        ) from error
+    if not document.scans and all(is_blank(block.text) and not block.table for block in document.blocks):
+        raise NoText(f"{name} holds no text.", "Check that it is the file you meant.")
+    return document
+
+
+def _bytes(path: Path, max_bytes: int) -> bytes:
+    try:
+        if path.is_dir():
+            raise UnreadableDocument(
+                f"{path} is a folder, not a file.", "Name the files in it, or add the folder as a whole."
+            )
+        size = path.stat().st_size
+        if size > max_bytes:
+            raise UnreadableDocument(
+                f"{path.name} is {size / 2**20:,.0f} MB; at most {max_bytes / 2**20:,.0f} MB are read.",
+                "Split it into smaller files, or raise the limit.",
+            )
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise UnreadableDocument(f"There is no file {path}.", "Check the name and the folder.") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableDocument(
+            f"{path} cannot be opened: {reason}.", "Check that you may read it and that it is a file."
+        ) from error
+
+
+def _parsed(
+    path: Path, data: bytes, media_type: str, recognised: Mapping[int, ScannedPage] | None
+) -> ParsedDocument:
+    kind = kinds.BY_TYPE[media_type]
+    module, _, function = kind.reader.rpartition(".")
+    reader: Callable[..., ParsedDocument] = getattr(
+        importlib.import_module(f"agent.documents.formats.{module}"), function
+    )
+    document = reader(path, data, recognised) if kind.has_scans else reader(path, data)
+    return replace(document, media_type=media_type)

@@ -1,0 +1,89 @@
+"""Recognising scanned pages: one at a time, each kept as soon as it is done."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from agent.documents.formats.scans import ScannedPage, page_picture
+from agent.documents.indexing import Origin, stop_if
+from models.protocols import TextRecogniser
+
+_LINE: TypeAdapter[tuple[int, ScannedPage]] = TypeAdapter(tuple[int, ScannedPage])
+
+
+class Scanning:
+    """What was recognised on the pages of files that are being read.
+
+    Args:
+        recogniser: Recognises text; None if scans are not read.
+        folder: Keeps what was recognised until a file is read to the end; None to keep it in memory only.
+    """
+
+    def __init__(self, recogniser: TextRecogniser | None, folder: Path | None) -> None:
+        self._recogniser = recogniser
+        self._folder = folder
+        self._pages: dict[str, dict[int, ScannedPage]] = {}
+
+    @property
+    def is_on(self) -> bool:
+        """Whether scans are read."""
+        return self._recogniser is not None
+
+    @property
+    def seconds_a_page(self) -> float:
+        """About how long a page takes."""
+        return self._recogniser.seconds_a_page if self._recogniser else 0.0
+
+    def kept(self, origin: Origin) -> Mapping[int, ScannedPage] | None:
+        """The pages of a file that were recognised, now or in an earlier reading; None if scans are off."""
+        if not self.is_on:
+            return None
+        if origin.sha256 not in self._pages:
+            self._pages[origin.sha256] = dict(self._stored(origin))
+        return self._pages[origin.sha256]
+
+    def recognise(
+        self, origin: Origin, data: bytes, pages: Sequence[int], cancel: threading.Event | None
+    ) -> Iterator[int]:
+        """Recognise pages of a file; after each, how many are done.
+
+        Raises:
+            GenerationCancelled: ``cancel`` was set; what is done is kept.
+            ModelError: The model fails.
+            UnreadableDocument: A page cannot be shown.
+        """
+        assert self._recogniser is not None, "only where scans are read"
+        for done, number in enumerate(pages, start=1):
+            stop_if(cancel)
+            picture = page_picture(origin.name, data, number)
+            lines = tuple(map(tuple, self._recogniser.recognise(picture)))
+            page = ScannedPage(picture.shape[1], lines)
+            self._pages.setdefault(origin.sha256, {})[number] = page
+            if self._folder is not None:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                with self._file(self._folder, origin).open("ab") as file:
+                    file.write(_LINE.dump_json((number, page)) + b"\n")
+            yield done
+
+    def forget(self, origin: Origin) -> None:
+        """Let go of a file's pages: its document is in the library."""
+        self._pages.pop(origin.sha256, None)
+        if self._folder is not None and self.is_on:
+            self._file(self._folder, origin).unlink(missing_ok=True)
+
+    def _stored(self, origin: Origin) -> Iterator[tuple[int, ScannedPage]]:
+        if self._folder is None or not self._file(self._folder, origin).exists():
+            return
+        for line in self._file(self._folder, origin).read_bytes().splitlines():
+            try:
+                yield _LINE.validate_json(line)
+            except ValidationError:  # the last line of a reading that was killed
+                return
+
+    @staticmethod
+    def _file(folder: Path, origin: Origin) -> Path:
+        return folder / f"{origin.sha256}.jsonl"

@@ -1,0 +1,391 @@
+"""From cells with a position to a table of rows and columns.
+
+HTML cells lie on the columns of their spans, PDF segments on points of the page; both are intervals.
+Columns are found by how the intervals overlap, so a currency sign, a closing parenthesis or a spacer
+in a column of its own, a header over several columns and a number that is aligned to the right all
+come out where a reader would see them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from agent.documents.document import Table
+from agent.documents.prose import is_marker, joined
+
+CURRENCY = re.compile(r"(?:[A-Z]{1,3})?[$€£¥₹]")
+CLOSING = re.compile(r"[)%\]]+|%\s*\)|pts\.?|bps")
+_CODE = r"(?:USD|EUR|GBP|JPY|CNY|RMB|CHF|CAD|AUD|HKD|INR|KRW)\s?"
+_VALUE = re.compile(
+    rf"(?:[A-Z]{{0,3}}[$€£¥₹]|{_CODE})?"
+    r"[\s(\[<>~≈+\-−–]*(?:[A-Z]{0,3}[$€£¥₹])?\s*\.?\d(?:[\d,.'\s]*\d)?"
+    r"(?:[)%\]\s*†]|\^[+\-−–]?\d+(?:,\d+)*|\([a-z\d]{1,3}\)|pts\.?|bps|bn|m|x|years?|million|billion)*"
+    r"|[—–\-−]+\s*%?|n/?a|nm",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"\(?(?:19|20)\d\d(?:[A-Z]|\^\d+)?\)?")
+_UNIT = re.compile(
+    r"\(.*(?:millions?|thousands?|billions?|dollars|unaudited|except|amounts|percent|[$€£¥%]).*\)"
+    r"|.{0,12}\bin (?:millions|thousands|billions)\b.{0,40}",
+    re.IGNORECASE,
+)
+_PERIOD = re.compile(
+    r"\b(?:ended|ending|as of|fiscal|year|quarter|months|weeks|q[1-4]|[12]h|(?:19|20)\d\d)\b"
+    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.?\s+\d",
+    re.IGNORECASE,
+)
+
+
+def is_value(text: str) -> bool:
+    """Whether ``text`` is a quantity (or the dash for none), not a year that names a column."""
+    return bool(_VALUE.fullmatch(text.strip())) and not is_year(text)
+
+
+def is_year(text: str) -> bool:
+    """Whether ``text`` is a year and nothing else."""
+    return bool(_YEAR.fullmatch(text.strip()))
+
+
+def is_unit(text: str) -> bool:
+    """Whether ``text`` only says in what the numbers count, such as ``(In millions)``."""
+    return bool(_UNIT.fullmatch(text.strip()))
+
+
+def names_period(text: str) -> bool:
+    """Whether ``text`` says when: ``13 Weeks Ended``, ``As of June 30,``, ``2022``."""
+    return bool(_PERIOD.search(text))
+
+
+Stretch = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A text and the stretch of the row it covers; ``strong`` if it is bold or marked as a header."""
+
+    text: str
+    start: float
+    end: float
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row whose cells have found their columns: column number to text."""
+
+    texts: dict[int, str]
+    cells: tuple[Cell, ...]
+
+    @property
+    def label(self) -> str:
+        return self.texts.get(0, "")
+
+    @property
+    def others(self) -> list[str]:
+        return [text for column, text in self.texts.items() if column]
+
+
+def overlap(cell: Cell, column: Stretch) -> bool:
+    """Whether the cell lies, at least in part, in the column."""
+    return min(cell.end, column[1]) - max(cell.start, column[0]) > 0.5
+
+
+def nearest(cell: Cell, columns: Sequence[Stretch]) -> int:
+    """The column the cell lies in or, failing that, closest to."""
+
+    def distance(column: int) -> float:
+        start, end = columns[column]
+        return max(start - cell.end, cell.start - end, 0.0)
+
+    return min(range(len(columns)), key=distance)
+
+
+def place(cells: Sequence[Cell], columns: Sequence[Stretch]) -> Row:
+    """The cells in their columns; one that spans several is in the first of them."""
+    texts: dict[int, str] = {}
+    for cell in cells:
+        hit = [number for number, column in enumerate(columns) if overlap(cell, column)]
+        number = hit[0] if hit else nearest(cell, columns)
+        texts[number] = f"{texts[number]} {cell.text}" if number in texts else cell.text
+    return Row(texts, tuple(cells))
+
+
+def find_columns(rows: Sequence[Sequence[Cell]], *, exact: bool) -> list[Stretch]:
+    """The columns' stretches, from left to right.
+
+    Narrow cells come first: what overlaps two columns found so far spans them and makes none. Where
+    cells are only as wide as their ink, rows of numbers decide, and names follow.
+    """
+    telling = [row for row in rows if any(is_value(cell.text) for cell in row[1:])]
+    if exact or len(telling) < 2:
+        telling = [row for row in rows if len(row) > 1]
+    columns: list[Stretch] = []
+    for cell in sorted((c for row in telling for c in row), key=lambda c: c.end - c.start):
+        hit = [number for number, column in enumerate(columns) if overlap(cell, column)]
+        if not hit:
+            columns.append((cell.start, cell.end))
+        elif len(hit) == 1:
+            start, end = columns[hit[0]]
+            columns[hit[0]] = (min(start, cell.start), max(end, cell.end))
+    columns.sort()
+    if exact:
+        return columns
+    return _with_empty(_without_halves(columns, telling), rows)
+
+
+def _without_halves(columns: list[Stretch], rows: Sequence[Sequence[Cell]]) -> list[Stretch]:
+    """The columns, two that some cell spans and that no row fills both made one.
+
+    A digit at the right edge and a year in the middle of one column may not overlap.
+    """
+    index = 0
+    while index + 1 < len(columns):
+        one, two = columns[index], columns[index + 1]
+        hits = [[(overlap(cell, one), overlap(cell, two)) for cell in row] for row in rows]
+        spanned = any((True, True) in row for row in hits)
+        filled = any((True, False) in row and (False, True) in row for row in hits)
+        if spanned and not filled:
+            columns[index : index + 2] = [(min(one[0], two[0]), max(one[1], two[1]))]
+        else:
+            index += 1
+    return columns
+
+
+def _with_empty(columns: list[Stretch], rows: Sequence[Sequence[Cell]]) -> list[Stretch]:
+    """The columns, with those that have a name but no value: their neighbours have names too."""
+    for row in rows:
+        if len(row) < 3 or any(is_value(cell.text) for cell in row[1:]):
+            continue
+        named = {i for i, column in enumerate(columns) for cell in row if overlap(cell, column)}
+        empty = [
+            (cell.start, cell.end)
+            for cell in row
+            if not any(overlap(cell, column) for column in columns) and nearest(cell, columns) in named
+        ]
+        columns = sorted([*columns, *empty])
+    return columns
+
+
+_MOST_ROWS = 8
+_OFF_CENTRE = 20.0  # points by which a period may miss the middle of the columns it stands over
+
+
+def count_header_rows(rows: Sequence[Row]) -> int:
+    """How many leading rows name the columns rather than hold values."""
+    if not any(is_value(text) for row in rows for text in row.others):
+        first = next((index for index, row in enumerate(rows) if row.others), 0)
+        strong = all(cell.strong for cell in rows[first].cells)
+        return first + 1 if strong and first + 1 < len(rows) else 0
+    count = 0
+    named = False
+    for row in rows[:_MOST_ROWS]:
+        if not row.others:
+            if named and not is_unit(row.label):
+                break
+        elif any(is_value(text) for text in row.others) and (
+            row.label or all(is_value(text) for text in row.others)
+        ):
+            break
+        else:
+            named = True
+        count += 1
+    return count if named else 0
+
+
+def name_columns(
+    rows: Sequence[Row], columns: Sequence[Stretch], *, exact: bool
+) -> tuple[list[str], tuple[str, ...]]:
+    """Titles found among the header rows, and one name for each column.
+
+    Args:
+        rows: The header rows, from top to bottom.
+        columns: The columns' stretches.
+        exact: Whether a cell's stretch says which columns it names, or only where its ink lies.
+    """
+    titles: list[str] = []
+    names: list[list[str]] = [[] for _ in columns]
+    for row in rows:
+        only = row.cells[0].text if len(row.cells) == 1 else ""
+        if only and (is_unit(only) or (only.startswith("(") and only.endswith(")"))):
+            names[0].append(only)
+        elif only and 0 in row.texts:
+            titles.append(only)
+        else:
+            for cell, covered in _covered(row, rows[-1], columns, exact=exact):
+                for column in covered:
+                    if cell.text not in names[column][-1:]:
+                        names[column].append(cell.text)
+    return titles, tuple(joined(parts) for parts in names)
+
+
+def _covered(
+    row: Row, lowest: Row, columns: Sequence[Stretch], *, exact: bool
+) -> Iterator[tuple[Cell, Sequence[int]]]:
+    """Which columns each cell of a header row names."""
+    found: list[tuple[Cell, Sequence[int]]] = []
+    for cell in row.cells:
+        hit: Sequence[int] = [number for number, column in enumerate(columns) if overlap(cell, column)]
+        found.append((cell, hit or [nearest(cell, columns)]))
+    labels = [(cell, hit) for cell, hit in found if hit[0] == 0]
+    others = [(cell, hit) for cell, hit in found if hit[0] > 0]
+    if exact or not others:
+        yield from found
+        return
+    yield from labels
+    distinct = len({cell.text for cell, _ in others}) == len(others)
+    if row is not lowest and distinct and (blocks := _blocks(len(others), lowest, len(columns))):
+        yield from ((cell, block) for (cell, _), block in zip(others, blocks, strict=True))
+        return
+    taken = {column for _, hit in others for column in hit}
+    for cell, hit in others:
+        if names_period(cell.text):
+            yield cell, _centred(cell, hit, columns, taken - set(hit))
+        else:
+            yield cell, hit
+
+
+def _blocks(count: int, lowest: Row, width: int) -> list[range]:
+    """The columns in ``count`` blocks, if their names repeat so often: 2022, 2021, 2022, 2021."""
+    names = [lowest.texts.get(column, "") for column in range(1, width)]
+    size, rest = divmod(len(names), count)
+    if count < 2 or size < 2 or rest or names != names[:size] * count or not all(names):
+        return []
+    return [range(1 + block * size, 1 + (block + 1) * size) for block in range(count)]
+
+
+def _centred(cell: Cell, hit: Sequence[int], columns: Sequence[Stretch], taken: set[int]) -> Sequence[int]:
+    """The widest run of untaken columns around ``hit`` over whose middle the cell stands."""
+    middle = (cell.start + cell.end) / 2
+    runs: list[tuple[float, Sequence[int]]] = [(_OFF_CENTRE, hit)]
+    for first in range(1, hit[0] + 1):
+        for last in range(hit[-1], len(columns)):
+            if not taken.intersection(range(first, last + 1)):
+                centre = (columns[first][0] + columns[last][1]) / 2
+                runs.append((abs(centre - middle), range(first, last + 1)))
+    best = min(off for off, _ in runs)
+    return max((run for off, run in runs if off < best + 4), key=len)
+
+
+_WORD = re.compile(r"[^\W\d_]{2}")
+
+
+def build_table(
+    rows: Sequence[Sequence[Cell]],
+    *,
+    exact: bool,
+    header_rows: int | None = None,
+    caption: str = "",
+) -> Table | None:
+    """The table that ``rows`` show, or None where they make no more than one column or row.
+
+    Args:
+        rows: Cells from left to right, rows from top to bottom.
+        exact: True where a header's stretch says which columns it names (spans); False where it is
+            only where its ink lies, so that it may name the columns beside it too.
+        header_rows: How many rows name the columns, where the format says so.
+        caption: Text above the table that belongs to it.
+    """
+    heads = _heads(rows, header_rows) if exact else []
+    joined = [cells for cells in (_with_signs_joined(row, heads) for row in rows) if cells]
+    columns = find_columns(joined, exact=exact)
+    if len(columns) < 2:
+        return None
+    placed = [place(row, columns) for row in joined]
+    count = count_header_rows(placed) if header_rows is None else header_rows
+    titles, header = name_columns(placed[:count], columns, exact=exact)
+    body = placed[count:] if exact else _unwrapped(placed[count:])
+    if not body:
+        return None
+    return Table(
+        header=(header,) if any(header) else (),
+        rows=tuple(tuple(row.texts.get(column, "") for column in range(len(columns))) for row in body),
+        caption=" ".join(part for part in (caption, *titles) if part),
+    )
+
+
+def _heads(rows: Sequence[Sequence[Cell]], declared: int | None) -> list[Sequence[Cell]]:
+    """The rows that may name columns: those ``declared`` to, or those above the first value."""
+    if declared is not None:
+        return list(rows[:declared])
+    return list(takewhile(lambda row: not any(is_value(cell.text) for cell in row[1:]), rows))
+
+
+def _named_apart(sign: Cell, value: Cell, heads: Sequence[Sequence[Cell]]) -> bool:
+    """Whether a row of ``heads`` has a word over the sign, such as ``Unit``, and another over the value."""
+    for row in heads:
+        over_sign, over_value = (
+            [cell for cell in row if cell.text.strip() and overlap(cell, (part.start, part.end))]
+            for part in (sign, value)
+        )
+        in_words = any(_WORD.search(cell.text) for cell in over_sign)
+        if in_words and over_value and not any(cell in over_value for cell in over_sign):
+            return True
+    return False
+
+
+def _with_signs_joined(row: Sequence[Cell], heads: Sequence[Sequence[Cell]]) -> list[Cell]:
+    """The row's cells with ``$`` joined to the number after it and ``)`` or ``%`` to the one before,
+    unless ``heads`` name the two apart."""
+    cells: list[Cell] = []
+    sign: Cell | None = None
+    for given in row:
+        text = " ".join(given.text.split())
+        if not text:
+            continue
+        cell = replace(given, text=text)
+        if CURRENCY.fullmatch(text) and sign is None:
+            sign = cell
+            continue
+        if sign is not None:
+            if is_value(text) and not _named_apart(sign, cell, heads):
+                cell = Cell(sign.text + text, sign.start, cell.end, cell.strong)
+            else:
+                cells.append(sign)
+            sign = None
+        if (
+            cells
+            and CLOSING.fullmatch(text)
+            and is_value(cells[-1].text)
+            and (text[0] in ")]" or not _named_apart(cell, cells[-1], heads))
+        ):
+            last = cells.pop()
+            space = " " if text[0].isalpha() else ""
+            cell = Cell(last.text + space + text, last.start, cell.end, last.strong)
+        cells.append(cell)
+    if sign is not None:
+        cells.append(sign)
+    return cells
+
+
+def _unwrapped(rows: Sequence[Row]) -> list[Row]:
+    """The rows with labels and cells that were broken over two lines joined again."""
+    whole: list[Row] = []
+    for row in rows:
+        if whole and _continues(whole[-1], row):
+            whole[-1] = _merged(whole[-1], row)
+        else:
+            whole.append(row)
+    return whole
+
+
+def _continues(above: Row, row: Row) -> bool:
+    """Whether ``row`` is the rest of ``above``."""
+    if not row.label:
+        in_words = not any(is_value(text) or is_year(text) for text in row.others)
+        return bool(above.others) and in_words
+    goes_on = row.label[0] == "$" or row.label.lstrip("(")[:1].islower()
+    if not goes_on or row.label.endswith(":") or is_marker(row.label.split()[0]):
+        return False
+    if row.others:
+        return not above.others and not above.label.endswith((":", "."))
+    return bool(above.others)
+
+
+def _merged(upper: Row, lower: Row) -> Row:
+    texts = dict(upper.texts)
+    for column, text in lower.texts.items():
+        texts[column] = joined([texts[column], text]) if column in texts else text
+    return Row(texts, (*upper.cells, *lower.cells))

@@ -1,0 +1,183 @@
+"""What is to be read: a file, a page of the web, or a file inside one of these."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from agent.documents.document import Enclosed, ParsedDocument, UnreadableDocument
+from agent.documents.found_files import FoundFile
+from agent.documents.indexing import Origin, file_name, page_name
+from agent.documents.media_types import MESSAGES
+from agent.documents.reading import MAX_BYTES, read, read_bytes
+
+if TYPE_CHECKING:
+    from agent.documents.formats.scans import ScannedPage
+    from agent.web.fetch import Fetched
+
+_TICK: Final = 2.0  # seconds: the coarsest dates of files, those of FAT
+MOST_DEPTH = 4
+"""How deep files may lie inside others: a picture in a mail in a mailbox in an archive."""
+
+
+class File:
+    """A file, by its source and the name it goes by.
+
+    Attributes:
+        depth: In how many files it lies.
+        outright: A person named it by itself.
+    """
+
+    depth = 0
+
+    def __init__(self, path: Path, name: str, found: FoundFile) -> None:
+        self.source = _utf8(str(path))
+        self.name = _utf8(name)
+        self.outright = found.outright
+        self._path = path
+        self._unlisted = found.unlisted
+
+    def origin(self) -> Origin:
+        """What identifies its content, which is not read as a document yet."""
+        if self.source != str(self._path):  # the store could not hold it
+            raise UnreadableDocument(f"The name of {self.source} is not valid UTF-8.", "Rename the file.")
+        try:
+            if self._unlisted is not None:
+                raise self._unlisted
+            about = self._path.stat()
+            _refuse_large(self.name, about.st_size)
+            digest = _sha256(self._path)
+            return Origin(self.source, self.name, digest, about.st_size, modified=about.st_mtime_ns)
+        except OSError as error:
+            raise UnreadableDocument(f"{self.name}: {error.strerror}.", "Check its permissions.") from error
+
+    def is_untouched(self, size: int, modified: int, looked: datetime | None = None) -> bool:
+        """Whether it has this size in bytes and was last changed then (ns since 1970).
+
+        Args:
+            size: As it was.
+            modified: Likewise.
+            looked: When it was looked at (UTC). A file may be changed twice in the time for which a file
+                system has one date, so that one that had just been changed then is touched.
+        """
+        about = self.size_and_date()
+        settled = looked is None or looked.replace(tzinfo=UTC).timestamp() - modified / 1e9 >= _TICK
+        return settled and about == (size, modified)
+
+    def size_and_date(self) -> tuple[int, int] | None:
+        """Its size in bytes and when it was last changed (ns since 1970); None if that cannot be known."""
+        try:
+            about = self._path.stat()
+        except OSError:
+            return None
+        return about.st_size, about.st_mtime_ns
+
+    def data(self) -> bytes:
+        """Its content, as bytes."""
+        return self._path.read_bytes()
+
+    def parsed(self, recognised: Mapping[int, ScannedPage] | None) -> ParsedDocument:
+        """Its content; ``recognised`` as in `agent.documents.reading.read`."""
+        return read(self._path, recognised=recognised)
+
+
+class Page:
+    """A page or file of the web, read whole: tables and all, as if it were a file."""
+
+    depth = 0
+    outright = True
+
+    def __init__(self, url: str, fetch: Callable[[str], Fetched]) -> None:
+        self.source = _utf8(url)
+        self.name = page_name(self.source)
+        self._fetch = fetch
+        self._fetched: Fetched | None = None
+
+    def origin(self) -> Origin:
+        """What identifies its content, which is fetched for that."""
+        self._fetched = self._fetch(self.source)
+        return Origin.of_page(self.source, self._fetched.data)
+
+    def data(self) -> bytes:
+        """Its content, as bytes."""
+        return self._page().data
+
+    def parsed(self, recognised: Mapping[int, ScannedPage] | None) -> ParsedDocument:
+        """Its content; ``recognised`` as in `agent.documents.reading.read`."""
+        page = self._page()
+        return read_bytes(
+            file_name(page.url),
+            page.data,
+            served_as=page.media_type,
+            charset=page.charset,
+            recognised=recognised,
+        )
+
+    def _page(self) -> Fetched:
+        assert self._fetched is not None, "an origin is asked for first"
+        return self._fetched
+
+
+class Member:
+    """A file inside another, named as if that were a folder.
+
+    Args:
+        enclosed: The file.
+        outer: The other.
+        read: What was read of that.
+        origin: Where that is from.
+    """
+
+    outright = False
+
+    def __init__(self, enclosed: Enclosed, outer: Wanted, read: ParsedDocument, origin: Origin) -> None:
+        self.source: str = f"{outer.source}/{_utf8(enclosed.name)}"
+        self.name: str = f"{outer.name}/{_utf8(enclosed.name)}"
+        self.depth: int = outer.depth + 1
+        self.data = enclosed.content
+        is_mail = read.media_type in MESSAGES
+        self._date = read.date if is_mail else origin.date
+        self._sender = read.author if is_mail else origin.sender
+        self._modified = origin.modified
+
+    def origin(self) -> Origin:
+        """What identifies its content."""
+        if self.depth > MOST_DEPTH:
+            raise UnreadableDocument(f"{self.name} lies too deep in other files.", "Unpack it, and add it.")
+        content = self.data()
+        _refuse_large(self.name, len(content))
+        digest = hashlib.sha256(content).hexdigest()
+        return Origin(
+            self.source, self.name, digest, len(content), self._date, self._sender, self._modified
+        )
+
+    def parsed(self, recognised: Mapping[int, ScannedPage] | None) -> ParsedDocument:
+        """Its content; ``recognised`` as in `agent.documents.reading.read`."""
+        return read_bytes(PurePosixPath(self.source).name, self.data(), recognised=recognised)
+
+
+Wanted = File | Page | Member
+
+
+def _refuse_large(name: str, size: int) -> None:
+    if size > MAX_BYTES:
+        raise UnreadableDocument(
+            f"{name} is {size / 1e6:,.0f} MB; up to {MAX_BYTES / 1e6:,.0f} MB are read.",
+            "Split it, or convert it to plain text.",
+        )
+
+
+def _utf8(text: str) -> str:
+    """``text`` as it can be stored and shown: Python keeps the odd bytes of a file name as surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

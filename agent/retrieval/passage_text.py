@@ -1,0 +1,75 @@
+"""How a passage is shown to the reader: the same text in training and at run time.
+
+A heading line says where the passage is from; a table's rows are spelled out with their column heads, so
+that a cell stands beside what it is the value of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent.notebook import last_heading
+from agent.text import tables
+from agent.text.sentences import sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A passage as the reader sees it.
+
+    Attributes:
+        text: A heading line, then the body.
+        body: Offset in ``text`` at which the body begins.
+        units: The body's sentences or table rows with their offsets in ``text``, in order.
+    """
+
+    text: str
+    body: int
+    units: tuple[tuple[int, int], ...]
+
+    def unit(self, start: int, end: int) -> str:
+        """The sentences or rows that hold ``text[start:end]``, joined; those words if none does."""
+        held = [(first, last) for first, last in self.units if first < end and last > start]
+        return self.text[held[0][0] : held[-1][1]] if held else self.text[start:end]
+
+
+def show(title: str, section: str, date: str, text: str, kind: str) -> Shown:
+    """Write a passage out for the reader.
+
+    Args:
+        title: Of the document.
+        section: Stored section path; its innermost heading is shown.
+        date: ISO date of the document, after who wrote it where that is known; or "".
+        text: The chunk as it is stored.
+        kind: ``table`` for a table; anything else is shown as it is.
+    """
+    places = dict.fromkeys(part for part in (title, last_heading(section)) if part)
+    heading = " › ".join(places) + (f" ({date})" if date else "")
+    body = spelled(text) if kind == "table" else text
+    start = len(heading) + 1
+    parts = body.splitlines() if kind == "table" else sentences(body)
+    return Shown(f"{heading}\n{body}", start, tuple(_offsets(body, parts, start)))
+
+
+def spelled(text: str) -> str:
+    """A table with every row written as ``label: cell (column), cell (column)``, one a line."""
+    head, _ = tables.parts(text)
+    captions = [line for line in head if tables.SEPARATOR not in line]
+    lines: list[str] = []
+    heading = ""
+    for row in tables.rows(text):
+        if row.heading and row.heading != heading:
+            heading = row.heading
+            lines.append(heading)
+        lines.append(row.spelled())
+    return "\n".join([*captions, *lines]) if lines else text
+
+
+def _offsets(body: str, parts: list[str], start: int) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    cursor = 0
+    for part in parts:
+        at = body.find(part, cursor)
+        cursor = at + len(part)
+        found.append((start + at, start + cursor))
+    return found

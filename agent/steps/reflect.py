@@ -1,0 +1,297 @@
+"""Reflection: what a step's evidence says in answer to its question, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from agent import notebook, prompts
+from agent.cognition import Finding, Spans
+from agent.deps import Deps
+from agent.events import Contradicted, NotebookGrew, Noted
+from agent.retrieval.terms import terms
+from agent.retrieval.versions import same_series, versions
+from agent.session import Session
+from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState
+from agent.steps.queries import references
+from agent.text import quantities
+from agent.text.language import language, readable
+from agent.text.sentences import sentences
+from agent.text.support import missing_numbers, support
+
+SURE: Final = 0.9
+"""Probability of a span from which the language model is not asked: right nine times in ten."""
+LIKELY: Final = 0.5
+"""Probability from which a passage rather answers than not."""
+POSSIBLE: Final = 0.2
+"""Probability of a passage, or a span, below which the reader rules an answer out."""
+_AGREED: Final = 0.1  # … and from which it confirms what the language model says
+_ENOUGH: Final = 0.5  # share of an answer's content that its passage must hold
+_CANDIDATES: Final = 3  # spans shown to the language model
+
+
+NOTHING = Finding(found=False, sentence="", answer="", cites=[], origin="default")
+
+
+class _Reading(BaseModel):
+    source: int
+    answer: str
+
+
+class _Reflection(_Reading):
+    sentence: str
+
+
+class ReadingReflector:
+    """The reader where it is sure, the language model where it is not (``lean``).
+
+    The model sees the reader's candidates beside the evidence and gives the shortest answer only; the
+    sentence is the passage's own. An answer counts only if its passage holds it, and the reader marked
+    those words or takes the passage rather for an answer than not.
+    """
+
+    def reflect(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        question: str,
+        evidence: Sequence[Evidence],
+        spans: Spans,
+    ) -> Finding:
+        """The finding of whichever of the two is sure."""
+        best = best_span(spans)
+        if best is not None and best[1]["probability"] >= SURE:
+            return of_span(*best)
+        shown = [
+            (number, span["text"]) for number, span in _ranked(spans)[:_CANDIDATES] if span["text"].strip()
+        ]
+        result = session.ask(
+            "reflect",
+            notebook,
+            prompts.read(question, shown),
+            _Reading,
+            _Reading(source=0, answer=""),
+            112,
+        )
+        answer = _plain(result.value.answer)
+        for source in _sources(answer, result.value.source, evidence):
+            own = spans.get(source["number"], ())
+            if _agrees(answer, own) or source.get("relevance", 0.0) >= LIKELY:
+                return Finding(True, quote(answer, source), answer, [source["number"]], result.origin)
+        return Finding(False, "", "", [], result.origin)
+
+
+class ModelReflector:
+    """Asks the model to state the finding in a sentence of its own, as the seed does."""
+
+    def reflect(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        question: str,
+        evidence: Sequence[Evidence],
+        spans: Spans,
+    ) -> Finding:
+        """The model's finding; not found if no passage of the step supports it."""
+        result = session.ask(
+            "reflect",
+            notebook,
+            prompts.reflect(question),
+            _Reflection,
+            _Reflection(source=0, answer="", sentence=""),
+            160,
+        )
+        sentence = " ".join(result.value.sentence.split())
+        answer = _plain(result.value.answer) or sentence
+        source = _source(answer, result.value.source, evidence)
+        if source is None:
+            return Finding(False, "", "", [], result.origin)
+        return Finding(True, sentence or answer, answer, [source["number"]], result.origin)
+
+
+class ExtractiveReflector:
+    """Model-free: the best-scored excerpt is the finding."""
+
+    def reflect(
+        self,
+        session: Session,
+        notebook: Sequence[str],
+        question: str,
+        evidence: Sequence[Evidence],
+        spans: Spans,
+    ) -> Finding:
+        """The excerpt of the best evidence, as it stands."""
+        best = max(evidence, key=lambda item: item["score"])
+        text = " ".join(best["excerpt"].split())
+        return Finding(True, text, text, [best["number"]], "default")
+
+
+def best_span(spans: Spans) -> tuple[int, AnswerSpan] | None:
+    """The most probable span with its passage's number; None without any."""
+    return next(iter(_ranked(spans)), None)
+
+
+def of_span(number: int, span: AnswerSpan) -> Finding:
+    """A reader's span as a finding."""
+    return Finding(True, span["unit"], span["text"], [number], "reader")
+
+
+def _ranked(spans: Spans) -> list[tuple[int, AnswerSpan]]:
+    flat = [(number, span) for number, proposed in spans.items() for span in proposed]
+    return sorted(flat, key=lambda pair: -pair[1]["probability"])
+
+
+def _agrees(answer: str, spans: Sequence[AnswerSpan]) -> bool:
+    """Whether a span that is not improbable shares words with the model's answer."""
+    told = set(terms(answer))
+    return any(
+        span["probability"] >= _AGREED and not told.isdisjoint(terms(span["text"])) for span in spans
+    )
+
+
+_NO_ANSWER = {"", "none", "empty", "n/a", "not found", "unknown", "not mentioned", "not stated"}
+
+
+def _plain(answer: str) -> str:
+    """One line; "" for the words small models use for an empty answer."""
+    text = " ".join(answer.split()).strip(" \"'")
+    return "" if text.casefold().rstrip(".") in _NO_ANSWER else text
+
+
+def _source(answer: str, named: int, evidence: Sequence[Evidence]) -> Evidence | None:
+    """The passage that holds ``answer`` best, if one does."""
+    return next(iter(_sources(answer, named, evidence)), None)
+
+
+def _sources(answer: str, named: int, evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The passages that hold ``answer``, best first; of equals the one the model named, then the earlier.
+
+    An empty answer is the model's word that there is none. That it names no passage is not: small models
+    give passage 0 beside an answer they have copied correctly, and often another's number.
+    """
+    if not answer:
+        return []
+    held = [
+        (support(answer, item), item["number"] == named, item)
+        for item in evidence
+        if not missing_numbers(answer, [item])
+    ]
+    enough = [found for found in held if found[0] >= _ENOUGH]
+    return [item for *_, item in sorted(enough, key=lambda found: (-found[0], not found[1]))]
+
+
+def quote(answer: str, item: Evidence) -> str:
+    """The sentence or table row of the passage's excerpt that holds most of ``answer``."""
+    wanted = set(terms(answer))
+    units = [unit for unit in sentences(item["excerpt"].replace(" … ", "\n")) if unit]
+    return max(units, key=lambda unit: len(wanted.intersection(terms(unit))), default=answer)
+
+
+def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
+    """Reads plan, revisions, position, step, route, candidates, evidence, notebook. Writes notes, notebook.
+
+    A step without candidates is noted as not found without asking. The language model is asked only for
+    what a later step needs and the reader is not sure of: the answer is written from the evidence in one
+    call. Where two versions of a document disagree, the later one is followed and the earlier one told.
+    """
+    question = state["plan"][state["position"]]["question"]
+    evidence, spans = proposed(state)
+    finding = NOTHING
+    if evidence:
+        finding = _finding(state, deps, question, evidence, spans)
+    finding, earlier = _latest(question, finding, evidence, spans)
+    note = Note(
+        step=state["step"],
+        question=question,
+        sentence=finding.sentence,
+        answer=finding.answer,
+        cites=finding.cites,
+        found=finding.found,
+        revision=state["revisions"],
+        relevance=max((c["scores"].get(RELEVANCE, 0.0) for c in state["candidates"]), default=0.0),
+        sure=finding.origin == "reader",
+    )
+    if deps.steering.skipping and not note["found"]:
+        note["skipped"] = True
+    entries = [notebook.note_entry(note)]
+    deps.session.emit(Noted(note, finding.origin))
+    if earlier is not None:
+        note["earlier"] = earlier
+        entries.append(_tell(state["step"], note, earlier, evidence, deps))
+    for entry in entries:
+        deps.session.emit(NotebookGrew(entry))
+    return {"notes": [*state["notes"], note], "notebook": [*state["notebook"], *entries]}
+
+
+def proposed(state: RunState) -> tuple[list[Evidence], Spans]:
+    """The step's evidence, and what the reader proposes in it, by citation number."""
+    spans = {c["passage_id"]: c.get("spans", []) for c in state["candidates"]}
+    evidence = [item for item in state["evidence"] if item["passage_id"] in spans]
+    return evidence, {item["number"]: spans[item["passage_id"]] for item in evidence}
+
+
+def _finding(state: RunState, deps: Deps, question: str, evidence: list[Evidence], spans: Spans) -> Finding:
+    if deps.cognition.instant and not _referred_to(state):
+        best = best_span(spans) if readable(question) else None
+        enough = SURE if state["route"] == "single" else POSSIBLE
+        return of_span(*best) if best and best[1]["probability"] >= enough else NOTHING
+    return deps.cognition.reflector.reflect(deps.session, state["notebook"], question, evidence, spans)
+
+
+def _referred_to(state: RunState) -> bool:
+    """Whether a step that is still to come needs this one's answer."""
+    rest = state["plan"][state["position"] + 1 :]
+    return any(state["step"] in references(step["question"]) for step in rest)
+
+
+def _latest(
+    question: str, finding: Finding, evidence: Sequence[Evidence], spans: Spans
+) -> tuple[Finding, Earlier | None]:
+    """The finding of the latest version of its document, and what the version before it says instead.
+
+    A question that names a date asks about that date, and not for the latest.
+    """
+    own = next((item for item in evidence if item["number"] in finding.cites), None)
+    if own is None or quantities.dated(question, language(question)):
+        return finding, None
+    said = {item["number"]: span for item in evidence if (span := _probable(item, spans)) is not None}
+    rivals = [item for item in evidence if item["number"] in said and same_series(item, own)]
+    for newest, *rest in versions([own, *rivals]):
+        if newest is not own:
+            finding = of_span(newest["number"], said[newest["number"]])
+        for item in rest:
+            told = said.get(item["number"])
+            if told is None or set(terms(told["text"])) == set(terms(finding.answer)):
+                continue
+            earlier = Earlier(
+                answer=told["text"], sentence=told["unit"], number=item["number"], date=item["date"]
+            )
+            return finding, earlier
+    return finding, None
+
+
+def _probable(item: Evidence, spans: Spans) -> AnswerSpan | None:
+    """The best span of a passage, if it is likely enough to be set against another version's."""
+    best = next(iter(spans.get(item["number"], ())), None)
+    return best if best is not None and best["probability"] >= LIKELY else None
+
+
+def _tell(step: int, note: Note, earlier: Earlier, evidence: Sequence[Evidence], deps: Deps) -> str:
+    dates = {item["number"]: item["date"] for item in evidence}
+    number = note["cites"][0]
+    deps.session.emit(
+        Contradicted(
+            step=step,
+            value=note["answer"],
+            number=number,
+            date=dates[number],
+            superseded=earlier["answer"],
+            superseded_number=earlier["number"],
+            superseded_date=earlier["date"],
+        )
+    )
+    return notebook.version_entry(
+        step, note["answer"], number, dates[number], earlier["number"], earlier["date"]
+    )

@@ -1,0 +1,63 @@
+"""Step ``retrieve``: recalls passages for one phrasing; the phrasings of a step run side by side."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from agent.deps import Deps
+from agent.events import Searched
+from agent.retrieval.recall import Hit, Strategy, aim
+from agent.state import Candidate, Recalled, Search
+from traces.records import Scope
+
+
+def retrieve(search: Search, deps: Deps) -> dict[str, Any]:
+    """Reads the search it is sent, nothing else of the state. Adds to recalled."""
+    collections = tuple(search["collections"])
+    scopes = [Scope(collections, tuple(search["documents"]), tuple(search["sections"]))]
+    if not search["documents"] and not search["sections"]:
+        scopes = aim(
+            deps.library,
+            collections,
+            search["question"],
+            search["tool"],
+            search["section"],
+            hard=search["hard"],
+        )
+    strategy = cast(Strategy, search["strategy"])
+    hits = deps.recall.search(search["query"], strategy, scopes, deps.recalled, keywords=search["keywords"])
+    candidates = [candidate(hit) for hit in hits]
+    deps.session.emit(
+        Searched(
+            step=search["step"],
+            query=search["query"],
+            strategy=strategy,
+            reason="",
+            tool=search["tool"],
+            section=search["section"],
+            hits=candidates,
+            rung=search["rung"],
+        )
+    )
+    return {"recalled": [Recalled(query=search["query"], rung=search["rung"], candidates=candidates)]}
+
+
+def candidate(hit: Hit) -> Candidate:
+    """A hit as the state of a run has it, not graded yet."""
+    passage = hit.passage
+    return Candidate(
+        passage_id=passage.id,
+        document_id=passage.document_id,
+        collection=passage.collection,
+        document=passage.document,
+        title=passage.title,
+        date=passage.date,
+        section=passage.section,
+        page=passage.page,
+        kind=passage.kind,
+        text=passage.text,
+        score=hit.score,
+        scores=hit.scores,
+        grade="",
+        author=passage.author,
+    )

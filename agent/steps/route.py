@@ -1,0 +1,66 @@
+"""Step ``route``: what a question needs first: no documents, a question back, one look-up, or several."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from agent.cognition import Planned
+from agent.deps import Deps
+from agent.events import Routed
+from agent.state import PlanStep, Route, RunState
+from agent.steps.converse import is_small_talk
+from agent.steps.plan import look_up, request_of
+
+_REASONS: Final[dict[Route, str]] = {
+    "direct": "It needs no documents.",
+    "clarify": "It does not say what is meant.",
+    "single": "One look-up answers it.",
+    "deep": "It needs more than one look-up.",
+}
+
+
+def route(state: RunState, deps: Deps) -> dict[str, Any]:
+    """Reads asked, question, turns, clarified. Writes question, route, asking, plan, planned_by.
+
+    After a clarification it is passed again, and does not ask a second time.
+    """
+    if not deps.route and is_small_talk(state["question"]):
+        return _routed(state, deps, "direct", "exact")
+    made = deps.cognition.planner.begin(deps.session, request_of(state, deps))
+    chosen = _route(state, deps, made)
+    if deps.route:
+        return _routed(state, deps, chosen, "person", made)
+    return _routed(state, deps, chosen, made.origin, made)
+
+
+def _route(state: RunState, deps: Deps, made: Planned) -> Route:
+    if deps.route:
+        return cast(Route, deps.route)
+    if made.kind == "talk":
+        return "direct"
+    if made.kind == "ask" and deps.interactive and not state["clarified"]:
+        return "clarify"
+    return "deep" if len(made.steps) > 1 else "single"
+
+
+def _routed(
+    state: RunState, deps: Deps, chosen: Route, source: str, made: Planned | None = None
+) -> dict[str, Any]:
+    question = state["question"]
+    steps: list[PlanStep] = []
+    asking = ""
+    if made is not None and made.kind == "ask":
+        asking = made.question
+    elif made is not None:
+        # Typed words are kept where they are complete in themselves.
+        question = made.question if state["turns"] else question
+        steps = made.steps
+    reason = "as you asked for" if source == "person" else _REASONS[chosen]
+    deps.session.emit(Routed(chosen, reason, source, state["asked"], question))
+    return {
+        "question": question,
+        "route": chosen,
+        "asking": asking,
+        "plan": steps or [look_up(question)],
+        "planned_by": made.origin if made and steps else "default",
+    }

@@ -1,0 +1,445 @@
+"""Verification: each sentence of an answer against the passages it cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel
+
+from agent import citations, prompts
+from agent.budget import ANSWER_NOW, BudgetExhausted
+from agent.deps import Deps
+from agent.events import Answered
+from agent.notebook import dated
+from agent.prompts import NOT_FOUND
+from agent.retrieval.passage_text import show
+from agent.session import Session
+from agent.state import Claim, Evidence, Note, RunState, Verdict, nothing_found, still_missing
+from agent.steps.grade import graded
+from agent.steps.reflect import LIKELY, POSSIBLE
+from agent.steps.synthesise import LEAD, abstains, gaps, with_gaps
+from agent.text import quantities
+from agent.text.language import language, readable
+from agent.text.sentences import sentences
+from agent.text.support import content, missing_names, missing_numbers, share_held, told_numbers
+from models.protocols import Reader, Support
+
+_SURE = 0.5  # the reader's probability from which a passage supports or refutes a sentence
+_GROUNDED = 0.75  # share of an answer that must be supported for it to be grounded
+_WEIGHT: dict[Verdict, float] = {"supported": 1.0, "partly": 0.5, "not": 0.0}
+_COPIED: Final = Support(1.0, 0.0, 0.0)
+_WORD = re.compile(r"\w+")
+_WORDS = 0.6  # share of a sentence's words that its passages hold, where only words can be compared
+_OTHERS = 12  # passages that are tried in place of cited ones that do not say a sentence
+
+
+def share(claims: Sequence[Claim]) -> float:
+    """How much of an answer is supported, 0 to 1: a sentence counts 1, one that is partly so half.
+
+    0 without claims: nothing said is nothing supported.
+    """
+    return sum(_WEIGHT[claim["verdict"]] for claim in claims) / len(claims) if claims else 0.0
+
+
+def grounded(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> bool:
+    """Whether an answer can be relied on as it stands.
+
+    It can if no sentence is unsupported and at least three quarters of it are supported (`share`): one
+    sentence of two may be partly so, the only one may not. Never without evidence or without claims.
+    """
+    return (
+        bool(claims)
+        and bool(evidence)
+        and all(claim["verdict"] != "not" for claim in claims)
+        and share(claims) >= _GROUNDED
+    )
+
+
+class ReadingVerifier:
+    """The reader's judgement of each sentence, and what code can check: numbers, dates and names.
+
+    A sentence is supported if one of its passages supports it, or all of them together do, and none refutes
+    it, and each of its numbers, dates and names stands in one of them. It is partly supported if the reader
+    says so but a name, or one of several numbers, stands in none. A sentence that its passages neither
+    support nor refute, or that cites none, is given the kept passage that does support it, if there is one;
+    where some of its passages support it, the others are no longer cited. An answer of a few words is
+    supported where the reader takes them for the answer.
+
+    Args:
+        reader: Judges whether a passage supports a sentence.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    @property
+    def name(self) -> str:
+        """The reader's."""
+        return self._reader.name
+
+    def verify(
+        self, session: Session, question: str, claims: Sequence[Claim], evidence: Sequence[Evidence]
+    ) -> list[Claim]:
+        """The claims with verdict, reason, and the probability that their passages support them."""
+        by_number = {item["number"]: item for item in evidence}
+        cited = [[by_number[n] for n in claim["cites"] if n in by_number] for claim in claims]
+        options = [[*([item] for item in own), *([own] if len(own) > 1 else [])] for own in cited]
+        judgements = self._read(claims, options)
+        judged = [
+            _judged(claim, own, told, question, evidence)
+            for claim, own, told in zip(claims, cited, judgements, strict=True)
+        ]
+        marked = [self._marked(claim, own, question) for claim, own in zip(judged, cited, strict=True)]
+        return self._cited_anew(marked, judgements, question, evidence)
+
+    def _marked(self, claim: Claim, cited: Sequence[Evidence], question: str) -> Claim:
+        """The claim, supported if it says nothing but what the reader takes for the answer.
+
+        An answer of a few words is no sentence that a passage could support or refute.
+        """
+        if claim["verdict"] == "supported" or not cited or not readable(question):
+            return claim
+        passages = [_shown([item]) for item in cited]
+        for item, passage, reading in zip(
+            cited, passages, self._reader.read(question, passages), strict=True
+        ):
+            for span in reading.spans:
+                answer = passage[span.start : span.end]
+                if span.probability >= LIKELY and _says_only(claim["text"], answer, question):
+                    number = item["number"]
+                    support = round(span.probability, 3)
+                    return Claim(
+                        {
+                            **claim,
+                            "cites": [number],
+                            "support": support,
+                            "verdict": "supported",
+                            "reason": "",
+                        }
+                    )
+        return claim
+
+    def _read(
+        self, claims: Sequence[Claim], options: Sequence[Sequence[Sequence[Evidence]]]
+    ) -> list[list[Support]]:
+        """One judgement per claim and option; an option is one passage, or several read as one.
+
+        Words that are copied whole are supported without a reading.
+        """
+        pairs = [
+            (claim["text"], _shown(items))
+            for claim, own in zip(claims, options, strict=True)
+            for items in own
+        ]
+        open_ = [pair for pair in pairs if not copied(*pair)]
+        read = iter(self._reader.support(open_) if open_ else [])
+        told = iter([_COPIED if copied(*pair) else next(read) for pair in pairs])
+        return [[next(told) for _ in own] for own in options]
+
+    def _cited_anew(
+        self,
+        judged: Sequence[Claim],
+        judgements: Sequence[Sequence[Support]],
+        question: str,
+        evidence: Sequence[Evidence],
+    ) -> list[Claim]:
+        """The claims, those that their passages say nothing of with a passage that supports them."""
+        open_ = [
+            claim
+            for claim, told in zip(judged, judgements, strict=True)
+            if claim["verdict"] == "not" and not any(one.refuted >= _SURE for one in told)
+        ]
+        tried = sorted(evidence, key=lambda item: -item["score"])[:_OTHERS]
+        options = [[[item] for item in tried if item["number"] not in claim["cites"]] for claim in open_]
+        found: dict[int, Claim] = {}
+        for claim, own, told in zip(open_, options, self._read(open_, options), strict=True):
+            best = max(zip(told, own, strict=True), key=lambda pair: pair[0].supported, default=None)
+            if best is None or best[0].supported < _SURE:
+                continue
+            anew = Claim({**claim, "cites": [best[1][0]["number"]]})
+            anew = _judged(anew, best[1], [best[0]], question, evidence)
+            if anew["verdict"] == "supported":
+                found[id(claim)] = anew
+        return [found.get(id(claim), claim) for claim in judged]
+
+
+def copied(text: str, passage: str) -> bool:
+    """Whether ``text`` is a whole sentence or row of the passage, maybe behind words of it, or its date.
+
+    A part of a sentence may say the opposite of the whole; so only a quote that is marked as cut is looked
+    for inside one.
+    """
+    lead, _, quote = text.rpartition(LEAD)
+    wanted = _words(quote)
+    heading, *lines = passage.splitlines() or [""]
+    units = [_words(unit) for line in lines for unit in (line, *sentences(line))]
+    cut, led = "…" in quote, set(_words(lead).split()) - set(_words(heading).split())
+    return any(
+        (wanted == unit or (cut and wanted in unit)) and led.issubset(unit.split())
+        for unit in units
+        if wanted
+    )
+
+
+def _says_only(text: str, answer: str, question: str) -> bool:
+    """Whether ``text`` says ``answer``, maybe with words of the question, and nothing else."""
+    code = language(question)
+    told, marked, asked = (quantities.read(one, code) for one in (text, answer, question))
+    if not all(any(quantities.same(one, other) for other in told) for one in marked):
+        return False
+    if not all(any(quantities.same(one, other) for other in (*marked, *asked)) for one in told):
+        return False
+    said, meant = set(_words(text).split()), set(_words(answer).split())
+    figures = {word for one in told for word in _words(one.shown).split()}
+    return (bool(marked) or meant <= said) and said - figures <= meant | set(_words(question).split())
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))
+
+
+def _judged(
+    claim: Claim,
+    cited: Sequence[Evidence],
+    judgements: Sequence[Support],
+    question: str,
+    evidence: Sequence[Evidence],
+) -> Claim:
+    """A claim with what the judgements of its passages, and their numbers and names, make of it."""
+    supported = max((one.supported for one in judgements), default=0.0)
+    verdict, reason = _verdict(claim["text"], cited, judgements, question, evidence)
+    cites = claim["cites"]
+    if verdict == "supported" and len(cited) > 1:
+        saying = [(i, j) for i, j in zip(cited, judgements, strict=False) if j.supported >= _SURE]
+        items, own = [item for item, _ in saying], [told for _, told in saying]
+        # A citation that adds nothing goes: it would open a passage that does not say this.
+        if _verdict(claim["text"], items, own, question, evidence)[0] == "supported":
+            cites = [item["number"] for item in items]
+    return Claim(
+        {**claim, "cites": cites, "support": round(supported, 3), "verdict": verdict, "reason": reason}
+    )
+
+
+def _verdict(
+    text: str,
+    cited: Sequence[Evidence],
+    judgements: Sequence[Support],
+    question: str,
+    evidence: Sequence[Evidence],
+) -> tuple[Verdict, str]:
+    if not cited:
+        return "not", "no passage is cited"
+    where, verb = _listed(cited), "does" if len(cited) == 1 else "do"
+    missing = missing_numbers(text, cited)
+    if not readable(text):
+        return _unread(text, cited, f"{where} {verb} not", missing)
+    for item, told in zip(cited, judgements, strict=False):  # the last judgement may be of all together
+        if told.refuted >= _SURE:
+            return "not", f"[{item['number']}] says otherwise"
+    if not any(told.supported >= _SURE for told in judgements):
+        return "not", f"{where} {verb} not {f'mention {missing[0]}' if missing else 'say this'}"
+    if missing:
+        some = len(missing) < len(told_numbers(text))
+        return ("partly" if some else "not"), f"{where} {verb} not mention {missing[0]}"
+    absent = missing_names(text, cited, question, evidence)
+    return ("partly", f"{where} {verb} not mention {' '.join(absent)}") if absent else ("supported", "")
+
+
+def _unread(
+    text: str, cited: Sequence[Evidence], they_do_not: str, missing: Sequence[str]
+) -> tuple[Verdict, str]:
+    """The verdict on a sentence in a language that the reader was not taught: by words and numbers."""
+    if missing:
+        return "not", f"{they_do_not} mention {missing[0]}"
+    if share_held(text, map(content, cited)) >= _WORDS:
+        return "supported", ""
+    return "partly", f"{they_do_not} say it in these words, and only its numbers were checked"
+
+
+def _shown(items: Sequence[Evidence]) -> str:
+    """A passage as the reader sees it; of several only what was kept of them."""
+    parts = [
+        show(
+            item["title"],
+            item["section"],
+            dated(item),
+            item["text"] if len(items) == 1 else item["excerpt"].replace(" … ", "\n"),
+            item["kind"],
+        ).text
+        for item in items
+    ]
+    return "\n\n".join(parts)
+
+
+def _listed(cited: Sequence[Evidence]) -> str:
+    return " and ".join(f"[{item['number']}]" for item in cited)
+
+
+class _Verdicts(BaseModel):
+    verdicts: list[Literal["supported", "partly", "not"]]
+
+
+class ModelVerifier:
+    """Asks the model about all sentences in one call, as the seed's groundedness check does.
+
+    What code can know is not asked: a sentence without a citation, or with a number that stands in none
+    of its passages, is not supported whatever the model says. Where the model cannot be asked any more,
+    the reader's judgement stands.
+
+    Args:
+        reading: Judges first, and what the model gives no verdict for.
+    """
+
+    def __init__(self, reading: ReadingVerifier) -> None:
+        self._reading = reading
+
+    @property
+    def name(self) -> str:
+        """``model``."""
+        return "model"
+
+    def verify(
+        self, session: Session, question: str, claims: Sequence[Claim], evidence: Sequence[Evidence]
+    ) -> list[Claim]:
+        """The claims with the model's verdicts; those it gave none for keep the reader's."""
+        read = self._reading.verify(session, question, claims, evidence)
+        by_number = {item["number"]: item for item in evidence}
+        pairs = [
+            (claim["text"], [by_number[n] for n in claim["cites"] if n in by_number]) for claim in read
+        ]
+        if not any(cited for _, cited in pairs):
+            return read
+        try:
+            result = session.ask(
+                "verify", [], prompts.verify(question, pairs), _Verdicts, _Verdicts(verdicts=[]), 96
+            )
+        except BudgetExhausted:
+            return read
+        told = result.value.verdicts
+        if len(told) != len(claims):
+            return read
+        return [
+            claim if _known(claim["text"], cited) else _as_told(claim, verdict, _listed(cited))
+            for claim, verdict, (_, cited) in zip(read, told, pairs, strict=True)
+        ]
+
+
+def _known(text: str, cited: Sequence[Evidence]) -> bool:
+    return not cited or bool(missing_numbers(text, cited))
+
+
+def _as_told(claim: Claim, verdict: Verdict, where: str) -> Claim:
+    reasons = {
+        "supported": "",
+        "partly": f"{where} says only part of this",
+        "not": f"{where} does not say this",
+    }
+    reason = claim["reason"] if verdict == claim["verdict"] else reasons[verdict]
+    return Claim({**claim, "verdict": verdict, "reason": reason})
+
+
+_STOPPED: Final = "Stopped before an answer was found."
+
+
+def verify(state: RunState, deps: Deps) -> dict[str, Any]:
+    """Reads question, draft, status, notes, evidence. Writes claims, share, grounded, answer, status.
+
+    A sentence that the draft repeats is one claim, and stands once in the answer.
+    A sentence that only says that something is not there claims nothing: the answer keeps it, or code
+    says the same for each step that found nothing, and neither is counted. A draft that begins with such
+    a sentence answers nothing.
+    """
+    evidence = state["evidence"]
+    if state["status"] == "not_found" or not state["draft"]:
+        return _without_answer(state, deps)
+    checked = citations.claims(state["draft"], evidence)
+    draft = state["draft"]
+    empty = [abstains(claim["text"]) for claim in checked]
+    if not checked or empty[0]:
+        return _without_answer(state, deps)
+    claims = deps.cognition.verifier.verify(
+        deps.session,
+        state["question"],
+        [claim for claim, nothing in zip(checked, empty, strict=True) if not nothing],
+        evidence,
+    )
+    unread = nothing_found(state["notes"])
+    standing = _standing(state, claims, deps) if unread or deps.cognition.instant else claims
+    if not standing:
+        return _without_answer(state, deps)
+    if len(standing) < len(claims):
+        shown, claims, draft = standing, standing, ""
+    else:
+        left = iter(claims)
+        # What says nothing keeps its place in the answer, without marks.
+        shown = [
+            Claim({**old, "cites": [], "verdict": "supported"}) if no else next(left)
+            for old, no in zip(checked, empty, strict=True)
+        ]
+    supported, relied = round(share(claims), 3), grounded(claims, evidence)
+    answer = citations.render(shown, draft)
+    missing = [] if unread else still_missing(state["notes"])
+    skipped = [note["question"] for note in state["notes"] if note.get("skipped")]
+    absent = [note["question"] for note in missing if _absent(note) and not note.get("skipped")]
+    left_open = [question for question in absent if not _answers(answer, question, deps)]
+    answer = with_gaps(answer, [*gaps(left_open), *(f"You skipped: {q}" for q in skipped)], deps.length)
+    cited = {number for claim in claims for number in claim["cites"]}
+    deps.session.emit(
+        Answered(
+            answer=answer,
+            sentences=claims,
+            sources=[item for item in evidence if item["number"] in cited],
+            share=supported,
+            grounded=relied,
+            quotes=citations.quotes(claims, evidence),
+            missing=[*left_open, *skipped],
+        )
+    )
+    return {
+        "claims": claims,
+        "share": supported,
+        "grounded": relied,
+        "answer": answer,
+        "status": "answered",
+    }
+
+
+def _without_answer(state: RunState, deps: Deps) -> dict[str, Any]:
+    """What the documents do not say, or what was not searched to its end: that says nothing of them."""
+    notes, ended = state["notes"], state["stopped_because"]
+    early = ended == ANSWER_NOW or (bool(notes or ended) and all(note.get("skipped") for note in notes))
+    answer, status, share = (_STOPPED, "stopped", None) if early else (NOT_FOUND, "not_found", 0.0)
+    deps.session.emit(Answered(answer, [], [], share))
+    return {"claims": [], "share": 0.0, "grounded": False, "answer": answer, "status": status}
+
+
+def _absent(note: Note) -> bool:
+    """Whether the reader grades every passage of the step's searches as beside the point."""
+    return graded(note.get("relevance", 0.0)).grade == "incorrect"
+
+
+def _answers(answer: str, question: str, deps: Deps) -> bool:
+    """Whether the answer holds what a step did not find by itself."""
+    (reading,) = deps.reader.read(question, [show("", "", "", answer, "text").text])
+    return reading.probability >= LIKELY
+
+
+def _standing(state: RunState, claims: list[Claim], deps: Deps) -> list[Claim]:
+    """What stands of an answer.
+
+    All of it where the reader takes a passage rather for an answer than not; what is not supported is
+    marked then. Else only what is supported, and where the reader rules every passage out, only if that
+    answers the question: so neither the reader nor the language model says alone that something is there.
+    In a language that the reader was not taught, what could be checked decides.
+    """
+    if not readable(state["question"]):
+        return claims if all(claim["verdict"] != "not" for claim in claims) else []
+    best = max((item["score"] for item in state["evidence"]), default=0.0)
+    if best >= LIKELY:
+        return claims
+    supported = [claim for claim in claims if claim["verdict"] == "supported"]
+    text = " ".join(claim["text"] for claim in supported)
+    answers = best >= POSSIBLE or (bool(supported) and _answers(text, state["question"], deps))
+    return supported if answers else []

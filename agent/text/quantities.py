@@ -1,0 +1,382 @@
+"""Numbers, dates and times in text: read in the notation of their language and compared by value.
+
+Month names, unit names, scale words ("million") and number signs come from CLDR (`babel`), number words
+from `text_to_num`, conversions from `pint`. What may be read in two ways keeps both readings: "1.200" is
+1200 in one document and 1.2 in another.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agent.text.vocabulary import CURRENCY, KINDS, SPELLED, Vocabulary, vocabulary
+
+if TYPE_CHECKING:
+    import pint
+
+# "1,284.6", "1.284,6", "1 200", "1'200"; else digits with at most one decimal sign; else "1.2.3".
+_GROUPED = r"\d{1,3}(?P<sign>[.,'’ ])\d{3}(?:(?P=sign)\d{3})*(?:[.,]\d+)?(?![\d]|[.,]\d)"
+_NUMBER = re.compile(rf"(?<!\d)(?<!\d[.,])(?:{_GROUPED}|\d+(?:[.,]\d+)*)")
+_BARE_YEAR = re.compile(r"(?:19|20)\d\d")
+_ISO_DATE = re.compile(r"(?<![\d-])(?P<year>\d{4})-(?P<month>\d\d)(?:-(?P<day>\d\d))?(?![\d-])")
+_NUMERIC_DATE = re.compile(r"(?<![\d./])(\d{1,2})([./])\s?(\d{1,2})\2\s?(\d{4})(?![\d/])")
+_CJK_DATE = re.compile(
+    r"(?=\d)(?:(?P<year>\d{4})\s?年\s?)?(?:(?P<month>\d{1,2})\s?月(?!间|間)\s?(?:(?P<day>\d{1,2})\s?[日号號])?)?"
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_DAY_BEFORE = re.compile(r"(?<![\d.,])(\d{1,2})(?:st|nd|rd|th|er|º|ª|\.)?(?:\s(?:of|de|del)\s|[\s-])$")
+_YEAR = r"(?:(?:\s?,\s?|\.?\s(?:of |de |del )?|[/-])(?P<year>\d{4})(?!\d|[.,]\d))?"
+_YEAR_AFTER = re.compile(_YEAR)
+_DAY_AND_YEAR_AFTER = re.compile(rf"(?:\.?\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?!\d|[.,:]\d|\s?%))?{_YEAR}")
+_CLOCK = re.compile(r"(?<![\d:.])(\d{1,2}):(\d\d)(?::\d\d)?(?![\d:])(?:\s?([ap])\.?m\b\.?)?", re.IGNORECASE)
+_HOUR = re.compile(r"(?<![\d:.,])(\d{1,2})\s?([ap])\.?m\b\.?", re.IGNORECASE)
+_CJK_NUMERAL = re.compile("[〇零一二两兩三四五六七八九十百千万萬亿億]+")
+_TELLING = re.compile(  # numbers that can be read in one way only
+    r"(?<![\d.,])(?:(?P<comma>\d+,\d{1,2}(?![\d,.])|\d{1,3}\.\d{3}(?:,|\.\d{3})\d)"
+    r"|\d+\.\d{1,2}(?![\d,.])|\d{1,3},\d{3}(?:\.|,\d{3})\d)"
+)
+_ORDINAL = re.compile(r"(?:st|nd|rd|th|er|e)\b")
+_NEGATIVE = re.compile(r"(?:^|[\s(\[|:])[−–-]$")
+_SUPERSCRIPT = str.maketrans(
+    "⁰¹²³⁴⁵⁶⁷⁸⁹", " " * 10
+)  # footnote marks, and the 2 of m²: no digits of a number
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_AFTER = 48  # characters after a number in which its scale and unit stand
+_EXACT_DIGITS = 3  # a scaled number with fewer significant digits is too round to be matched by rounding
+_SCALES = (3, 6, 9, 12)
+_CALENDAR = frozenset({"year", "month"})
+_VAGUE = Decimal("0.09")  # a month has 28 to 31 days
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number as it stands in a text.
+
+    Attributes:
+        shown: Its digits, or its word's value in digits, without unit.
+        values: All that it may mean: two values where the notation leaves it open.
+        unit: A unit `pint` knows, a currency's ISO code, `CURRENCY` where only that it is money is told,
+            ``clock`` for a time of day in minutes; "" where no unit stands beside it.
+        scale: Power of ten of its scale word, which ``values`` include; 0 without one.
+        part: Whether it is a piece of a name or code ("Q3") or one group of a spaced number.
+    """
+
+    shown: str
+    values: tuple[Decimal, ...]
+    unit: str = ""
+    scale: int = 0
+    part: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A date, whole or in part; what is not given is 0.
+
+    Attributes:
+        shown: As it stands.
+        year: Four digits.
+        month: 1 to 12.
+        day: 1 to 31.
+    """
+
+    shown: str
+    year: int = 0
+    month: int = 0
+    day: int = 0
+
+
+Measure: TypeAlias = Quantity | Date
+
+
+@lru_cache(maxsize=2048)
+def read(text: str, language: str = "") -> tuple[Measure, ...]:
+    """The numbers and dates of ``text``: dates first, then numbers in digits, then in words.
+
+    Args:
+        text: A sentence or a passage.
+        language: ISO 639-1 code; "" where it is not known, and English and the signs alone are read.
+    """
+    words = vocabulary(language)
+    left = unicodedata.normalize("NFKC", text.translate(_SUPERSCRIPT))
+    found: list[Measure] = []
+    for reader in (_dates, _clocks):
+        for start, end, measure in reader(left, words):
+            found.append(measure)
+            left = left[:start] + " " * (end - start) + left[end:]
+    comma = _decimal_comma(left, words)
+    spelled = left
+    for start, end, quantities in _numbers(left, words, comma):
+        found += quantities
+        spelled = spelled[:start] + "\x00" * (end - start) + spelled[end:]
+    found += _spelled(spelled, words)
+    return tuple(found)
+
+
+def dated(text: str, language: str = "") -> bool:
+    """Whether ``text`` names a day, a month or a year."""
+    return any(
+        isinstance(told, Date) or (not told.unit and _BARE_YEAR.fullmatch(told.shown))
+        for told in read(text, language)
+    )
+
+
+def same(one: Measure, other: Measure) -> bool:
+    """True if both say the same: 1,200 and 1.200; 24 months and 2 years; 3 May 2024 and 2024-05-03.
+
+    Where one has no unit, the numbers alone are compared.
+    """
+    if isinstance(one, Date) or isinstance(other, Date):
+        return _dated(one) == _dated(other) is not None
+    if not _comparable_units(one.unit, other.unit):
+        return _order(one, other) == 0
+    return not set(one.values).isdisjoint(other.values)
+
+
+def compare(one: Measure, other: Measure) -> int | None:
+    """-1, 0 or 1 as ``one`` is less than, equal to or more than ``other``; of dates the earlier is less.
+
+    None where it cannot be told: a unit is missing or cannot be converted into the other, a number may be
+    read in two ways, a date is not whole to the same part, or months and years stand against days so close
+    that it depends on which month.
+    """
+    if isinstance(one, Date) or isinstance(other, Date):
+        mine, its = _dated(one), _dated(other)
+        if mine is None or its is None or [bool(p) for p in mine] != [bool(p) for p in its] or not mine[0]:
+            return None
+        return (mine > its) - (mine < its)
+    return _order(one, other)
+
+
+def stands(wanted: Measure, held: Sequence[Measure]) -> bool:
+    """True if a text whose measures are ``held`` says ``wanted``, whatever the notation and the sign.
+
+    A number without unit may be part of a date. A scaled number ("$1.28 billion") also stands where a table
+    leaves the scale out (1,284.6 in a table in millions): exactly, or rounded if it has three significant
+    digits or more. A date stands if day and month are one date's and the year is told with it or elsewhere.
+    """
+    if isinstance(wanted, Date):
+        years = {m.year for m in held if isinstance(m, Date)} | {
+            int(v) for m in held if isinstance(m, Quantity) for v in m.values if v == int(v)
+        }
+        return any(isinstance(m, Date) and _within(wanted, m, years) for m in held) or (
+            not wanted.month and wanted.year in years
+        )
+    amounts = [other for other in held if isinstance(other, Quantity)]
+    parts = {
+        part for other in held if isinstance(other, Date) for part in (other.year, other.month, other.day)
+    }
+    return (
+        (not wanted.unit and not parts.isdisjoint(wanted.values))
+        or any(_same_size(wanted, other) for other in amounts)
+        or any(_same_converted(wanted, other) for other in amounts)
+    )
+
+
+def _within(wanted: Date, held: Date, years: set[int]) -> bool:
+    if wanted.month != held.month and wanted.month:
+        return False
+    if wanted.day != held.day and wanted.day:
+        return False
+    return not wanted.year or wanted.year == held.year or (not held.year and wanted.year in years)
+
+
+def _same_size(wanted: Quantity, other: Quantity) -> bool:
+    if not _comparable_units(wanted.unit, other.unit):
+        return False
+    mine, its = _unsigned(wanted), _unsigned(other)
+    if not set(mine).isdisjoint(its):
+        return True
+    scaled = wanted.scale and (not other.unit or _is_money(other.unit))
+    return bool(scaled) and any(_rounds(m, wanted.scale, i, other.scale) for m in mine for i in its)
+
+
+def _same_converted(wanted: Quantity, other: Quantity) -> bool:
+    one = Quantity("", _unsigned(wanted), wanted.unit)
+    return wanted.unit != other.unit and _order(one, Quantity("", _unsigned(other), other.unit)) == 0
+
+
+def _unsigned(quantity: Quantity) -> tuple[Decimal, ...]:
+    return tuple(abs(value) for value in quantity.values)
+
+
+def _rounds(wanted: Decimal, scale: int, other: Decimal, other_scale: int) -> bool:
+    mantissa = wanted.scaleb(-scale).normalize()
+    exact = len(mantissa.as_tuple().digits) >= _EXACT_DIGITS
+    for left_out in (0,) if other_scale else (0, *_SCALES):
+        scaled = other.scaleb(left_out - scale)
+        if scaled == mantissa:
+            return True
+        if exact and scaled.quantize(mantissa) == mantissa:
+            return True
+    return False
+
+
+def _comparable_units(one: str, other: str) -> bool:
+    """True if values may be compared as they are."""
+    if one == other or not one or not other:
+        return True
+    return CURRENCY in {one, other} and all(_is_money(unit) for unit in (one, other))
+
+
+def _is_money(unit: str) -> bool:
+    return unit == CURRENCY or (len(unit) == 3 and unit.isupper())
+
+
+def _dated(measure: Measure) -> tuple[int, int, int] | None:
+    if isinstance(measure, Date):
+        return measure.year, measure.month, measure.day
+    return None
+
+
+def _order(one: Quantity, other: Quantity) -> int | None:
+    if len(one.values) != 1 or len(other.values) != 1 or not one.unit or not other.unit:
+        return None
+    (mine,), (its,) = one.values, other.values
+    if one.unit != other.unit:
+        if one.unit not in KINDS or KINDS[one.unit] != KINDS.get(other.unit):
+            return None
+        (mine, measured), (its, others) = _converted(mine, one.unit), _converted(its, other.unit)
+        if measured != others:
+            return None
+        months = (one.unit in _CALENDAR) != (other.unit in _CALENDAR)
+        if months and abs(mine - its) <= _VAGUE * max(abs(mine), abs(its)):
+            return None
+    elif one.unit == CURRENCY:
+        return None  # dollars may be of two countries
+    return (mine > its) - (mine < its)
+
+
+def _converted(value: Decimal, unit: str) -> tuple[Decimal, str]:
+    """The value in the base unit of its dimension, and that dimension."""
+    base = _registry().Quantity(value, unit).to_base_units()
+    return round(Decimal(base.magnitude), 9), str(base.dimensionality)
+
+
+@lru_cache(maxsize=1)
+def _registry() -> pint.UnitRegistry[Any]:
+    import pint
+
+    return pint.UnitRegistry(non_int_type=Decimal, cache_folder=None)
+
+
+def _dates(text: str, words: Vocabulary) -> Iterator[tuple[int, int, Measure]]:
+    for match in [*_ISO_DATE.finditer(text), *_CJK_DATE.finditer(text)]:
+        year, month, day = (int(match[name] or 0) for name in ("year", "month", "day"))
+        if (year or month) and month <= 12 and day <= 31:
+            yield *match.span(), Date(match.group(), year, month, day)
+    for match in _WORD.finditer(text):
+        month = words.months.get(match.group(), 0) or words.months.get(match.group().capitalize(), 0)
+        before = _DAY_BEFORE.search(text, max(0, match.start() - 12), match.start()) if month else None
+        after = (_YEAR_AFTER if before else _DAY_AND_YEAR_AFTER).match(text, match.end())
+        if not month or after is None:
+            continue
+        day = int(before[1] if before else after.groupdict()["day"] or 0)
+        year = int(after["year"] or 0)
+        start, end = before.start() if before else match.start(), after.end()
+        # A name alone may be a verb or a person's: one in full and with its capital is the month's, and
+        # so is one before a year or after a day.
+        told = year or before or (day and match.group() in words.months)
+        if day <= 31 and (told or match.group() in words.months_alone):
+            yield start, end, Date(text[start:end].strip(" .,"), year, month, day)
+    for match in _NUMERIC_DATE.finditer(text):
+        first, sign, second, year = int(match[1]), match[2], int(match[3]), int(match[4])
+        # With slashes the month stands first in the US alone: both, where both may be months.
+        if first <= 31 and 1 <= second <= 12:
+            yield *match.span(), Date(match.group(), year, second, first)
+        elif sign == "/" and second <= 31 and 1 <= first <= 12:
+            yield *match.span(), Date(match.group(), year, first, second)
+
+
+def _clocks(text: str, _words: Vocabulary) -> Iterator[tuple[int, int, Measure]]:
+    for match in [*_CLOCK.finditer(text), *_HOUR.finditer(text)]:
+        hour, minute = int(match[1]), int(match[2]) if match[2].isdigit() else 0
+        half = (match[match.lastindex or 0] or "").casefold()
+        if half in {"a", "p"}:
+            hour = hour % 12 + (12 if half == "p" else 0)
+        if hour < 25 and minute < 60:
+            yield *match.span(), Quantity(match.group(), (Decimal(60 * hour + minute),), "clock")
+
+
+def _decimal_comma(text: str, words: Vocabulary) -> bool | None:
+    """Whether a comma is the decimal sign, by language and the text's own numbers; None: perhaps."""
+    told = {bool(match["comma"]) for match in _TELLING.finditer(text)}
+    if words.comma is None:
+        return told.pop() if len(told) == 1 else None
+    return None if (not words.comma) in told else words.comma
+
+
+def _numbers(text: str, words: Vocabulary, comma: bool | None) -> Iterator[tuple[int, int, list[Measure]]]:
+    for match in _NUMBER.finditer(text):
+        start, end, shown = match.start(), match.end(), match.group()
+        before, after = text[:start], text[end : end + _AFTER]
+        money = words.money_before(before)
+        scale, used = words.scale_after(after, money=bool(money))
+        unit = words.unit_after(after[used:])
+        in_code = not used and not unit and _LATIN.match(after) is not None and not _ORDINAL.match(after)
+        in_code = in_code or (_LATIN.match(before[-1:]) is not None and not money)
+        version = match["sign"] is None and len(re.findall(r"[.,]", shown)) > 1
+        values = _values(shown, comma)
+        if _NEGATIVE.search(before[-2:]):
+            values = tuple(-value for value in values)
+        scaled = tuple(value.scaleb(scale) for value in values)
+        made: list[Measure] = [Quantity(shown, scaled, money or unit, scale, part=in_code or version)]
+        if " " in shown:  # "in Table 5 200 people": perhaps two numbers
+            made += [Quantity(group, (Decimal(group),), part=True) for group in re.findall(r"\d+", shown)]
+        yield start, end + used, made
+
+
+def _values(shown: str, comma: bool | None) -> tuple[Decimal, ...]:
+    """All that digits with their signs may mean."""
+    digits = re.sub(r"['’ ]", "", shown)
+    signs = re.findall(r"[.,]", digits)
+    if not signs:
+        return (Decimal(digits),)
+    last = signs[-1]
+    whole, _, fraction = digits.rpartition(last)
+    as_decimal = Decimal(f"{re.sub('[.,]', '', whole)}.{fraction}")
+    as_groups = Decimal(re.sub("[.,]", "", digits))
+    if len(set(signs)) == 2:
+        return (as_decimal,)
+    if len(signs) > 1:
+        return (as_groups,)
+    if len(fraction) != 3 or len(whole) > 3 or whole == "0":
+        return (as_decimal,)
+    if comma is None:
+        return (as_groups, as_decimal)
+    return (as_decimal,) if (last == ",") == comma else (as_groups,)
+
+
+def _spelled(text: str, words: Vocabulary) -> list[Measure]:
+    """The numbers in words, from two on: "one" is mostly no number."""
+    found: list[Measure] = []
+    for match in _CJK_NUMERAL.finditer(text):
+        value = _cjk_value(match.group())
+        unit = words.unit_after(text[match.end() : match.end() + _AFTER])
+        if value >= 2 and (unit or len(match.group()) > 1):  # 三 alone is part of many words
+            found.append(Quantity(match.group(), (Decimal(value),), unit))
+    if words.language in SPELLED:
+        from text_to_num import alpha2digit
+
+        digits = alpha2digit(text, words.language, 0)
+        for _, _, quantities in _numbers(digits, words, comma=words.comma):
+            found += [q for q in quantities if isinstance(q, Quantity) and not q.part and q.values[0] >= 2]
+    return found
+
+
+def _cjk_value(numeral: str) -> int:
+    total = section = digit = 0
+    for sign in numeral.replace("两", "二").replace("兩", "二"):
+        value = int(unicodedata.numeric(sign))
+        if value >= 10_000:
+            total, section, digit = (total + section + digit) * value, 0, 0
+        elif value >= 10:
+            section, digit = section + (digit or 1) * value, 0
+        else:
+            digit = digit * 10 + value if digit else value
+    return total + section + digit

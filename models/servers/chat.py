@@ -1,0 +1,256 @@
+"""What chat models of all servers share: turns, thinking, choices, and noticing that a prompt was cut."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+from models.protocols import (
+    ChatOptions,
+    Choice,
+    ContextOverflow,
+    FinishReason,
+    GenerationCancelled,
+    Message,
+    ModelError,
+    Reply,
+    Usage,
+)
+from models.servers.wire import POLL_SECONDS, Wire
+from models.think_tags import ThinkSplitter, answer_or_thought
+from models.token_estimate import at_least, at_most
+
+_TURN_TOKENS = 8  # what a chat template adds to each message
+TOP_LOGPROBS = 20  # the most that servers give
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a streamed answer.
+
+    Attributes:
+        text: Of the answer.
+        reasoning: What the model thought, where the server separates it.
+        top: The likeliest tokens at this place with their log probabilities, if asked for.
+    """
+
+    text: str = ""
+    reasoning: str = ""
+    top: Sequence[tuple[str, float]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What the server counted for a call.
+
+    Attributes:
+        read: Prompt tokens; None if the server did not say.
+        cached: How many of them were not computed again; None if the server did not say.
+        generated: Tokens of the answer.
+        whole: Whether ``read`` includes the cached ones.
+    """
+
+    read: int | None
+    cached: int | None
+    generated: int
+    finish: FinishReason
+    whole: bool
+
+
+class ServerChat(ABC):
+    """A chat model on a server; calls from several threads wait for each other.
+
+    Servers count no tokens without computing, so prompts are measured by an estimate that is not too
+    low, and refused by it. Whether the server then read the whole prompt is checked afterwards, since
+    some drop the head of a prompt that is too long, and do not say so.
+
+    Args:
+        name: How the user names this model.
+        wire: The connection.
+    """
+
+    def __init__(self, name: str, wire: Wire) -> None:
+        self._name = name
+        self._wire = wire
+        self._lock = threading.Lock()
+        self._logprobs = True
+        self._previous = ""
+
+    @property
+    def name(self) -> str:
+        """The kind of the server and the model."""
+        return self._name
+
+    @property
+    @abstractmethod
+    def context_tokens(self) -> int:
+        """Tokens of prompt and answer together; may ask the server."""
+
+    @abstractmethod
+    def _prepare(self, cancel: threading.Event | None) -> None:
+        """Ask the server what has to be known before a call."""
+
+    @abstractmethod
+    def _parts(self, messages: Sequence[Message], options: ChatOptions, top: int = 0) -> Generator[Part]:
+        """Stream an answer; with ``top`` log probabilities of each token. Closing it ends the call."""
+
+    @abstractmethod
+    def _bill(self, messages: Sequence[Message]) -> Bill:
+        """What the call that has just ended cost. Raises `ModelUnreachable` if it did not end well."""
+
+    def count_tokens(self, text: str) -> int:
+        """An estimate that is not too low."""
+        return at_most(text)
+
+    def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
+        """Answer ``messages``; raises what `models.protocols.Chat` names."""
+        with self._held(options.cancel):
+            return self._generate(messages, options)
+
+    def _generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
+        started = time.perf_counter()
+        splitter, thoughts = ThinkSplitter(), list[str]()
+
+        def stream(text: str) -> None:
+            if text and options.on_text is not None:
+                options.on_text(text)
+
+        self._refuse_overflow(messages, options.max_tokens)
+        with closing(self._parts(messages, options)) as parts:
+            for part in parts:
+                thoughts.append(part.reasoning)
+                stream(splitter.feed(part.text))
+        stream(splitter.finish())
+        usage, finish = self._close_call(messages, started)
+        reasoning = "".join(thoughts).strip() or splitter.reasoning
+        text = answer_or_thought(splitter.answer, reasoning, finished=finish == "stop")
+        if text != splitter.answer:
+            stream(text)
+        return Reply(text, usage, finish, reasoning)
+
+    def choose(
+        self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None
+    ) -> Choice:
+        """Pick one of the labels by the server's log probabilities of the first token.
+
+        Where the server gives none, the model names its pick under a schema, and the choice is marked
+        as not measured.
+
+        Raises what `models.protocols.Chat` names, and `ModelError` if no label was picked.
+        """
+        with self._held(cancel):
+            if self._logprobs and (choice := self._measured(messages, options, cancel)):
+                return choice
+        schema = {
+            "type": "object",
+            "properties": {"choice": {"type": "string", "enum": list(options)}},
+            "required": ["choice"],
+        }
+        reply = self.generate(messages, ChatOptions(max_tokens=32, schema=schema, cancel=cancel))
+        pick = _picked(reply.text, options)
+        if pick is None:
+            raise ModelError(
+                f"{self.name} picked none of {', '.join(options)}: {reply.text[:80]!r}.",
+                "Update the server or choose another model.",
+            )
+        weights = tuple(float(index == pick) for index in range(len(options)))
+        return Choice(weights, reply.usage, measured=False)
+
+    def close(self) -> None:
+        """Close the connection; the server unloads the model by its own clock."""
+        self._wire.cut()
+        self._wire.close()
+
+    def _measured(
+        self, messages: Sequence[Message], labels: Sequence[str], cancel: threading.Event | None
+    ) -> Choice | None:
+        started = time.perf_counter()
+        top: Sequence[tuple[str, float]] = ()
+        self._refuse_overflow(messages, 1)
+        one_token = ChatOptions(max_tokens=1, cancel=cancel)
+        with closing(self._parts(messages, one_token, TOP_LOGPROBS)) as parts:
+            for part in parts:
+                top = top or part.top
+        if not top:
+            self._logprobs = False
+            return None
+        usage, _ = self._close_call(messages, started)
+        return _from_logprobs(top, labels, usage)
+
+    def _refuse_overflow(self, messages: Sequence[Message], answer: int) -> None:
+        prompt = sum(at_most(message.content) + _TURN_TOKENS for message in messages)
+        if prompt + answer > self.context_tokens:
+            raise ContextOverflow(
+                f"A prompt of about {prompt} tokens and an answer of {answer} do not fit the "
+                f"{self.context_tokens} tokens of {self.name}.",
+                "Give the model a larger context in the settings, or ask with less material.",
+            )
+
+    def _close_call(self, messages: Sequence[Message], started: float) -> tuple[Usage, FinishReason]:
+        """The cost of the call that has just ended. Raises `ContextOverflow` if the prompt was cut."""
+        bill = self._bill(messages)
+        prompt = "\n".join(message.content for message in messages)
+        # Where cached tokens are left out of the count, only what is new must be in it.
+        fresh = prompt if bill.whole else prompt[_common(self._previous, prompt) :]
+        least = at_least(fresh)
+        if bill.read is not None and bill.read < least:
+            raise ContextOverflow(
+                f"{self.name} read only {bill.read} of at least {least} tokens of the prompt: the server "
+                f"grants it less than the {self.context_tokens} tokens asked for.",
+                "Set a smaller context in the settings, or free memory on the server.",
+            )
+        self._previous = prompt
+        reused = bill.cached or 0
+        evaluated = max(0, (bill.read or 0) - reused)
+        return Usage(evaluated, reused, bill.generated, time.perf_counter() - started), bill.finish
+
+    @contextmanager
+    def _held(self, cancel: threading.Event | None) -> Iterator[None]:
+        while not self._lock.acquire(timeout=POLL_SECONDS):
+            if cancel is not None and cancel.is_set():
+                raise GenerationCancelled(f"The call to {self.name} was cancelled.")
+        try:
+            self._prepare(cancel)
+            yield
+        finally:
+            self._lock.release()
+
+
+def _common(left: str, right: str) -> int:
+    for index, (a, b) in enumerate(zip(left, right, strict=False)):
+        if a != b:
+            return index
+    return min(len(left), len(right))
+
+
+def _picked(text: str, labels: Sequence[str]) -> int | None:
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        answer = text
+    if isinstance(answer, dict):
+        answer = answer.get("choice")
+    answer = str(answer).strip().strip("\"'().")
+    return labels.index(answer) if answer in labels else None
+
+
+def _from_logprobs(top: Sequence[tuple[str, float]], labels: Sequence[str], usage: Usage) -> Choice | None:
+    """Probabilities among the labels; one that is not listed gets the least that is (its bound).
+
+    None if no label is listed at all: then the model would have answered something else.
+    """
+    floor = min(logprob for _, logprob in top)
+    scores: list[float] = []
+    for label in labels:
+        mine = [logprob for token, logprob in top if token.strip() == label]
+        scores.append(math.log(sum(map(math.exp, mine))) if mine else floor)
+    if not any(token.strip() in labels for token, _ in top):
+        return None
+    weights = [math.exp(score - max(scores)) for score in scores]
+    return Choice(tuple(weight / sum(weights) for weight in weights), usage)

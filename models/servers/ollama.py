@@ -1,0 +1,403 @@
+"""Ollama over its native API: what a server has, its chat models (through langchain-ollama), its embedders.
+
+The OpenAI-compatible API under ``/v1`` is not used here: it ignores ``num_ctx`` and cuts long prompts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import numpy as np
+
+from models.protocols import (
+    ChatOptions,
+    FinishReason,
+    Message,
+    ModelError,
+    ModelMissing,
+    ModelUnreachable,
+    Reply,
+    Vectors,
+)
+from models.servers.chat import Bill, Part, ServerChat
+from models.servers.wire import Patience, Wire
+
+DEFAULT_URL = "http://127.0.0.1:11434"
+_PORT = 11434
+_BATCH = 32
+# How the authors of these models mark a question and a passage; without it they find less.
+_PREFIXES = {
+    "nomic-embed-text": ("search_query: ", "search_document: "),
+    "mxbai-embed-large": ("Represent this sentence for searching relevant passages: ", ""),
+    "snowflake-arctic-embed": ("Represent this sentence for searching relevant passages: ", ""),
+    "snowflake-arctic-embed2": ("query: ", ""),
+    "embeddinggemma": ("task: search result | query: ", "title: none | text: "),
+    "qwen3-embedding": ("Instruct: Given a question, retrieve passages that answer it\nQuery: ", ""),
+}
+
+
+def base_url(wanted: str | None = None) -> str:
+    """The server's address: the one given, else ``OLLAMA_HOST``, else the default.
+
+    Forms that Ollama itself accepts are accepted (``0.0.0.0``, ``host:port``), and a trailing ``/v1``
+    is dropped.
+
+    Raises:
+        ValueError: ``wanted`` is no address.
+        ModelUnreachable: ``OLLAMA_HOST`` is none.
+    """
+    if wanted:
+        return _normalised(wanted.strip())
+    host = os.environ.get("OLLAMA_HOST", "").strip() or DEFAULT_URL
+    try:
+        return _normalised(host)
+    except ValueError as error:
+        raise ModelUnreachable(
+            f"OLLAMA_HOST is {host!r}, which is no address.",
+            "Set it to one like http://127.0.0.1:11434, or unset it.",
+        ) from error
+
+
+def _normalised(text: str) -> str:
+    if "://" not in text:
+        text = f"http://{text}"
+    parts = urlsplit(text)
+    host = parts.hostname or "127.0.0.1"
+    host = "127.0.0.1" if host == "0.0.0.0" else host  # that is where to listen, not where to go
+    host = f"[{host}]" if ":" in host else host
+    port = parts.port or {"http": _PORT, "https": 443}.get(parts.scheme, _PORT)
+    path = parts.path.rstrip("/").removesuffix("/v1")
+    login = f"{parts.username}:{parts.password}@" if parts.username else ""
+    return f"{parts.scheme}://{login}{host}:{port}{path}"
+
+
+def full_name(model: str) -> str:
+    """A model's name with its tag: ``llama3`` is ``llama3:latest``."""
+    return model if ":" in model.rsplit("/", 1)[-1] else f"{model}:latest"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What a server says about one model.
+
+    Attributes:
+        trained_context: Tokens the model was trained for, None if unknown.
+        capabilities: E.g. ``completion``, ``thinking``, ``embedding``.
+    """
+
+    trained_context: int | None
+    capabilities: frozenset[str]
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the model's thinking can be switched."""
+        return "thinking" in self.capabilities
+
+
+class OllamaServer:
+    """Questions to a server that are not a chat or an embedding.
+
+    Every method raises `ModelUnreachable` if the server does not answer, `ModelMissing` for a model
+    it does not have, `ModelError` for any other refusal and `GenerationCancelled` if ``cancel`` is
+    set.
+
+    Args:
+        url: As `base_url` takes it.
+        patience: Time-outs; an answer may take as long as ``idle``.
+    """
+
+    def __init__(self, url: str | None = None, patience: Patience | None = None) -> None:
+        self.url = base_url(url)
+        self._patience = patience or Patience()
+
+    def version(self, cancel: threading.Event | None = None) -> str:
+        """The server's version, e.g. ``0.12.11``."""
+        return str(self._ask("GET", "/api/version", None, cancel).get("version", ""))
+
+    def models(self, cancel: threading.Event | None = None) -> Mapping[str, str]:
+        """The models on the server and their digests."""
+        models = self._ask("GET", "/api/tags", None, cancel).get("models") or ()
+        return {str(model.get("name", "")): str(model.get("digest", "")) for model in models}
+
+    def loaded_context(self, model: str, cancel: threading.Event | None = None) -> int | None:
+        """The context that the loaded model was really given, if the server tells."""
+        for running in self._ask("GET", "/api/ps", None, cancel).get("models") or ():
+            if full_name(str(running.get("name", ""))) == full_name(model):
+                granted = running.get("context_length")
+                return granted if isinstance(granted, int) else None
+        return None
+
+    def facts(self, model: str, cancel: threading.Event | None = None) -> ModelFacts:
+        """What the server says about ``model``."""
+        shown = self._ask("POST", "/api/show", {"model": model}, cancel)
+        info = shown.get("model_info") or {}
+        lengths = [value for key, value in info.items() if key.endswith(".context_length")]
+        context = lengths[0] if lengths and isinstance(lengths[0], int) else None
+        return ModelFacts(context, frozenset(map(str, shown.get("capabilities") or ())))
+
+    def _ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None, cancel: threading.Event | None
+    ) -> Mapping[str, Any]:
+        wire = Wire("Ollama", self._patience.quick)
+
+        def ask() -> Iterator[Mapping[str, Any]]:
+            with httpx.Client(transport=wire, base_url=self.url, timeout=wire.timeouts) as client:
+                answer = client.request(method, path, json=body)
+                answer.raise_for_status()
+                value = answer.json()
+                if not isinstance(value, dict):
+                    raise TypeError(f"{value!r:.40} is no object")
+                yield value
+
+        with _explained(self.url, str(body["model"]) if body else ""):
+            (answer,) = wire.run(ask, cancel)
+        return answer
+
+
+@contextmanager
+def _explained(url: str, model: str) -> Iterator[None]:
+    """Turns what the client libraries raise into errors that say what to do.
+
+    Raises:
+        ModelMissing, ModelUnreachable, ModelError: as the failure demands.
+    """
+    import ollama
+
+    try:
+        yield
+    except ollama.ResponseError as refusal:
+        raise _refused(model, refusal.status_code, refusal.error) from refusal
+    except httpx.HTTPStatusError as refusal:
+        raise _refused(model, refusal.response.status_code, refusal.response.text) from refusal
+    except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as refusal:
+        raise ModelUnreachable(
+            f"No Ollama server answers at {url}.", "Start it with `ollama serve`."
+        ) from refusal
+    except (AttributeError, TypeError) as strange:  # the libraries expect an object
+        raise ModelUnreachable(
+            f"The server at {url} does not speak Ollama's API.", "Check the address of the server."
+        ) from strange
+    except (httpx.TransportError, ValueError) as broken:
+        raise _cut_off(url) from broken
+
+
+def _cut_off(url: str) -> ModelUnreachable:
+    return ModelUnreachable(
+        f"The Ollama server at {url} stopped in the middle of an answer.",
+        "Look at Ollama's log; a smaller model or context may help.",
+    )
+
+
+def _refused(model: str, status: int, text: str) -> ModelError:
+    if status == httpx.codes.NOT_FOUND:
+        return ModelMissing(
+            f"Ollama does not have the model {model}." if model else f"Ollama says: {text.strip()}.",
+            f"Fetch it with `ollama pull {model}`." if model else "Update Ollama.",
+        )
+    return ModelError(
+        f"Ollama refused or failed: {text.strip() or f'status {status}'}.",
+        "Look at Ollama's log; too little memory is the usual reason.",
+    )
+
+
+class OllamaChat(ServerChat):
+    """A chat model on an Ollama server.
+
+    Args:
+        model: As ``ollama list`` shows it.
+        base_url: The server's address; ``OLLAMA_HOST`` or this machine if None.
+        context_tokens: Asked of the server as ``num_ctx``.
+        patience: Time-outs.
+        thinking: Let models that can switch their thinking think about free text; their default if
+            None. Answers under a schema and choices do not think, except where the server then drops
+            the schema (some do, silently): noticed at the first answer that is not JSON, and
+            thinking stays on from then on.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        context_tokens: int = 8192,
+        patience: Patience | None = None,
+        thinking: bool | None = None,
+    ) -> None:
+        self.model = model
+        self.server = OllamaServer(base_url, patience)
+        super().__init__(f"ollama:{model}", Wire("Ollama", patience or Patience()))
+        self._requested = context_tokens
+        self._thinking = thinking
+        self.schema_thinking = False
+        """Whether the model thinks before an answer under a schema; what a probe found can be set."""
+        self._chat: Any = None
+        self._known: ModelFacts | None = None
+
+    @property
+    def context_tokens(self) -> int:
+        """What is asked of the server: no more than the model was trained for.
+
+        The first use asks the server, and raises what `OllamaServer.facts` raises.
+        """
+        return min(self._requested, self.facts().trained_context or self._requested)
+
+    @property
+    def tokens_read(self) -> int | None:
+        """Prompt tokens of the last call by the server's own count, None if it did not tell."""
+        read = self._wire.last.get("prompt_eval_count")
+        return read if isinstance(read, int) else None
+
+    def facts(self, cancel: threading.Event | None = None) -> ModelFacts:
+        """What the server says about the model; asked once. Raises what `OllamaServer.facts` does."""
+        if self._known is None:
+            self._known = self.server.facts(self.model, cancel)
+        return self._known
+
+    def _prepare(self, cancel: threading.Event | None) -> None:
+        self.facts(cancel)
+
+    def _generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
+        thought = self.schema_thinking
+        reply = super()._generate(messages, options)
+        if options.schema is not None and not thought and reply.finish_reason == "stop":
+            self.schema_thinking = not _is_json(reply.text)
+        return reply
+
+    def _parts(self, messages: Sequence[Message], options: ChatOptions, top: int = 0) -> Generator[Part]:
+        thinking = self._thinking if options.schema is None else self.schema_thinking
+        request: dict[str, Any] = {
+            "options": {
+                "num_ctx": self.context_tokens,
+                "num_predict": options.max_tokens,
+                "temperature": options.temperature,
+            },
+            # Ollama refuses the switch for models that have none.
+            "reasoning": (thinking is not False and not top) if self.facts().thinks else None,
+        }
+        if options.schema is not None:
+            request["format"] = dict(options.schema)
+        if top:
+            request |= {"logprobs": True, "top_logprobs": top}
+        turns = [(message.role, message.content) for message in messages]
+        with _explained(self.server.url, self.model):
+            stream = self._wire.run(lambda: iter(self._client().stream(turns, **request)), options.cancel)
+            for chunk in stream:
+                given = chunk.response_metadata.get("logprobs") or [{}]
+                listed = given[0].get("top_logprobs") or ()
+                yield Part(
+                    str(chunk.content),
+                    str(chunk.additional_kwargs.get("reasoning_content", "")),
+                    [(str(entry["token"]), float(entry["logprob"])) for entry in listed],
+                )
+
+    def _client(self) -> Any:
+        if self._chat is None:
+            from langchain_ollama import ChatOllama
+
+            self._chat = ChatOllama(
+                model=self.model,
+                base_url=self.server.url,
+                sync_client_kwargs={"transport": self._wire, "timeout": self._wire.timeouts},
+            )
+        return self._chat
+
+    def _bill(self, messages: Sequence[Message]) -> Bill:
+        last = self._wire.last
+        if not last.get("done"):
+            raise _cut_off(self.server.url)
+        cached = last.get("prompt_eval_cached_count")
+        finish: FinishReason = "length" if last.get("done_reason") == "length" else "stop"
+        # Some versions leave cached tokens out of their count.
+        return Bill(self.tokens_read, cached, int(last.get("eval_count") or 0), finish, cached is not None)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+class OllamaEmbedder:
+    """An embedding model on an Ollama server; its vectors are brought to unit length here.
+
+    Every method but `name` raises `ModelUnreachable`, `ModelMissing` or `ModelError`, as the failure
+    demands.
+
+    Args:
+        model: As ``ollama list`` shows it.
+        base_url: The server's address; ``OLLAMA_HOST`` or this machine if None.
+        patience: Time-outs; one batch may take as long as ``first_token``.
+    """
+
+    def __init__(
+        self, model: str, *, base_url: str | None = None, patience: Patience | None = None
+    ) -> None:
+        self._model = model
+        self._url = OllamaServer(base_url).url
+        self._patience = patience or Patience()
+        self._query, self._passage = _PREFIXES.get(model.rsplit("/", 1)[-1].split(":", 1)[0], ("", ""))
+        self._dimensions: int | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """``ollama:`` and the model."""
+        return f"ollama:{self._model}"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of each vector; the first use embeds a word to find out."""
+        with self._lock:
+            if self._dimensions is None:
+                self._dimensions = self._embed(["dimensions"]).shape[1]
+            return self._dimensions
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape ``(len(texts), dimensions)``."""
+        marked = [self._passage + text for text in texts]
+        batches = [self._embed(marked[start : start + _BATCH]) for start in range(0, len(marked), _BATCH)]
+        return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), dtype=np.float32)
+
+    def embed_query(self, text: str) -> Vectors:
+        """One vector of shape ``(dimensions,)``."""
+        vector: Vectors = self._embed([self._query + text])[0]
+        return vector
+
+    def _embed(self, texts: list[str]) -> Vectors:
+        import ollama
+
+        wire = Wire("Ollama", self._patience)
+
+        def ask() -> Iterator[Any]:
+            with ollama.Client(host=self._url, transport=wire, timeout=wire.timeouts) as client:
+                yield client.embed(model=self._model, input=texts)
+
+        with _explained(self._url, self._model):
+            (answer,) = wire.run(ask, None)
+        try:
+            vectors = np.asarray(answer.embeddings, dtype=np.float32)
+        except ValueError as ragged:
+            raise self._unusable("its vectors differ in length") from ragged
+        if vectors.ndim != 2 or len(vectors) != len(texts):
+            raise self._unusable(f"{len(vectors)} vectors came for {len(texts)} texts")
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise self._unusable("a vector is zero or not a number")
+        unit: Vectors = (vectors / lengths).astype(np.float32)
+        return unit
+
+    def _unusable(self, why: str) -> ModelError:
+        return ModelError(
+            f"{self._model} on Ollama gave no usable vectors: {why}.",
+            "Choose an embedding model, e.g. `ollama pull nomic-embed-text`.",
+        )

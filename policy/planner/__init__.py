@@ -1,0 +1,1 @@
+"""The planner: a LoRA adapter for a small language model, trained to turn a question into look-ups."""

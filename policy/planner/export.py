@@ -1,0 +1,66 @@
+"""A LoRA adapter in PEFT's form as the GGUF file that llama.cpp reads beside its base."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from models.protocols import ModelError
+from policy.causal.adapters import CONFIG, WEIGHTS
+
+_ARCHITECTURE: Final = "qwen2"
+_PREFIX: Final = "base_model.model."
+
+
+def export(adapter: Path, base: Path, out: Path) -> None:
+    """Write the adapter in the folder ``adapter`` to ``out``, its matrices in 8 bits.
+
+    Args:
+        adapter: As PEFT saved it.
+        base: The GGUF file it was trained on.
+        out: Replaced if it is there.
+
+    Raises:
+        ModelError: the base is of another architecture than the planner's, or has no such layer.
+        OSError: a file cannot be read or written.
+    """
+    import gguf
+    from safetensors.numpy import load_file
+
+    template = gguf.GGUFReader(base)
+    architecture = template.fields["general.architecture"].contents()
+    if architecture != _ARCHITECTURE:
+        raise ModelError(f"{base.name} is a {architecture} model.", "Train on Qwen2.5-Coder 0.5B.")
+    known = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
+    blocks = template.fields[f"{architecture}.block_count"].contents()
+    names = gguf.get_tensor_name_map(known[architecture], blocks)
+    config = json.loads((adapter / CONFIG).read_text(encoding="utf-8"))
+    fresh = out.with_name(f".{out.name}.unfinished")
+    writer = gguf.GGUFWriter(fresh, architecture)
+    writer.add_type(gguf.GGUFType.ADAPTER)
+    writer.add_string(gguf.Keys.Adapter.TYPE, "lora")
+    writer.add_float32(gguf.Keys.Adapter.LORA_ALPHA, float(config["lora_alpha"]))
+    for name, weight in sorted(load_file(adapter / WEIGHTS).items()):
+        layer, _, side = name.removeprefix(_PREFIX).removesuffix(".weight").rpartition(".lora_")
+        there = names.get_name(f"{layer}.weight", try_suffixes=(".weight",))
+        if there is None:
+            raise ModelError(f"{base.name} has no layer {layer}.", "Train on the whole file of the base.")
+        data, kind = _packed(weight)
+        writer.add_tensor(f"{there}.lora_{side.lower()}", data, raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    fresh.replace(out)
+
+
+def _packed(weight: Any) -> tuple[Any, Any]:
+    """In blocks of 32 where a row is made of such, else in 16 bits: the B matrices' rows are the rank."""
+    import gguf
+    import numpy as np
+
+    if weight.shape[1] % 32 == 0:
+        kind = gguf.GGMLQuantizationType.Q8_0
+        return gguf.quants.quantize(weight.astype(np.float32), kind), kind
+    return weight.astype(np.float16), gguf.GGMLQuantizationType.F16

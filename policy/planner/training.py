@@ -1,0 +1,140 @@
+"""Trains the planner: supervised fine-tuning of a LoRA adapter, the loss on the plan's tokens alone.
+
+The trainer is TRL's; started again with the same folder it resumes from its last checkpoint. A GPU is used
+where there is one. Two savings make it bearable without: the vocabulary's layer, a third of a 0.5B model's
+work, is computed where there is a plan to learn only, and rows of like length share a batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from agent.steps.lookups import prompt, reply
+from models.processor import trains_in_bfloat16
+from policy.causal.adapters import write
+from policy.causal.base import CausalBase, device, load_tokenizer, load_weights
+from policy.planner.data import Example
+from policy.training.checkpoints import newest
+
+RANK: Final = 16
+BATCH: Final = 8
+RATE: Final = 4e-4
+ADAPTER: Final = "adapter"
+_IGNORED: Final = -100
+_SAVE_STEPS: Final = 50
+
+
+def train(examples: Sequence[Example], base: CausalBase, work: Path, *, seed: int = 0) -> Path:
+    """Train an adapter on ``examples``, one pass in their order.
+
+    Args:
+        examples: What to learn, shuffled.
+        base: What is adapted: the floats of a GGUF file.
+        work: Folder of checkpoints, and of the finished adapter.
+        seed: Of the adapter's start and the order.
+
+    Returns:
+        The adapter's folder, in PEFT's form.
+
+    Raises:
+        ModelMissing, ModelError: the base cannot be loaded.
+        OSError: a file cannot be written.
+    """
+    adapter = work / ADAPTER
+    if adapter.is_dir():
+        return adapter
+    import torch
+    from datasets import Dataset
+    from peft import LoraConfig, get_peft_model
+    from trl import SFTConfig, SFTTrainer
+
+    class PlanTrainer(SFTTrainer):  # type: ignore[misc] # trl is not followed
+        """Computes the vocabulary's layer for the positions that have a label."""
+
+        def compute_loss(
+            self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, **_: Any
+        ) -> Any:
+            labels = inputs["labels"]
+            first = int((labels != _IGNORED).any(dim=0).nonzero()[0])  # rows are padded on the left
+            out = model(
+                input_ids=inputs["input_ids"],
+                attention_mask=inputs["attention_mask"],
+                # Positions, not their number: a slice would be copied, and the layer with it.
+                logits_to_keep=torch.arange(first - 1, labels.shape[1] - 1, device=labels.device),
+                use_cache=False,
+            )
+            wanted = labels[:, first:]
+            learned = wanted != _IGNORED
+            loss = torch.nn.functional.cross_entropy(out.logits[learned].float(), wanted[learned])
+            return (loss, out) if return_outputs else loss
+
+    tokenizer = load_tokenizer(base.folder)
+    rows = [_row(example, tokenizer) for example in examples]
+    torch.manual_seed(seed)
+    shape = LoraConfig(task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules="all-linear")
+    arguments = SFTConfig(
+        output_dir=str(work),
+        per_device_train_batch_size=BATCH,
+        learning_rate=RATE,
+        lr_scheduler_type="cosine",
+        warmup_steps=0.05,
+        num_train_epochs=1,
+        bf16=trains_in_bfloat16(),
+        use_cpu=device() == "cpu",
+        gradient_checkpointing=False,
+        activation_checkpointing=False,
+        train_sampling_strategy="group_by_length",
+        max_length=None,
+        seed=seed,
+        logging_steps=5,
+        save_steps=_SAVE_STEPS,
+        save_total_limit=2,
+        dataloader_pin_memory=device() != "cpu",
+        report_to=[],
+        disable_tqdm=True,
+    )
+    trainer = PlanTrainer(
+        model=get_peft_model(load_weights(base.folder), shape),
+        args=arguments,
+        train_dataset=Dataset.from_list(rows),
+        data_collator=_Padded(tokenizer.pad_token_id),
+        processing_class=tokenizer,
+    )
+    last = newest(work)
+    trainer.train(resume_from_checkpoint=str(last) if last else None)
+    fresh = work / ".unfinished"
+    write(trainer.accelerator.unwrap_model(trainer.model), base, fresh)
+    fresh.rename(adapter)
+    return adapter
+
+
+def _row(example: Example, tokenizer: Any) -> dict[str, list[int]]:
+    read = tokenizer(prompt(example.request), add_special_tokens=False)["input_ids"]
+    written = tokenizer(reply(example.plan, example.request), add_special_tokens=False)["input_ids"]
+    written.append(tokenizer.eos_token_id)
+    return {"input_ids": [*read, *written], "labels": [_IGNORED] * len(read) + written}
+
+
+class _Padded:
+    """Rows as a batch, padded on the left, so that the plans stand at the end."""
+
+    def __init__(self, pad: int) -> None:
+        self._pad = pad
+
+    def __call__(self, rows: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
+        import torch
+
+        longest = math.ceil(max(len(row["input_ids"]) for row in rows) / 8) * 8
+
+        def filled(name: str, value: int) -> Any:
+            return torch.tensor([[value] * (longest - len(row[name])) + row[name] for row in rows])
+
+        mask = [[0] * (longest - len(row["input_ids"])) + [1] * len(row["input_ids"]) for row in rows]
+        return {
+            "input_ids": filled("input_ids", self._pad),
+            "labels": filled("labels", _IGNORED),
+            "attention_mask": torch.tensor(mask),
+        }

@@ -1,0 +1,125 @@
+"""The policy state as text and as numbers: bounded, in one order, whatever the state."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.decisions.decider import PolicyState
+from agent.decisions.features import features
+from agent.decisions.state_text import MOST_TOKENS, state_text
+from agent.state import ACTIONS
+from models.token_estimate import at_most
+
+_TEXT = st.text(max_size=400)
+_UNIT = st.floats(0, 1)
+_COUNT = st.integers(0, 6)
+STATES = st.builds(
+    PolicyState,
+    question=_TEXT,
+    step=_COUNT,
+    steps_left=_COUNT,
+    revisions_left=_COUNT,
+    tokens_left=_UNIT,
+    plan_done=_COUNT,
+    open_questions=st.lists(_TEXT, max_size=5),
+    last_action=st.sampled_from(["", *ACTIONS]),
+    query=_TEXT,
+    fresh=_COUNT,
+    again=_COUNT,
+    barren=_COUNT,
+    top_score=_UNIT,
+    scores=st.lists(_UNIT, max_size=5),
+    grade=st.sampled_from(["", "correct", "ambiguous", "incorrect"]),
+    corrections=_COUNT,
+    findings=st.lists(
+        st.fixed_dictionaries(
+            {"question": _TEXT, "answer": _TEXT, "found": st.booleans(), "relevance": _UNIT}
+        ),
+        max_size=5,
+    ),
+    missing=st.lists(_TEXT, max_size=4),
+    evidence=st.lists(
+        st.fixed_dictionaries(
+            {"title": _TEXT, "excerpt": _TEXT, "step": st.integers(1, 6), "relevance": _UNIT}
+        ),
+        max_size=8,
+    ),
+)
+NAMES = list(features(PolicyState("", 1, 1, 1, 1.0, 1, [], "", "", 0, 0, 0, 0.0, [], "", 0, [], [], [])))
+
+
+@given(STATES)
+def test_a_state_is_never_longer_than_a_reader_reads(state: PolicyState) -> None:
+    assert at_most(state_text(state)) <= MOST_TOKENS + 8  # line breaks
+
+
+@given(STATES)
+def test_a_state_that_was_stored_is_encoded_as_before(state: PolicyState) -> None:
+    again = PolicyState(**json.loads(json.dumps(state.to_json())))
+    assert state_text(again) == state_text(state)
+    assert features(again) == features(state)
+
+
+@given(STATES)
+def test_the_numbers_have_one_order_and_are_finite(state: PolicyState) -> None:
+    made = features(state)
+    assert list(made) == NAMES
+    assert all(math.isfinite(value) for value in made.values())
+
+
+def test_the_question_comes_first_and_the_strongest_evidence_before_the_weak() -> None:
+    state = PolicyState(
+        question="Who painted it?",
+        step=2,
+        steps_left=4,
+        revisions_left=1,
+        tokens_left=1.0,
+        plan_done=2,
+        open_questions=["Where is #2?"],
+        last_action="CONTINUE",
+        query="painter",
+        fresh=1,
+        again=1,
+        barren=0,
+        top_score=0.9,
+        scores=[0.91, 0.2],
+        grade="correct",
+        corrections=0,
+        findings=[{"question": "Who?", "answer": "Anna Ode", "found": True, "relevance": 0.9}],
+        missing=[],
+        evidence=[
+            {"title": "Weak", "excerpt": "It may be.", "step": 1, "relevance": 0.1},
+            {"title": "Strong", "excerpt": "Anna Ode painted it.", "step": 2, "relevance": 0.9},
+        ],
+    )
+    assert state_text(state).splitlines() == [
+        "question: Who painted it?",
+        "step 2, 4 left, 1 revisions left; plan 2 of 3",
+        "open: Where is #2?",
+        "last continue: painter; 1 new, 1 known; correct 0.91, 0.20; 0 corrections",
+        "found: Anna Ode",
+        "0.90 Strong: Anna Ode painted it.",
+        "0.10 Weak: It may be.",
+    ]
+    made = features(state)
+    assert (made["held"], made["helping"], made["best"]) == (2, 1, 0.91)
+    assert made["open_references"] == 1
+
+
+def test_passages_that_name_each_other_are_linked() -> None:
+    held = [
+        {"title": "Hello Love (song)", "excerpt": "A single by Hank Snow.", "step": 1, "relevance": 0.8},
+        {"title": "Hank Snow", "excerpt": "A singer from Nova Scotia.", "step": 2, "relevance": 0.6},
+        {"title": "Brisbane", "excerpt": "A city.", "step": 2, "relevance": 0.1},
+    ]
+    state = PolicyState(
+        "Where was the singer of Hello Love born?", 2, 4, 2, 1.0, 2, [], "CONTINUE", "q", 2, 0, 0, 0.0, [],
+        "correct", 0, [], [], held,
+    )  # fmt: skip
+    made = features(state)
+    assert (made["links"], made["link_strength"], made["last_linked"]) == (1, 0.6, 1)
+    assert made["asked_titles"] == 1

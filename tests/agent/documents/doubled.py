@@ -1,0 +1,48 @@
+"""Sentences that ended up in passages more often than they are in the document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from agent.documents.coverage import words
+from agent.documents.document import Chunk, ParsedDocument
+from agent.text.sentences import sentences
+
+_SHORTEST = 5  # words that make a sentence worth naming; "Not applicable." is often said twice
+
+
+def doubled_sentences(document: ParsedDocument, chunks: Sequence[Chunk]) -> list[str]:
+    """Sentences that the chunks hold more often than the document does, in order.
+
+    A row of a table is no sentence: the same row may stand in two tables.
+    """
+    found: Counter[str] = Counter()
+    spoken: dict[str, str] = {}
+    for made in chunks:
+        for line in made.text[made.repeated :].splitlines():
+            if made.kind == "table" and " | " in line:
+                continue
+            for sentence in sentences(line):
+                key = _normalised(sentence)
+                found[key] += 1
+                spoken.setdefault(key, sentence)
+    visible = f" {_normalised(document.visible_text)} "
+    return [
+        spoken[key]
+        for key, times in found.items()
+        if times > 1
+        and key.count(" ") + 1 >= _SHORTEST
+        and times > max(visible.count(f" {half} ") for half in _halves(key))
+    ]
+
+
+def _halves(sentence: str) -> tuple[str, str]:
+    """A sentence in two: at the end of a page a running header may stand in the middle of it."""
+    parts = sentence.split(" ")
+    middle = len(parts) // 2
+    return " ".join(parts[:middle]), " ".join(parts[middle:])
+
+
+def _normalised(text: str) -> str:
+    return " ".join(words(text))

@@ -1,0 +1,210 @@
+"""Word documents: order, headings by style, tables, and text that python-docx passes over."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import docx
+import pytest
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
+
+from agent.documents.chunking import chunk
+from agent.documents.coverage import coverage
+from tests.agent.documents.formats.parsed import parse, shape, tables
+from tests.agent.documents.formats.samples import saved
+
+
+def fill(table: Any, rows: Sequence[Sequence[str]]) -> None:
+    for row, texts in zip(table.rows, rows, strict=True):
+        for cell, text in zip(row.cells, texts, strict=True):
+            cell.text = text
+
+
+def test_headings_lists_and_tables_in_order(tmp_path: Path) -> None:
+    document = docx.Document()
+    document.core_properties.title = "Quarterly Review"
+    document.add_heading("Overview", level=1)
+    document.add_paragraph("First paragraph.")
+    table = document.add_table(rows=3, cols=3)
+    fill(table, [("", "2023", "2022"), ("Sales", "1,200", "1,100"), ("Cost", "(3)", "—")])
+    document.add_heading("Detail", level=2)
+    document.add_paragraph("an item", style="List Bullet")
+    document.add_paragraph("Last paragraph.")
+    parsed = parse(tmp_path, "a.docx", saved(document))
+    assert parsed.title == "Quarterly Review"
+    assert shape(parsed) == [
+        ("heading", 1, "Overview"),
+        ("text", 0, "First paragraph."),
+        ("table", 0, ""),
+        ("heading", 2, "Detail"),
+        ("text", 0, "• an item"),
+        ("text", 0, "Last paragraph."),
+    ]
+    (found,) = tables(parsed)
+    assert found.header == (("", "2023", "2022"),)
+    assert found.rows == (("Sales", "1,200", "1,100"), ("Cost", "(3)", "—"))
+    assert coverage(parsed, chunk(parsed)) == 1.0
+
+
+def test_merged_cells_and_a_bold_header(tmp_path: Path) -> None:
+    document = docx.Document()
+    table = document.add_table(rows=3, cols=3)
+    table.cell(0, 1).merge(table.cell(0, 2)).text = "Region"
+    for column, text in enumerate(("Name", "East", "West")):
+        run = table.cell(1, column).paragraphs[0].add_run(text)
+        run.bold = True
+    for column, text in enumerate(("Anna", "7", "9")):
+        table.cell(2, column).text = text
+    (found,) = tables(parse(tmp_path, "a.docx", saved(document)))
+    assert found.header == (("Name", "Region East", "Region West"),)
+    assert found.rows == (("Anna", "7", "9"),)
+
+
+def test_headings_by_look_where_no_style_says_so(tmp_path: Path) -> None:
+    document = docx.Document()
+    for title in ("Background", "Findings"):
+        document.add_paragraph().add_run(title).bold = True
+        document.add_paragraph("Some words of text follow the heading. " * 5)
+    kinds = [(kind, text) for kind, _, text in shape(parse(tmp_path, "a.docx", saved(document)))]
+    assert kinds[0] == ("heading", "Background")
+    assert kinds[2] == ("heading", "Findings")
+
+
+def test_text_in_content_controls_and_insertions(tmp_path: Path) -> None:
+    document = docx.Document()
+    document.add_paragraph("Before.")
+    body: Any = document.element.body
+    space = nsdecls("w")
+    run = "<w:r><w:t>{}</w:t></w:r>".format
+    controlled = f"<w:sdt {space}><w:sdtContent><w:p>{run('Controlled.')}</w:p></w:sdtContent></w:sdt>"
+    revised = (
+        f"<w:p {space}>{run('Kept')}<w:ins w:id='1'>{run(' and new.')}</w:ins>"
+        "<w:del w:id='2'><w:r><w:delText>GONE</w:delText></w:r></w:del></w:p>"
+    )
+    body.insert(1, parse_xml(controlled))
+    body.insert(2, parse_xml(revised))
+    parsed = parse(tmp_path, "a.docx", saved(document))
+    assert [text for _, _, text in shape(parsed)] == ["Before.", "Controlled.", "Kept and new."]
+    assert "GONE" not in parsed.visible_text
+    assert coverage(parsed, chunk(parsed)) == 1.0
+
+
+def test_footnotes_come_at_the_end(tmp_path: Path) -> None:
+    space = nsdecls("w")
+    note = "<w:footnote w:id='1'><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote>"
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
+    content_type = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
+    part = "PartName='/word/footnotes.xml'"
+    added = {
+        "word/_rels/document.xml.rels": f"<Relationship Id='n' Target='footnotes.xml' Type='{kind}'/></Rel",
+        "[Content_Types].xml": f"<Override {part} ContentType='{content_type}'/></Typ",
+    }
+    out = BytesIO()
+    document = docx.Document()
+    document.add_paragraph("Body.")
+    with zipfile.ZipFile(BytesIO(saved(document))) as source, zipfile.ZipFile(out, "w") as target:
+        for name in source.namelist():
+            content = source.read(name)
+            if name in added:
+                end = f"</{added[name].rpartition('</')[2]}"
+                content = content.replace(end.encode(), added[name].encode())
+            target.writestr(name, content)
+        target.writestr("word/footnotes.xml", f"<w:footnotes {space}>{note}</w:footnotes>")
+    parsed = parse(tmp_path, "a.docx", out.getvalue())
+    assert [text for _, _, text in shape(parsed)] == ["Body.", "A note."]
+    assert coverage(parsed, chunk(parsed)) == 1.0
+
+
+def test_table_that_holds_a_table_is_read_cell_by_cell(tmp_path: Path) -> None:
+    document = docx.Document()
+    outer = document.add_table(rows=1, cols=2)
+    outer.cell(0, 0).text = "Left side."
+    inner = outer.cell(0, 1).add_table(rows=2, cols=2)
+    fill(inner, [("Year", "Sum"), ("2023", "5")])
+    parsed = parse(tmp_path, "a.docx", saved(document))
+    assert [kind for kind, _, _ in shape(parsed)] == ["text", "table"]
+    assert coverage(parsed, chunk(parsed)) == 1.0
+
+
+def test_a_table_in_a_cell_leaves_the_table_around_it_whole(tmp_path: Path) -> None:
+    document = docx.Document()
+    outer = document.add_table(rows=3, cols=3)
+    fill(outer, [("Plant", "2023", "2022"), ("Oslo", "7", ""), ("Bergen", "4", "3")])
+    inner = outer.cell(1, 2).add_table(rows=3, cols=2)
+    fill(inner, [("Half", "Sum"), ("First", "2"), ("Second", "3")])
+    list_in_cell = outer.cell(2, 0).add_table(rows=1, cols=1)
+    list_in_cell.cell(0, 0).text = "(leased)"
+    parsed = parse(tmp_path, "a.docx", saved(document))
+    around, within = tables(parsed)
+    assert around.header == (("Plant", "2023", "2022"),)
+    assert around.rows == (("Oslo", "7", ""), ("Bergen (leased)", "4", "3"))
+    assert within.caption == "Oslo"
+    assert within.rows == (("First", "2"), ("Second", "3"))
+    assert coverage(parsed, chunk(parsed)) == 1.0
+
+
+def test_labels_over_several_rows_are_repeated(tmp_path: Path) -> None:
+    document = docx.Document()
+    table = document.add_table(rows=5, cols=3)
+    fill(
+        table,
+        [
+            ("Region", "Name", "2023"),
+            ("North", "a", "7"),
+            ("", "b", "8"),
+            ("South", "c", "9"),
+            ("", "d", "3"),
+        ],
+    )
+    table.cell(1, 0).merge(table.cell(2, 0))
+    (found,) = tables(parse(tmp_path, "a.docx", saved(document)))
+    assert found.rows == (("North", "a", "7"), ("North", "b", "8"), ("South", "c", "9"), ("", "d", "3"))
+
+
+def test_a_row_that_begins_further_right_keeps_its_columns(tmp_path: Path) -> None:
+    document = docx.Document()
+    table = document.add_table(rows=3, cols=3)
+    fill(table, [("", "2023", "2022"), ("Sales", "12", "11"), ("", "100 %", "90 %")])
+    last: Any = table.rows[2]._tr
+    last.remove(last.tc_lst[0])
+    last.get_or_add_trPr().append(parse_xml(f"<w:gridBefore {nsdecls('w')} w:val='1'/>"))
+    (found,) = tables(parse(tmp_path, "a.docx", saved(document)))
+    assert found.rows == (("Sales", "12", "11"), ("", "100 %", "90 %"))
+
+
+def test_moved_text_counts_once(tmp_path: Path) -> None:
+    document = docx.Document()
+    body: Any = document.element.body
+    run = "<w:r><w:t>{}</w:t></w:r>".format
+    for index, (tag, text) in enumerate((("moveFrom", "moved"), ("moveTo", "moved"))):
+        moved = f"<w:{tag} w:id='{index}'>{run(f' and {text}')}</w:{tag}>"
+        body.insert(index, parse_xml(f"<w:p {nsdecls('w')}>{run(f'{tag}:')}{moved}</w:p>"))
+    parsed = parse(tmp_path, "a.docx", saved(document))
+    assert [text for _, _, text in shape(parsed)] == ["moveFrom:", "moveTo: and moved"]
+    assert parsed.visible_text == "moveFrom:\nmoveTo: and moved"
+
+
+@pytest.mark.parametrize("laid_out", [False, True])
+def test_rows_in_content_controls(tmp_path: Path, laid_out: bool) -> None:
+    """Whether the table is read as one or, since its cells hold tables, cell by cell."""
+    document = docx.Document()
+    table = document.add_table(rows=2, cols=2)
+    for row, cells in zip(table.rows, [("Year", "Sum"), ("2023", "5")], strict=True):
+        for cell, text in zip(row.cells, cells, strict=True):
+            cell.text = text
+            if laid_out:
+                inner = cell.add_table(rows=2, cols=2)
+                inner.cell(1, 1).text = f"in {text}"
+    element: Any = table._tbl
+    last = table.rows[1]._tr
+    control = parse_xml(f"<w:sdt {nsdecls('w')}><w:sdtContent/></w:sdt>")
+    element.replace(last, control)
+    control[0].append(last)
+    parsed = parse(tmp_path, "a.docx", saved(document))
+    assert {kind for kind, _, _ in shape(parsed)} == {"text" if laid_out else "table"}
+    assert coverage(parsed, chunk(parsed)) == 1.0

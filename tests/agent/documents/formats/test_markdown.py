@@ -1,0 +1,130 @@
+"""Markdown: headings, lists, tables, code, HTML inside, front matter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.documents.chunking import chunk
+from agent.documents.coverage import coverage
+from tests.agent.documents.doubled import doubled_sentences
+from tests.agent.documents.formats.parsed import parse, shape, tables
+
+PAGE = """---
+title: "Field Notes"
+date: 2024-03-02
+tags: [a, b]
+---
+# First
+
+Some *text* with `code`, a [link](http://example.org) and an ![image of a dog](dog.png).
+A line that goes on.
+
+- one
+- **two**
+  - nested
+1. first
+
+   its second paragraph
+2. second
+
+Setext heading
+--------------
+
+| Name | Amount |
+|------|-------:|
+| a    | 1,000  |
+| b    | ~~2~~ 3 |
+
+```python
+def f():
+    return 1
+```
+
+<table><tr><th>k</th><th>v</th></tr><tr><td>x</td><td>5</td></tr></table>
+
+> 引用的中文
+> 句子。
+"""
+
+
+def test_blocks(tmp_path: Path) -> None:
+    document = parse(tmp_path, "a.md", PAGE)
+    assert document.title == "Field Notes"
+    assert document.date == "2024-03-02"
+    assert shape(document) == [
+        ("heading", 1, "First"),
+        ("text", 0, "Some text with code, a link and an image of a dog. A line that goes on."),
+        ("text", 0, "• one"),
+        ("text", 0, "• two"),
+        ("text", 0, "• nested"),
+        ("text", 0, "1. first"),
+        ("text", 0, "its second paragraph"),
+        ("text", 0, "2. second"),
+        ("heading", 2, "Setext heading"),
+        ("table", 0, ""),
+        ("text", 0, "def f():\n    return 1"),
+        ("table", 0, ""),
+        ("text", 0, "引用的中文句子。"),
+    ]
+    first, second = tables(document)
+    assert first.header == (("Name", "Amount"),)
+    assert first.rows == (("a", "1,000"), ("b", "2 3"))
+    assert second.rows == (("x", "5"),)
+
+
+def test_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    document = parse(tmp_path, "a.md", PAGE)
+    chunks = chunk(document)
+    assert coverage(document, chunks) == 1.0
+    assert doubled_sentences(document, chunks) == []
+    assert "tags" not in document.visible_text
+
+
+def test_title_without_front_matter(tmp_path: Path) -> None:
+    assert parse(tmp_path, "a.md", "# The Title\n\ntext").title == "The Title"
+    assert parse(tmp_path, "my_file.md", "only text").title == "my file"
+
+
+@pytest.mark.parametrize(
+    "part", ["<!DOCTYPE html>", "<html>", "<html><head><title>T</title></head>", "</div>", "<!-- c -->"]
+)
+def test_a_part_of_a_page_that_shows_nothing_is_nothing(tmp_path: Path, part: str) -> None:
+    document = parse(tmp_path, "a.md", f"{part}\n\nOnly this is visible.\n")
+    assert shape(document) == [("text", 0, "Only this is visible.")]
+    assert document.visible_text == "Only this is visible."
+
+
+@pytest.mark.parametrize(
+    "matter",
+    [
+        "title: T\ntags:\n- a\n-\n\n# why\n  - b",
+        "# first\n'title': 'T'\nlist: [\n  a\n]",
+        "title:   T  \nDate created: 2024-03-02\nog:type: article\nabstract: |\n  Some words.\n\n  More.",
+    ],
+)
+@pytest.mark.parametrize("end", ["---", "...", "---  "])
+def test_front_matter_is_no_text(tmp_path: Path, matter: str, end: str) -> None:
+    document = parse(tmp_path, "a.md", f"---\n{matter}\n{end}\nOnly this is visible.\n")
+    assert document.visible_text == "Only this is visible."
+    assert shape(document) == [("text", 0, "Only this is visible.")]
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "\nFirst part.\n\n",
+        "First part.\n",
+        "First: a part,\nand more words\n",
+        "- First part.\n",
+        "So he said the following thing: First part.\n",
+        "# First part.\n\n",
+    ],
+)
+def test_what_stands_between_two_rules_is_text(tmp_path: Path, opening: str) -> None:
+    document = parse(tmp_path, "a.md", f"---\n{opening}---\n\nSecond part.\n")
+    whole = " ".join(block.text for block in document.blocks)
+    for text in (whole, document.visible_text):
+        assert "First" in text
+        assert "Second part." in text

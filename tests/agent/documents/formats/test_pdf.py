@@ -1,0 +1,226 @@
+"""PDF: lines, paragraphs, headings, tables, running headers; three real filings."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from agent.documents.document import ParsedDocument
+from tests.agent.documents.formats.parsed import filing, headings, parse, shape, tables
+from tests.agent.documents.formats.samples import drawn_pdf, mapped_pdf, pdf_file
+
+REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
+LINE = "A line of ordinary text that is as long as the page is wide, more or less"
+FILINGS = ("BOEING_2022_10K.pdf", "AMCOR_2023_10K.pdf", "ULTABEAUTY_2023Q4_EARNINGS.pdf")
+
+
+def page_text(document: ParsedDocument, page: int) -> str:
+    lines = []
+    for block in document.blocks:
+        if block.page == page:
+            lines.append(block.text)
+            if block.table:
+                lines += [" ".join(row) for row in (*block.table.header, *block.table.rows)]
+    return "\n".join(lines)
+
+
+def test_paragraphs_headings_and_pages(tmp_path: Path) -> None:
+    first = [
+        (72, 760, "The Heading", BOLD, 14.0),
+        (72, 740, f"{LINE},", REGULAR, 10.0),
+        (72, 728, "and its second line.", REGULAR, 10.0),
+        (72, 704, f"{LINE},", REGULAR, 10.0),
+        (72, 692, "another paragraph, of", REGULAR, 10.0),
+    ]
+    second = [
+        (72, 760, "words that go on over the page.", REGULAR, 10.0),
+        (72, 736, "A Smaller Heading", BOLD, 10.0),
+        (72, 720, f"{LINE}.", REGULAR, 10.0),
+        (72, 700, "•", REGULAR, 10.0),
+        (90, 700, "an item", REGULAR, 10.0),
+        (72, 688, "•", REGULAR, 10.0),
+        (90, 688, "another", REGULAR, 10.0),
+    ]
+    document = parse(tmp_path, "my_report.pdf", drawn_pdf(first, second))
+    assert document.pages == 2
+    assert document.title == "The Heading"
+    assert [(b.kind, b.level, b.page, b.text) for b in document.blocks] == [
+        ("heading", 1, 1, "The Heading"),
+        ("text", 0, 1, f"{LINE}, and its second line."),
+        ("text", 0, 1, f"{LINE}, another paragraph, of words that go on over the page."),
+        ("heading", 2, 2, "A Smaller Heading"),
+        ("text", 0, 2, f"{LINE}."),
+        ("text", 0, 2, "• an item"),
+        ("text", 0, 2, "• another"),
+    ]
+
+
+def test_table(tmp_path: Path) -> None:
+    """Signs apart from their numbers, a period over its columns, a section row, a broken label."""
+    rows = [
+        (72, 740, "Results were as follows:", REGULAR, 10.0),
+        (300, 716, "Years ended June 30,", BOLD, 9.0),
+        (72, 704, "($ in millions)", REGULAR, 9.0),
+        (300, 704, "2023", BOLD, 9.0),
+        (380, 704, "2022", BOLD, 9.0),
+        (72, 692, "Revenue:", REGULAR, 9.0),
+        (72, 680, "Products", REGULAR, 9.0),
+        (280, 680, "$", REGULAR, 9.0),
+        (305, 680, "1,250", REGULAR, 9.0),
+        (360, 680, "$", REGULAR, 9.0),
+        (385, 680, "980", REGULAR, 9.0),
+        (72, 668, "Services, net of returns and", REGULAR, 9.0),
+        (72, 656, "allowances", REGULAR, 9.0),
+        (305, 656, "(25)", REGULAR, 9.0),
+        (385, 656, "—", REGULAR, 9.0),
+        (72, 630, "See the notes below the statements for all of the details that matter.", REGULAR, 10.0),
+    ]
+    document = parse(tmp_path, "a.pdf", drawn_pdf(rows))
+    (table,) = tables(document)
+    assert table.header == (("($ in millions)", "Years ended June 30, 2023", "Years ended June 30, 2022"),)
+    assert table.rows == (
+        ("Revenue:", "", ""),
+        ("Products", "$1,250", "$980"),
+        ("Services, net of returns and allowances", "(25)", "—"),
+    )
+    assert [kind for kind, _, _ in shape(document)] == ["text", "table", "text"]
+
+
+def test_two_columns_are_read_one_after_the_other(tmp_path: Path) -> None:
+    left = [(50, 740 - 12 * n, f"left column line number {n} has words", REGULAR, 10.0) for n in range(12)]
+    right = [
+        (320, 740 - 12 * n, f"right column line number {n} has words", REGULAR, 10.0) for n in range(12)
+    ]
+    text = "\n".join(text for _, _, text in shape(parse(tmp_path, "a.pdf", drawn_pdf([*left, *right]))))
+    assert text.index("left column line number 11") < text.index("right column line number 0")
+    assert not tables(parse(tmp_path, "a.pdf", drawn_pdf([*left, *right])))
+
+
+def test_running_headers_and_page_numbers_go(tmp_path: Path) -> None:
+    pages = [f"Annual Report\nText of page {name} stands here.\n{n}" for n, name in enumerate("abcde", 7)]
+    texts = [text for _, _, text in shape(parse(tmp_path, "a.pdf", pdf_file(*pages)))]
+    assert sum("Annual Report" in text for text in texts) == 1
+    assert not any(re.search(r"\b\d+\b", text) for text in texts)
+
+
+def test_empty_pages_are_no_scans(tmp_path: Path) -> None:
+    document = parse(tmp_path, "a.pdf", pdf_file("Words.", "", ""))
+    assert (document.notices, document.scans) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("units", "read"),
+    [
+        ("D835DC65", "𝑥"),
+        ("D835DC65D83DDE00", "𝑥😀"),
+        ("D835", "\ufffd"),
+        ("DC65", "\ufffd"),
+        ("DC65D835", "\ufffd\ufffd"),
+        ("D835D835DC65", "\ufffd𝑥"),
+        ("D835DC65DC65", "𝑥\ufffd"),
+    ],
+)
+def test_characters_beyond_the_first_plane_come_whole(tmp_path: Path, units: str, read: str) -> None:
+    """PDFium gives UTF-16; half a character could be neither embedded nor stored."""
+    document = parse(tmp_path, "a.pdf", mapped_pdf("Let A be a root.", "A", units))
+    assert [text for _, _, text in shape(document)] == [f"Let {read} be a root."]
+
+
+@pytest.mark.parametrize("name", FILINGS)
+def test_evidence_is_on_its_page(data: Path, name: str) -> None:
+    """Nearly all the words of the gold passages are on the pages FinanceBench names."""
+    document = filing(data, name)
+    for line in (data / "filings" / "financebench_15.jsonl").read_text().splitlines():
+        question = json.loads(line)
+        if question["doc"] == name:
+            text = " ".join(page_text(document, page + 1) for page in question["evidence_pages"])
+            found = set(re.findall(r"\w+", text))
+            wanted = set(re.findall(r"\w+", " ".join(question["evidence_text"])))
+            assert len(wanted & found) > 0.85 * len(wanted), question["id"]
+
+
+@pytest.mark.parametrize(
+    ("name", "page", "row"),
+    [
+        ("BOEING_2022_10K.pdf", 55, "Total revenues | 66,608 | 62,286 | 58,158"),
+        ("BOEING_2022_10K.pdf", 55, " | 3,502 | 3,017 | (5,685)"),
+        ("BOEING_2022_10K.pdf", 62, "Commercial Airplanes | $25,867 | $19,493 | $16,162"),
+        ("AMCOR_2023_10K.pdf", 52, "Total current assets | 5,308 | 5,853"),
+        ("AMCOR_2023_10K.pdf", 52, "Cash and cash equivalents | $689 | $775"),
+        ("ULTABEAUTY_2023Q4_EARNINGS.pdf", 6, "Net sales | $3,226,773 | 100.0% | $2,729,388 | 100.0%"),
+    ],
+)
+def test_rows_of_the_filings(data: Path, name: str, page: int, row: str) -> None:
+    rows = {
+        " | ".join(cells)
+        for block in filing(data, name).blocks
+        if block.table and block.page == page
+        for cells in block.table.rows
+    }
+    assert row in rows
+
+
+@pytest.mark.parametrize(
+    ("name", "page", "header"),
+    [
+        ("BOEING_2022_10K.pdf", 62, "(Dollars in millions) Years ended December 31, | 2022 | 2021 | 2020"),
+        (
+            "AMCOR_2023_10K.pdf",
+            52,
+            "($ in millions, except share and per share data) As of June 30, | 2023 | 2022",
+        ),
+        (
+            "ULTABEAUTY_2023Q4_EARNINGS.pdf",
+            9,
+            " | 13 Weeks Ended January 28, 2023 | 13 Weeks Ended January 29, 2022",
+        ),
+        (
+            "AMCOR_2023_10K.pdf",
+            88,
+            "($ in millions) | Years ended June 30, 2023 | Years ended June 30, 2022 | "
+            "Years ended June 30, 2021",
+        ),
+    ],
+)
+def test_names_of_columns(data: Path, name: str, page: int, header: str) -> None:
+    headers = [
+        " | ".join(block.table.header[0])
+        for block in filing(data, name).blocks
+        if block.table and block.table.header and block.page == page
+    ]
+    assert header in headers
+
+
+def test_what_repeats_in_a_few_places_of_a_filing_stays(data: Path) -> None:
+    """The name of the report stands on top of most pages, the place of a signature at the foot of two."""
+    lines = [(block.page, block.text) for block in filing(data, "BOEING_2022_10K.pdf").blocks]
+    assert [page for page, text in lines if text == "Chicago, Illinois"] == [125, 186]
+    assert (190, "January 27, 2023") in lines
+    certified = [(page, text[:25]) for page, text in lines if "SECTION 906 OF THE SARBANES" in text]
+    assert certified[-2:] == [(189, "CERTIFICATION PURSUANT TO"), (190, "CERTIFICATION PURSUANT TO")]
+    assert sum(text == "Table of Contents" for _, text in lines) <= 1
+
+
+@pytest.mark.parametrize("name", FILINGS[:2])
+def test_items_of_the_filings(data: Path, name: str) -> None:
+    found = [
+        match[1]
+        for heading in headings(filing(data, name))
+        if heading.level == 2 and (match := re.match(r"Item (\d+[A-C]?)\.", heading.text))
+    ]
+    missing = set("1 1A 1B 2 3 4 5 7 7A 8 9 9A 9B 9C 10 11 12 13 14 15 16".split()) - set(found)
+    assert not missing
+    assert len(found) == len(set(found))
+    assert found == sorted(found, key=lambda item: (int(re.sub(r"\D", "", item)), item))
+
+
+def test_titles_and_dates_of_the_filings(data: Path) -> None:
+    read = [filing(data, name) for name in FILINGS]
+    assert [(document.title, document.date, document.pages) for document in read] == [
+        ("THE BOEING COMPANY, FORM 10-K, December 31, 2022", "2022-12-31", 190),
+        ("AMCOR PLC, FORM 10-K, June 30, 2023", "2023-06-30", 156),
+        ("Ulta Beauty Announces Fourth Quarter Fiscal 2022 Results", "2023-03-09", 9),
+    ]

@@ -1,0 +1,296 @@
+"""Plain text and CSV: what is a heading, an item, a table; encodings and separators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.agent.documents.formats.parsed import parse, shape, tables
+
+PAGE = """ANNUAL REPORT
+
+March 9, 2023
+
+1. Introduction
+
+This paragraph has been wrapped by hand
+at some column so that it reads well in
+a terminal window of the old kind.
+
+- item one
+  and its second line
+- item two
+
+1.1 Details
+
+Name           2023      2022
+-------------------------------
+Revenue       1,000       900
+Cost           (500)     (450)
+
+Section Two
+===========
+Text right under it.
+"""
+
+
+def test_text(tmp_path: Path) -> None:
+    document = parse(tmp_path, "a.txt", PAGE)
+    assert document.title == "ANNUAL REPORT"
+    assert document.date == "2023-03-09"
+    assert shape(document) == [
+        ("heading", 2, "ANNUAL REPORT"),
+        ("text", 0, "March 9, 2023"),
+        ("heading", 2, "1. Introduction"),
+        (
+            "text",
+            0,
+            "This paragraph has been wrapped by hand at some column so that it reads well in a terminal "
+            "window of the old kind.",
+        ),
+        ("text", 0, "- item one and its second line"),
+        ("text", 0, "- item two"),
+        ("heading", 3, "1.1 Details"),
+        ("table", 0, ""),
+        ("heading", 1, "Section Two"),
+        ("text", 0, "Text right under it."),
+    ]
+    (table,) = tables(document)
+    assert table.header == (("Name", "2023", "2022"),)
+    assert table.rows == (("Revenue", "1,000", "900"), ("Cost", "(500)", "(450)"))
+
+
+PROSE = [
+    (
+        "It was a cold day.  The men walked slowly.  Nobody\n"
+        'spoke a word, or said "Halt!"  Then it began to snow.  They\n'
+        "stopped at the inn.  It was shut.\n"
+    ),
+    (
+        "The   program  is   a wrapper around  another program.  It\n"
+        "allows one  to specify  the  options in one  place,  and\n"
+        "runs the  second program  that  is  right for  the chosen\n"
+        "device.   Doing  so,  a  long chain  of pipes  can  be left.\n"
+    ),
+    (
+        "The exact size of  12  units is rounded  up to the next\n"
+        "whole one,  which may be  larger.  Bear this in  mind when\n"
+        "you search.\n"
+    ),
+]
+TABLES = [
+    ("Name    Amount\nAnna        12\n", (("Name", "Amount"), ("Anna", "12"))),
+    ("Total  5\nRest   3\n", (("Total", "5"), ("Rest", "3"))),
+    (
+        "Anna   Oslo    reads\nBenno  Trento  paints\nClara  Vienna  sings\nDavid  Zurich  draws\n",
+        (
+            ("Anna", "Oslo", "reads"),
+            ("Benno", "Trento", "paints"),
+            ("Clara", "Vienna", "sings"),
+            ("David", "Zurich", "draws"),
+        ),
+    ),
+    (
+        "Acme Inc.           Delaware\nAcme Holdings Inc.  Texas\nBell Ltd.           England\n",
+        (("Acme Inc.", "Delaware"), ("Acme Holdings Inc.", "Texas"), ("Bell Ltd.", "England")),
+    ),
+]
+
+
+@pytest.mark.parametrize("prose", PROSE)
+def test_gaps_without_columns_are_prose(tmp_path: Path, prose: str) -> None:
+    assert shape(parse(tmp_path, "a.txt", prose)) == [("text", 0, " ".join(prose.split()))]
+
+
+@pytest.mark.parametrize(("text", "rows"), TABLES)
+def test_gaps_that_make_columns_are_a_table(
+    tmp_path: Path, text: str, rows: tuple[tuple[str, ...], ...]
+) -> None:
+    (table,) = tables(parse(tmp_path, "a.txt", text))
+    assert (*table.header, *table.rows) == rows
+
+
+def test_a_wide_gap_after_a_number_makes_an_item(tmp_path: Path) -> None:
+    items = "1.   Look at the map\n2.   Take the second road\n10.  Stop there\n"
+    assert [block.text for block in parse(tmp_path, "a.txt", items).blocks] == [
+        "1. Look at the map",
+        "2. Take the second road",
+        "10. Stop there",
+    ]
+
+
+def test_chinese(tmp_path: Path) -> None:
+    text = "第一章 总则\n\n为了规范管理，\n制定本办法。\n\n第一条 适用范围\n\n本办法适用于本市。\n"
+    assert shape(parse(tmp_path, "a.txt", text)) == [
+        ("heading", 1, "第一章 总则"),
+        ("text", 0, "为了规范管理，制定本办法。"),
+        ("heading", 2, "第一条 适用范围"),
+        ("text", 0, "本办法适用于本市。"),
+    ]
+
+
+def test_short_lines_stay_apart(tmp_path: Path) -> None:
+    poem = "Roses are red,\nViolets are blue,\nLines such as these\nStay as they do."
+    assert shape(parse(tmp_path, "a.txt", poem)) == [("text", 0, poem)]
+
+
+def test_what_is_not_seen_is_no_text(tmp_path: Path) -> None:
+    text = (
+        "INTRODUCTION\n\n\u200b\n\nOne line,\n\u2060\u200c\nand another: می\u200cخواهم\n\n\ufeff \u00ad\n"
+    )
+    assert shape(parse(tmp_path, "a.txt", text)) == [
+        ("heading", 2, "INTRODUCTION"),
+        ("text", 0, "One line,"),
+        ("text", 0, "and another: می\u200cخواهم"),
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_encodings(tmp_path: Path, encoding: str) -> None:
+    text = "Der Käufer zahlt für die Übergabe der Schlüssel eine Gebühr."
+    assert parse(tmp_path, "a.txt", text.encode(encoding)).blocks[0].text == text
+
+
+def test_chinese_encoding_is_guessed(tmp_path: Path) -> None:
+    text = "本公司的主要业务是研究、开发和销售半导体产品，并提供相关的技术服务。"
+    assert parse(tmp_path, "a.txt", text.encode("gb18030")).blocks[0].text == text
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_separators(tmp_path: Path, separator: str) -> None:
+    rows = [["name", "amount", "note"], ["A", "1.5", '"with, and; inside"'], ["B", "2", ""]]
+    document = parse(tmp_path, "a.csv", "\n".join(separator.join(row) for row in rows))
+    (table,) = tables(document)
+    assert document.media_type == "text/csv"
+    assert table.header == (("name", "amount", "note"),)
+    assert table.rows == (("A", "1.5", "with, and; inside"), ("B", "2", ""))
+
+
+def test_csv_with_lines_above_and_uneven_rows(tmp_path: Path) -> None:
+    document = parse(tmp_path, "a.csv", "Sales by month\n\nmonth,sum\nMay,1\nJune,2,late\n")
+    assert shape(document)[0] == ("text", 0, "Sales by month")
+    (table,) = tables(document)
+    assert table.header == (("month", "sum", ""),)
+    assert table.rows == (("May", "1", ""), ("June", "2", "late"))
+
+
+def test_csv_without_header(tmp_path: Path) -> None:
+    (table,) = tables(parse(tmp_path, "a.csv", "a,1\nb,2\n"))
+    assert table.header == ()
+    assert len(table.rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "first"),
+    [
+        ("Miete;1200,50\nStrom;80,20\n", None, ("Miete", "1200,50")),
+        ("Name;Preis, netto\nMiete;1200,50\n", ("Name", "Preis, netto"), ("Miete", "1200,50")),
+        ("Ort;a;b\nKiel;1,5;2,5\nBonn;3,5;4,5\n", ("Ort", "a", "b"), ("Kiel", "1,5", "2,5")),
+        ("1,5;2,5\n3,5;4,5\n", None, ("1,5", "2,5")),
+        ("1,2,3\n4,5,6\n", None, ("1", "2", "3")),
+        ("id,tags\nA,x;y\nB,u;w\n", ("id", "tags"), ("A", "x;y")),
+    ],
+)
+def test_commas_in_numbers_and_words_separate_nothing(
+    tmp_path: Path, text: str, header: tuple[str, ...] | None, first: tuple[str, ...]
+) -> None:
+    (table,) = tables(parse(tmp_path, "a.csv", text))
+    assert table.header == (() if header is None else (header,))
+    assert table.rows[0] == first
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("store,1,2,3,4,total\nNorth,5,6,7,8,26\nSouth,1,2,3,4,10\n", True),
+        (",0,1\n0,5.5,6.1\n1,7.2,8.3\n", True),
+        ("North,5,6,9\nSouth,1,2,4\n", False),
+        ("Anna,1,2,2\nBen,3,4,4\n", False),
+        ("7,1,2,3\n8,2,3,4\n", False),
+    ],
+)
+def test_numbers_that_name_columns(tmp_path: Path, text: str, named: bool) -> None:
+    (table,) = tables(parse(tmp_path, "a.csv", text))
+    assert bool(table.header) is named
+
+
+def test_a_quote_that_is_never_closed_takes_in_no_other_rows(tmp_path: Path) -> None:
+    rows = [f'{n},pipe {n},"of {n}\nor more"\n' for n in range(5)]
+    rows[1:1] = ['8,"12 inch pipe,steel\n', *(f"{n},tube {n},iron\n" for n in range(20, 26))]
+    (table,) = tables(parse(tmp_path, "a.csv", "id,name,note\n" + "".join(rows)))
+    assert table.rows[:3] == (
+        ("0", "pipe 0", "of 0 or more"),
+        ("8", '"12 inch pipe', "steel"),
+        ("20", "tube 20", "iron"),
+    )
+    assert table.rows[-1] == ("4", "pipe 4", "of 4 or more")
+    assert len(table.rows) == 12
+
+
+def test_lines_in_a_cell_stay_in_it(tmp_path: Path) -> None:
+    letter = '"Dear Anna,\nI read it, twice.\nIt was good, I think.\nBest, Ben"'
+    (table,) = tables(parse(tmp_path, "a.csv", f"id,note\n1,{letter}\n2,none\n"))
+    assert table.rows == (
+        ("1", "Dear Anna, I read it, twice. It was good, I think. Best, Ben"),
+        ("2", "none"),
+    )
+
+
+@pytest.mark.parametrize(
+    "above", ["Report of sales, generated 2024\n", "Sales\nBy Anna, 2024\n", "Report,2024,,\n"]
+)
+def test_lines_above_the_names_of_columns_are_text(tmp_path: Path, above: str) -> None:
+    document = parse(tmp_path, "a.csv", f"{above}region,first,second,third\nNorth,1,2,3\nSouth,4,5,6\n")
+    assert [kind for kind, _, _ in shape(document)] == ["text"] * above.count("\n") + ["table"]
+    (table,) = tables(document)
+    assert table.header == (("region", "first", "second", "third"),)
+
+
+@pytest.mark.parametrize("names", ["a,b,", ",2023,2022", "word,count"])
+def test_names_of_some_columns_name_them(tmp_path: Path, names: str) -> None:
+    (table,) = tables(parse(tmp_path, "a.csv", f"{names}\nx,5,y\nz,6,y\n"))
+    assert table.header[0][:2] == tuple(names.split(",")[:2])
+
+
+def test_csv_that_is_no_table(tmp_path: Path) -> None:
+    assert shape(parse(tmp_path, "a.csv", "just a line\nand another\n")) == [
+        ("text", 0, "just a line"),
+        ("text", 0, "and another"),
+    ]
+
+
+def test_japanese_csv(tmp_path: Path) -> None:
+    rows = "商品名,価格,在庫数\n赤いりんご,100,20\n緑のぶどう,250,13\n".encode("shift_jis")
+    (table,) = tables(parse(tmp_path, "a.csv", rows))
+    assert table.rows[0] == ("赤いりんご", "100", "20")
+
+
+@pytest.mark.parametrize("stray", [b"\xff", b"\x80", b"\xc3", b"\xe4 "])
+def test_a_stray_byte_costs_one_character_not_all(tmp_path: Path, stray: bytes) -> None:
+    text = "Der Käufer zahlt für die Übergabe der Schlüssel eine Gebühr."
+    data = text.encode().replace(b"zahlt", stray + b"zahlt")
+    (block,) = parse(tmp_path, "a.txt", data).blocks
+    assert block.text.replace("\ufffd ", "").replace("\ufffd", "") == text
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "Der Käufer zahlt für die Übergabe der Schlüssel eine „Gebühr“."),
+        ("cp866", "Основной деятельностью компании является исследование, разработка и продажа."),
+        (
+            "euc_jp",
+            "当社の主な事業は、半導体製品の研究、開発および販売であり、関連するサービスを提供しています。",
+        ),
+    ],
+)
+def test_another_encoding_is_not_taken_for_broken_utf8(tmp_path: Path, encoding: str, text: str) -> None:
+    assert parse(tmp_path, "a.txt", text.encode(encoding)).blocks[0].text == text
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_character_at_the_end_of_the_sample_rules_no_encoding_out(tmp_path: Path, before: int) -> None:
+    line = "本公司的主要业务是研究、开发和销售半导体产品，并提供相关的技术服务。\n"
+    text = "a" * before + line * ((1 << 20) // len(line.encode("gb18030")) + 9)
+    assert "半导体产品" in parse(tmp_path, "a.txt", text.encode("gb18030")).blocks[0].text

@@ -1,0 +1,357 @@
+"""Passages: within a section and a page, of a length, tables with what names their columns."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent.documents.chunking import chunk, estimate
+from agent.documents.coverage import coverage
+from agent.documents.document import Block, Chunk, ParsedDocument, Table
+from agent.documents.table_text import row_text
+from tests.agent.documents.doubled import doubled_sentences
+from tests.agent.documents.formats.parsed import filing
+
+LIMIT = 150 * 1.2
+LONG = " ".join(["We sell things."] * 40)
+ROWS = tuple((f"Row {n}", f"{n},000", f"{n},500") for n in range(60))
+
+
+def document(*blocks: Block) -> ParsedDocument:
+    lines = []
+    for block in blocks:
+        lines.append(block.text)
+        if block.table is not None:
+            lines.append(block.table.caption)
+            lines += [" ".join(row) for row in (*block.table.header, *block.table.rows)]
+    return ParsedDocument("T", "text/plain", blocks, "\n".join(lines))
+
+
+def text(content: str, page: int | None = None) -> Block:
+    return Block("text", content, page=page)
+
+
+def heading(content: str, level: int = 1) -> Block:
+    return Block("heading", content, level=level)
+
+
+def table(*rows: tuple[str, ...], header: tuple[str, ...] = (), caption: str = "") -> Block:
+    return Block("table", table=Table((header,) if header else (), rows, caption))
+
+
+def shown(chunks: list[Chunk]) -> list[tuple[tuple[str, ...], str]]:
+    return [(made.section, made.text) for made in chunks]
+
+
+def test_short_paragraphs_of_a_section_are_one_passage() -> None:
+    chunks = chunk(document(heading("A"), text("One."), text("Two."), heading("B", 2), text("Three.")))
+    assert shown(chunks) == [(("A",), "One.\nTwo."), (("A", "B"), "Three.")]
+    assert [made.position for made in chunks] == [0, 1]
+    assert {made.kind for made in chunks} == {"text"}
+
+
+@pytest.mark.parametrize("unseen", ["", "\u3000", "\u200b\u200c"])
+def test_a_heading_with_nothing_to_be_seen_under_it_is_its_own_text(unseen: str) -> None:
+    assert shown(chunk(document(heading("A"), text(unseen)))) == [(("A",), "A")]
+    assert chunk(document(text(unseen))) == []
+
+
+def test_sections_follow_the_levels() -> None:
+    blocks = [heading("A"), heading("B", 3), text("b"), heading("C", 2), text("c"), heading("D"), text("d")]
+    assert [made.section for made in chunk(document(*blocks))] == [("A", "B"), ("A", "C"), ("D",)]
+
+
+def test_a_heading_with_nothing_under_it_is_a_passage() -> None:
+    chunks = chunk(document(heading("Item 6. [Reserved]"), heading("Item 7."), text("x"), heading("End")))
+    assert shown(chunks) == [
+        (("Item 6. [Reserved]",), "Item 6. [Reserved]"),
+        (("Item 7.",), "x"),
+        (("End",), "End"),
+    ]
+
+
+def test_passages_end_with_pages() -> None:
+    chunks = chunk(document(text("One.", 1), text("Two.", 1), text("Three.", 2)))
+    assert [(made.page, made.text) for made in chunks] == [(1, "One.\nTwo."), (2, "Three.")]
+
+
+def test_long_text_is_cut_between_sentences_in_even_parts() -> None:
+    sentences = [f"Sentence number {n} says a thing about the world in some words." for n in range(60)]
+    chunks = chunk(document(text(" ".join(sentences))))
+    assert len(chunks) > 3
+    assert " ".join(made.text for made in chunks) == " ".join(sentences)
+    lengths = [estimate(made.text) for made in chunks]
+    assert max(lengths) <= LIMIT
+    assert min(lengths) > 0.6 * max(lengths)
+    assert all(made.text.endswith(".") for made in chunks)
+
+
+def test_chinese_is_cut_between_sentences() -> None:
+    sentences = [f"第{n}句话说明了一个关于公司经营情况的重要事实。" for n in range(40)]
+    chunks = chunk(document(text("".join(sentences))))
+    assert "".join(made.text for made in chunks) == "".join(sentences)
+    assert all(made.text.endswith("。") and estimate(made.text) <= LIMIT for made in chunks)
+
+
+@pytest.mark.parametrize("long", ["word " * 900, "x" * 5000, "字" * 2000, "a, b; c: d " * 300])
+def test_a_sentence_without_end_is_cut_all_the_same(long: str) -> None:
+    chunks = chunk(document(text(long.strip())))
+    assert "".join("".join(made.text.split()) for made in chunks) == "".join(long.split())
+    assert all(estimate(made.text) <= LIMIT for made in chunks)
+
+
+def test_lines_of_code_stay_lines() -> None:
+    code = "def f():\n    return 1"
+    assert chunk(document(text(code)))[0].text == code
+
+
+def test_a_small_table_is_whole() -> None:
+    (made,) = chunk(
+        document(
+            heading("Segments"),
+            text("Revenue by segment was as follows:"),
+            table(
+                ("Revenue:", "", ""),
+                ("Compute", "$15,068", "36%"),
+                ("Other", "", "2%"),
+                header=("Segment", "2023", "Change"),
+            ),
+        )
+    )
+    assert made.kind == "table"
+    assert made.section == ("Segments",)
+    assert made.repeated == 0
+    assert made.text == (
+        "Revenue by segment was as follows:\nSegment | 2023 | Change\n"
+        "Revenue:\nCompute | $15,068 | 36%\nOther |  | 2%"
+    )
+
+
+@pytest.mark.parametrize(
+    ("above", "kept", "caption"),
+    [
+        ("Results are shown below.", "", "Results are shown below."),
+        ("Consolidated Statements of Income", "", "Consolidated Statements of Income"),
+        ("主要数据如下", "", "主要数据如下"),
+        ("We sell things. We like it.", "We sell things. We like it.", ""),
+        (
+            "We sell things. " * 40 + "Sales were as follows:",
+            ("We sell things. " * 40).strip(),
+            "Sales were as follows:",
+        ),
+    ],
+)
+def test_what_introduces_a_table_is_its_caption(above: str, kept: str, caption: str) -> None:
+    parsed = document(text(above), table(("a", "1"), header=("k", "v")))
+    chunks = chunk(parsed)
+    prose = " ".join(made.text for made in chunks if made.kind == "text")
+    (made,) = [made for made in chunks if made.kind == "table"]
+    assert " ".join(prose.split()) == kept
+    assert made.text == "\n".join(filter(None, [caption, "k | v", "a | 1"]))
+    assert doubled_sentences(parsed, chunks) == []
+    assert coverage(parsed, chunks) == 1.0
+
+
+def test_a_large_table_repeats_caption_header_and_section() -> None:
+    rows = [("Assets:", "", ""), *ROWS, ("Total assets", "9", "9"), *ROWS]
+    parsed = document(text("Balance:"), table(*rows, header=("", "2023", "2022")))
+    first, *rest = chunk(parsed)
+    assert first.repeated == 0
+    head = "Balance:\n| 2023 | 2022\n"
+    assert first.text.startswith(head + "Assets:\nRow 0 | ")
+    after_total = False
+    for made in rest:
+        lead = made.text[: made.repeated]
+        assert lead == (head if after_total else head + "Assets:\n")
+        after_total = after_total or "Total assets" in made.text
+    lines = [line for made in (first, *rest) for line in made.text[made.repeated :].splitlines()]
+    assert lines == ["Balance:", "| 2023 | 2022", *(row_text(row) for row in rows)]
+    assert all(estimate(made.text) <= 300 for made in (first, *rest))
+    assert coverage(parsed, [first, *rest]) == 1.0
+
+
+def test_a_section_row_stays_with_its_rows() -> None:
+    rows = [row for n in range(20) for row in ((f"Section {n}:", "", ""), *ROWS[:4])]
+    for made in chunk(document(table(*rows, header=("", "2023", "2022")))):
+        assert not made.text.endswith(":")
+
+
+def test_a_row_longer_than_a_passage_is_cut_beneath_its_label() -> None:
+    story = " ".join(f"Sentence {n} of a long story." for n in range(120))
+    parsed = document(table(("Anna", story), ("Ben", "short"), header=("name", "story")))
+    chunks = chunk(parsed)
+    cut = [made for made in chunks if "of a long story" in made.text]
+    assert len(cut) > 2
+    assert all(made.text.startswith("name | story\nAnna") for made in cut)
+    assert coverage(parsed, chunks) == 1.0
+
+
+def test_another_counter_and_other_lengths() -> None:
+    words = " ".join(f"Word{n} is here." for n in range(100))
+    chunks = chunk(document(text(words)), target_tokens=30, count_tokens=lambda part: len(part.split()))
+    assert len(chunks) == 10
+    (whole,) = chunk(document(table(*ROWS)), table_tokens=10_000)
+    assert whole.text.count("\n") == len(ROWS) - 1
+
+
+def test_estimate_counts_what_models_split() -> None:
+    assert estimate("") == 0
+    assert estimate("revenue of the company") == 4
+    assert estimate("$26,974") >= 4
+    assert estimate("营业收入增长") == 6
+    assert estimate("incomprehensibilities") >= 3
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=12)
+LINES = st.lists(WORDS, min_size=1, max_size=40).map(" ".join)
+CELLS = st.lists(WORDS, min_size=3, max_size=3).map(tuple)
+BLOCKS = st.one_of(
+    st.builds(lambda content: Block("text", content), LINES),
+    st.builds(lambda content, level: Block("heading", content, level=level), LINES, st.integers(1, 6)),
+    st.builds(
+        lambda header, rows: Block("table", table=Table((header,), tuple(rows))),
+        CELLS,
+        st.lists(CELLS, min_size=1, max_size=30),
+    ),
+)
+
+
+@given(st.lists(BLOCKS, max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_no_text_is_lost(blocks: list[Block]) -> None:
+    chunks = chunk(document(*blocks), target_tokens=20, table_tokens=40)
+    assert [made.position for made in chunks] == list(range(len(chunks)))
+    whole = "".join("".join(made.text[made.repeated :].split()) for made in chunks)
+    for block in blocks:
+        if block.kind == "text":
+            assert "".join(block.text.split()) in whole
+        if block.table is not None:
+            for row in block.table.rows:
+                for cell in row:
+                    assert "".join(cell.split()) in whole
+
+
+@given(st.lists(CELLS, min_size=2, max_size=40), CELLS)
+@settings(max_examples=60, deadline=None)
+def test_every_part_of_a_table_has_its_header(rows: list[tuple[str, ...]], header: tuple[str, ...]) -> None:
+    chunks = chunk(document(table(*rows, header=header)), table_tokens=60)
+    lines = [row_text(header), row_text(header[:2]), row_text((header[0], header[2]))]
+    for made in chunks:
+        line = next(line for line in lines if made.text.startswith(f"{line}\n"))
+        stood = any(other.text.startswith(f"{line}\n") for other in chunks[: made.position])
+        assert made.repeated > len(line) or not stood
+        assert made.repeated < len(made.text)
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=2, max_size=30),
+    st.lists(st.integers(0, 12), min_size=1, max_size=8),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_cell_stands_under_its_name_and_beside_its_label(
+    names: list[int], lengths: list[int]
+) -> None:
+    width = len(names)
+    header = ("id", *(" ".join(["name"] * words) + f" {n}" for n, words in enumerate(names)))
+    rows = [
+        (f"row {r}", *(" ".join(["so"] * words) + f" {r} {n}" for n in range(width)))
+        for r, words in enumerate(lengths)
+    ]
+    parsed = document(table(*rows, header=header))
+    chunks = chunk(parsed, table_tokens=90)
+    found = set()
+    for made in chunks:
+        head, *lines = (line.split(" | ") for line in made.text.splitlines())
+        assert head[0] == "id"
+        for label, *cells in lines:
+            for name, cell in zip(head[1:], cells, strict=True):
+                row, column = cell.split()[-2:]
+                assert (label, name) == (f"row {row}", header[int(column) + 1])
+                found.add((row, column))
+        assert estimate(made.text) <= 90
+    assert len(found) == width * len(lengths)
+    assert coverage(parsed, chunks) == 1.0
+
+
+def test_long_cells_are_cut_alone_and_what_is_short_stands_together() -> None:
+    story = " ".join(f"Sentence {n} of a long story." for n in range(120))
+    rows = [("7", "Bridges", story, "2020"), ("8", "Roads", "short", "2021")]
+    parsed = document(table(*rows, header=("id", "title", "abstract", "year")))
+    first, *cut, last = chunk(parsed)
+    assert first.text == "id | title | year\n7 | Bridges | 2020"
+    assert all(made.text.startswith("id | abstract\n7") for made in cut)
+    assert last.text == "id | title | abstract | year\n8 | Roads | short | 2021"
+    assert [made.repeated for made in cut[1:]] == [len("id | abstract\n7\n")] * (len(cut) - 1)
+    assert coverage(parsed, [first, *cut, last]) == 1.0
+
+
+def test_a_long_row_under_the_name_of_a_section_is_cut_too() -> None:
+    replies = tuple(f"reply number {n} of many" for n in range(80))
+    chunks = chunk(document(table(("Part A:", *[""] * 80), ("Anna", *replies))))
+    assert [made.text.splitlines()[0] for made in chunks] == ["Part A:"] * len(chunks)
+    assert all(estimate(made.text) <= 300 for made in chunks)
+    assert all(made.text.splitlines()[-1].startswith("Anna | reply") for made in chunks[1:])
+
+
+def test_a_long_label_is_shortened_beside_other_columns() -> None:
+    review = " ".join(f"I liked part {n}," for n in range(120))
+    parsed = document(table((review, "5", "2020"), header=("review", "stars", "year")))
+    first, *rest = chunk(parsed)
+    assert first.text.startswith("review | stars | year\nI liked part 0,")
+    assert first.text.endswith(" | 5 | 2020")
+    assert all(made.text.startswith("review\nI liked") for made in rest)
+    assert coverage(parsed, [first, *rest]) == 1.0
+
+
+class TestFilings:
+    """The real documents."""
+
+    NAMES = (
+        "nvda-10k-fy2023.html",
+        "BOEING_2022_10K.pdf",
+        "AMCOR_2023_10K.pdf",
+        "ULTABEAUTY_2023Q4_EARNINGS.pdf",
+    )
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_coverage(self, data: Path, name: str) -> None:
+        parsed = filing(data, name)
+        chunks = chunk(parsed)
+        assert coverage(parsed, chunks) >= 0.98
+        assert doubled_sentences(parsed, chunks) == []
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_passages(self, data: Path, name: str) -> None:
+        chunks = chunk(filing(data, name))
+        for made in chunks:
+            assert made.text.strip() == made.text
+            if made.kind == "text":
+                assert estimate(made.text) <= LIMIT
+        pages = [made.page for made in chunks if made.page is not None]
+        assert all(one <= other for one, other in pairwise(pages))
+
+    @pytest.mark.parametrize(
+        ("number", "label"),
+        [("26,974", "Total"), ("15,068", "Compute & Networking"), ("11,906", "Graphics")],
+    )
+    def test_numbers_stand_with_row_and_column(self, data: Path, number: str, label: str) -> None:
+        lines = [
+            (line, made.text)
+            for made in chunk(filing(data, "nvda-10k-fy2023.html"))
+            if made.kind == "table"
+            for line in made.text.splitlines()
+            if number in line
+        ]
+        assert any(line.startswith(label) for line, _ in lines)
+        for line, whole in lines:
+            assert re.match(r"\w", line)
+            assert "January 29, 2023" in whole
+
+    def test_reserved_item_has_a_passage(self, data: Path) -> None:
+        chunks = chunk(filing(data, "nvda-10k-fy2023.html"))
+        assert any(made.section[-1:] == ("ITEM 6. [RESERVED]",) for made in chunks)

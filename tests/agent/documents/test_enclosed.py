@@ -1,0 +1,116 @@
+"""Files inside files: read as documents of their own, and gone with what they lay in."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from agent.documents.ingest import FileDone, FileFailed, FilesUnread, IngestEvent, ingest
+from models.scripted import HashEmbedder
+from traces.library import Library
+from traces.store import Store
+
+
+def _mail(subject: str, **attachments: bytes) -> bytes:
+    message = EmailMessage()
+    message["From"], message["To"] = "Ada Holm <ada@ulm.example>", "office@ulm.example"
+    message["Subject"], message["Date"] = subject, "Tue, 05 Mar 2024 09:41:00 +0100"
+    message.set_content("The crane is repaired.")
+    for name, content in attachments.items():
+        message.add_attachment(
+            content, maintype="application", subtype="octet-stream", filename=name.replace("_", ".")
+        )
+    return message.as_bytes()
+
+
+def _zipped(path: Path, files: Mapping[str, bytes]) -> bytes:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "documents"
+    made.mkdir()
+    return made
+
+
+def _read(store: Store, *paths: Path) -> list[IngestEvent]:
+    return list(ingest(paths, collection="c", store=store, embedder=HashEmbedder()))
+
+
+def _outcomes(events: list[IngestEvent]) -> dict[str, str]:
+    return {event.name: event.outcome for event in events if isinstance(event, FileDone)}
+
+
+def _names(store: Store) -> set[str]:
+    return {document.name for document in Library(store).documents("c")}
+
+
+def test_an_attachment_is_a_document_of_its_own(store: Store, folder: Path) -> None:
+    (folder / "a.eml").write_bytes(_mail("Crane", bill_md=b"The bill is 90 euros.", film_mp4=b"\x00\x01"))
+    events = _read(store, folder)
+    assert _outcomes(events) == {"a.eml/bill.md": "added", "a.eml": "added"}
+    assert [event.kinds for event in events if isinstance(event, FilesUnread)] == [((".mp4", 1),)]
+    mail = next(document for document in Library(store).documents("c") if document.name == "a.eml")
+    assert (mail.author, mail.date, mail.title) == ("Ada Holm <ada@ulm.example>", "2024-03-05", "Crane")
+    assert _outcomes(_read(store, folder)) == {"a.eml": "unchanged"}
+
+
+def test_what_is_no_longer_inside_goes_and_what_is_stays(store: Store, folder: Path) -> None:
+    path = folder / "a.zip"
+    _zipped(path, {"in/one.md": b"One is here.", "two.md": b"Two is here."})
+    _read(store, folder)
+    assert _names(store) == {"a.zip", "a.zip/in/one.md", "a.zip/two.md"}
+    _zipped(path, {"two.md": b"Two is here."})
+    assert _outcomes(_read(store, path)) == {
+        "a.zip/in/one.md": "removed",
+        "a.zip/two.md": "unchanged",
+        "a.zip": "updated",
+    }
+    path.unlink()
+    (folder / "b.md").write_text("Something else.")
+    _read(store, folder)
+    assert _names(store) == {"b.md"}
+
+
+def test_files_lie_in_files_that_lie_in_files_but_not_too_deep(store: Store, folder: Path) -> None:
+    inner = b"Deep down."
+    name = "deep.md"
+    for level in range(5):
+        inner, name = _zipped(folder / "level.zip", {name: inner}), f"{level}.zip"
+    events = _read(store, folder)
+    (failed,) = [event for event in events if isinstance(event, FileFailed)]
+    assert "too deep" in failed.error.message
+    assert len(_names(store)) == 5
+
+
+def test_a_file_inside_that_fails_is_named_and_stops_no_other(store: Store, folder: Path) -> None:
+    _zipped(folder / "a.zip", {"bad.pdf": b"%PDF-1.7 junk", "good.md": b"Good words."})
+    events = _read(store, folder)
+    assert [event.name for event in events if isinstance(event, FileFailed)] == ["a.zip/bad.pdf"]
+    archive = next(document for document in Library(store).documents("c") if document.name == "a.zip")
+    assert "a.zip/bad.pdf" in archive.notices[0]
+
+
+def test_an_archive_that_unpacks_to_too_much_keeps_that_file_packed(store: Store, folder: Path) -> None:
+    _zipped(folder / "a.zip", {"bomb.txt": b" " * (64 << 20), "good.md": b"Good words."})
+    _read(store, folder)
+    assert _names(store) == {"a.zip", "a.zip/good.md"}
+
+
+def test_files_of_one_name_are_told_apart(store: Store, folder: Path) -> None:
+    message = EmailMessage()
+    message["Subject"] = "Two"
+    message.set_content("Words.")
+    for content in (b"First.", b"Second."):
+        message.add_attachment(content, maintype="text", subtype="x-md", filename="../a.md")
+    (folder / "m.eml").write_bytes(message.as_bytes())
+    _read(store, folder)
+    assert _names(store) == {"m.eml", "m.eml/a.md", "m.eml/a (2).md"}

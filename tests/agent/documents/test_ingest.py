@@ -1,0 +1,557 @@
+"""Ingestion: only what changed is read, what fails harms nothing, what is gone goes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agent.documents import indexing
+from agent.documents.document import Block, NoText, ParsedDocument
+from agent.documents.ingest import (
+    FileDone,
+    FileFailed,
+    IngestEvent,
+    IngestFinished,
+    LanguagesUnknown,
+    NothingToIngest,
+    ingest,
+)
+from agent.documents.reading import read_bytes
+from agent.retrieval.recall import Recall
+from agent.web.errors import PageFailed
+from agent.web.fetch import Fetched
+from models.protocols import GenerationCancelled, ModelError, ModelMissing, ModelUnreachable, Vectors
+from models.scripted import HashEmbedder
+from tests.agent.web.pages import FILING
+from traces.errors import DeepthinkError
+from traces.library import Library
+from traces.records import NewDocument, Scope
+from traces.store import Store, StoreBusy, now
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "documents"
+    (made / "inner").mkdir(parents=True)
+    (made / "a.md").write_text("# Title\n\nAlpha is the first letter. It is Greek.\n")
+    (made / "inner" / "b.txt").write_text("Beta is the second letter.\n")
+    (made / "c.csv").write_text("name,value\nx,1\ny,2\n")
+    (made / "picture.png").write_bytes(b"\x89PNG\r\n")
+    (made / ".hidden.md").write_text("hidden")
+    return made
+
+
+def _read(store: Store, *paths: Path, embedder: HashEmbedder | None = None) -> list[IngestEvent]:
+    return list(ingest(paths, collection="c", store=store, embedder=embedder or HashEmbedder()))
+
+
+def _outcomes(events: list[IngestEvent]) -> dict[str, str]:
+    return {e.name: e.outcome for e in events if isinstance(e, FileDone)}
+
+
+def test_a_folder_is_read_whole(store: Store, folder: Path) -> None:
+    events = _read(store, folder)
+    assert _outcomes(events) == {"a.md": "added", "inner/b.txt": "added", "c.csv": "added"}
+    end = events[-1]
+    assert isinstance(end, IngestFinished)
+    assert (end.added, end.failed) == (3, 0)
+    assert all(e.coverage > 0.95 for e in events if isinstance(e, FileDone))
+    assert {d.name for d in Library(store).documents("c")} == {"a.md", "inner/b.txt", "c.csv"}
+
+
+def test_only_what_changed_is_read_again_and_what_is_gone_goes(store: Store, folder: Path) -> None:
+    _read(store, folder)
+    (folder / "a.md").write_text("# Title\n\nAlpha is no longer the first letter.\n")
+    (folder / "c.csv").unlink()
+    assert _outcomes(_read(store, folder)) == {
+        "a.md": "updated",
+        "inner/b.txt": "unchanged",
+        "c.csv": "removed",
+    }
+    library = Library(store)
+    assert len(library.documents("c")) == 2
+    texts = [p.text for d in library.documents("c") for p in library.document_passages(d.id)]
+    assert not any("It is Greek" in text for text in texts)
+
+
+def test_a_file_named_outright_does_not_remove_its_neighbours(store: Store, folder: Path) -> None:
+    _read(store, folder)
+    assert _outcomes(_read(store, folder / "a.md")) == {"a.md": "unchanged"}
+    assert len(Library(store).documents("c")) == 3
+
+
+def test_a_file_read_with_its_folder_keeps_its_name_there(store: Store, folder: Path) -> None:
+    _read(store, folder)
+    (folder / "inner" / "b.txt").write_text("Beta is no longer the second letter.\n")
+    assert _outcomes(_read(store, folder / "inner" / "b.txt")) == {"inner/b.txt": "updated"}
+
+
+def test_a_file_named_outright_outlives_its_folder_being_read(store: Store, folder: Path) -> None:
+    (folder / "notes.log").write_text("Gamma is the third letter.")
+    _read(store, folder / "notes.log")
+    assert "notes.log" not in _outcomes(_read(store, folder))
+    assert len(Library(store).documents("c")) == 4
+
+
+def _hide(monkeypatch: pytest.MonkeyPatch, hidden: Path, error: int) -> None:
+    """Nothing below ``hidden`` can be looked at; root, who runs the tests in places, may look anywhere."""
+
+    def refusing(known: Callable[..., object]) -> Callable[..., object]:
+        def asked(path: str | Path, *given: object, **named: object) -> object:
+            if str(path).startswith(str(hidden)):
+                raise OSError(error, os.strerror(error), str(path))
+            return known(path, *given, **named)
+
+        return asked
+
+    for name in ("stat", "lstat", "scandir"):
+        monkeypatch.setattr(os, name, refusing(getattr(os, name)))
+
+
+@pytest.mark.parametrize("error", [errno.EACCES, errno.EIO, errno.ESTALE])
+@pytest.mark.parametrize("hidden", ["a.md", "inner/b.txt", "inner"])
+def test_what_may_not_be_looked_at_fails_alone_and_is_not_gone(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch, error: int, hidden: str
+) -> None:
+    _read(store, folder)
+    _hide(monkeypatch, folder / hidden, error)
+    events = _read(store, folder)
+    (failed,) = [e for e in events if isinstance(e, FileFailed)]
+    assert failed.name == hidden
+    assert os.strerror(error) in failed.error.message
+    assert set(_outcomes(events).values()) == {"unchanged"}
+    assert len(_outcomes(events)) == 2
+    assert len(Library(store).documents("c")) == 3
+
+
+def test_a_folder_that_may_not_be_listed_fails_by_its_name(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: str) -> object:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    _read(store, folder)
+    monkeypatch.setattr(os, "scandir", refused)
+    events = _read(store, folder)
+    assert [e.name for e in events if isinstance(e, FileFailed)] == [folder.name]
+    assert _outcomes(events) == {}
+    assert len(Library(store).documents("c")) == 3
+
+
+@pytest.mark.parametrize("named", ["documents", "documents/a.md"])
+def test_a_path_that_may_not_be_looked_at_is_refused_with_a_sentence(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    _read(store, folder)
+    _hide(monkeypatch, folder, errno.EACCES)
+    with pytest.raises(NothingToIngest, match="Permission denied"):
+        _read(store, folder.parent / named)
+    assert len(Library(store).documents("c")) == 3
+
+
+def test_a_link_whose_file_lies_elsewhere_goes_when_the_link_does(store: Store, folder: Path) -> None:
+    outside = folder.parent / "outside.md"
+    outside.write_text("Gamma is the third letter.")
+    link = folder / "link.md"
+    link.symlink_to(outside)
+    assert _outcomes(_read(store, folder))["link.md"] == "added"
+    assert _outcomes(_read(store, folder))["link.md"] == "unchanged"
+    assert _outcomes(_read(store, link)) == {"link.md": "unchanged"}
+    outside.rename(folder.parent / "away.md")
+    assert "link.md" not in _outcomes(_read(store, folder)), "its drive may be mounted again"
+    assert len(Library(store).documents("c")) == 4
+    link.unlink()
+    assert _outcomes(_read(store, folder))["link.md"] == "removed"
+
+
+def test_a_link_that_an_older_version_read_is_not_read_twice(store: Store, folder: Path) -> None:
+    outside = folder.parent / "outside.md"
+    outside.write_text("Gamma is the third letter.")
+    _read(store, outside)  # the source an older version gave it
+    (folder / "link.md").symlink_to(outside)
+    assert _outcomes(_read(store, folder))["link.md"] == "unchanged"
+    assert len(Library(store).documents("c")) == 4
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_file_and_a_link_to_it_are_one_document(store: Store, folder: Path, changed: bool) -> None:
+    outside = folder.parent / "others"
+    outside.mkdir()
+    (outside / "g.md").write_text("Gamma is the third letter.")
+    (folder / "0.md").symlink_to("a.md")
+    (folder / "link.md").symlink_to(outside / "g.md")
+    assert set(_outcomes(_read(store, folder))) == {"a.md", "inner/b.txt", "c.csv", "link.md"}
+    if changed:
+        (outside / "g.md").write_text("Gamma is no longer the third letter.")
+    _read(store, outside)
+    _read(store, folder)
+    assert {d.name for d in Library(store).documents("c")} == {"a.md", "inner/b.txt", "c.csv", "g.md"}
+
+
+def test_a_renamed_folder_is_not_kept_twice(store: Store, folder: Path) -> None:
+    _read(store, folder)
+    renamed = folder.rename(folder.with_name("renamed"))
+    (renamed / "inner" / "b.txt").write_text("Beta is no longer the second letter.\n")
+    outcomes = [(e.name, e.outcome) for e in _read(store, renamed) if isinstance(e, FileDone)]
+    assert sorted(outcomes) == [("a.md", "moved"), ("c.csv", "moved"), ("inner/b.txt", "added")]
+    assert len(Library(store).documents("c")) == 4, "what was changed may be another document"
+
+
+def test_a_copy_of_what_lies_on_a_drive_that_is_not_mounted_replaces_nothing(
+    store: Store, folder: Path
+) -> None:
+    drive = folder.parent / "drive"
+    shutil.copytree(folder, drive / "documents")
+    _read(store, drive / "documents")
+    shutil.rmtree(drive / "documents")  # what is left when it is not mounted
+    assert "removed" not in _outcomes(_read(store, folder)).values()
+    with pytest.raises(NothingToIngest):
+        _read(store, drive)
+    assert len(Library(store).documents("c")) == 6
+
+
+def test_what_lies_behind_a_link_that_leads_nowhere_now_is_not_gone(store: Store, folder: Path) -> None:
+    _read(store, folder)
+    shutil.rmtree(folder / "inner")
+    (folder / "inner").symlink_to(folder.parent / "drive")
+    assert "removed" not in _outcomes(_read(store, folder)).values()
+    (folder.parent / "drive").mkdir()
+    assert _outcomes(_read(store, folder))["inner/b.txt"] == "removed"
+
+
+def test_a_file_under_a_new_name_is_not_read_again(store: Store, folder: Path) -> None:
+    _read(store, folder / "inner")
+    (folder / "inner").rename(folder / "renamed")
+    (folder / "renamed" / "b.txt").rename(folder / "renamed" / "Gamma ray.txt")
+    (document,) = Library(store).documents("c")
+    events = _read(
+        store, folder / "renamed", embedder=_Failing(ModelError("Not a number.", "Report this."))
+    )
+    (done,) = [e for e in events if isinstance(e, FileDone)]
+    assert (done.name, done.outcome, done.was) == ("Gamma ray.txt", "moved", "b.txt")
+    (moved,) = Library(store).documents("c")
+    assert (moved.id, moved.title) == (document.id, "Gamma ray")
+    hits = Recall(Library(store), HashEmbedder()).search("gamma ray", "keyword", [Scope()], 3)
+    assert [hit.passage.document for hit in hits] == ["Gamma ray.txt"]
+
+
+def test_a_name_that_is_not_utf8_fails_alone(store: Store, folder: Path) -> None:
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.txt")).write_text("Delta.")
+    (failed,) = [e for e in _read(store, folder) if isinstance(e, FileFailed)]
+    assert "UTF-8" in failed.error.message
+
+
+def test_reading_changed_code_reads_everything_again(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _read(store, folder)
+    monkeypatch.setattr(indexing, "READER_VERSION", indexing.READER_VERSION + 1)
+    assert set(_outcomes(_read(store, folder)).values()) == {"updated"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.txt", b""),
+        ("blank.md", b"  \n\n "),
+        ("unseen.txt", "\u200c\n".encode()),
+        ("binary.txt", bytes(range(256)) * 40),
+        ("broken.pdf", b"%PDF-1.7\nnothing of the kind"),
+        ("broken.docx", b"PK\x03\x04 not a zip"),
+    ],
+)
+def test_a_bad_file_fails_alone_with_a_way_out(
+    store: Store, folder: Path, name: str, content: bytes
+) -> None:
+    (folder / name).write_bytes(content)
+    events = _read(store, folder)
+    (failed,) = [e for e in events if isinstance(e, FileFailed)]
+    assert failed.name == name
+    assert failed.error.message
+    assert failed.error.way_out
+    assert len(_outcomes(events)) == 3
+
+
+@pytest.mark.parametrize("name", ["0.txt", "z.txt"])  # before all others and after them
+def test_a_title_over_what_is_not_seen_is_what_can_be_found(store: Store, folder: Path, name: str) -> None:
+    (folder / name).write_text("INTRODUCTION\n\n\u200b\n")
+    events = _read(store, folder)
+    assert _outcomes(events)[name] == "added"
+    assert len(_outcomes(events)) == 4
+    library = Library(store)
+    (read,) = [d for d in library.documents("c") if d.name == name]
+    assert [p.text for p in library.document_passages(read.id)] == ["INTRODUCTION"]
+
+
+def test_a_document_without_passages_is_refused_before_it_is_embedded() -> None:
+    parsed = ParsedDocument("T", "text/plain", (Block("text", "\u200b"),), "\u200b")
+    with pytest.raises(NoText, match=r"odd\.txt holds no text"):
+        indexing.Indexing(indexing.Origin("/odd.txt", "odd.txt", "", 3), parsed, HashEmbedder())
+
+
+def test_a_file_that_is_too_large_is_not_opened(store: Store, tmp_path: Path) -> None:
+    big = tmp_path / "big.txt"
+    with big.open("wb") as file:
+        file.truncate(200 * 1024 * 1024)  # sparse: takes no room
+    (failed,) = [e for e in _read(store, big) if isinstance(e, FileFailed)]
+    assert "MB" in failed.error.message
+
+
+def test_a_wrongly_named_file_is_read_as_what_it_is(store: Store, tmp_path: Path) -> None:
+    page = tmp_path / "page.txt"
+    page.write_text("<html><head><title>T</title></head><body><p>Only this is visible.</p></body></html>")
+    _read(store, page)
+    (document,) = Library(store).documents("c")
+    assert document.media_type == "text/html"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_fails_with_a_sentence(store: Store, folder: Path) -> None:
+    (folder / "a.md").chmod(0)
+    assert any(isinstance(e, FileFailed) for e in _read(store, folder))
+
+
+def test_nothing_to_read_says_what_can_be(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "x.png").write_bytes(b"x")
+    with pytest.raises(NothingToIngest) as caught:
+        _read(store, tmp_path)
+    assert "formats" in caught.value.way_out
+    with pytest.raises(NothingToIngest, match="does not exist"):
+        _read(store, tmp_path / "nowhere")
+
+
+def test_a_crash_while_reading_leaves_the_library_as_it_was(store: Store, folder: Path) -> None:
+    _read(store, folder)
+
+    class Failing(HashEmbedder):
+        def embed_passages(self, texts: object) -> Vectors:
+            raise KeyboardInterrupt
+
+    (folder / "a.md").write_text("# Title\n\nNew text that never arrives.\n")
+    with pytest.raises(KeyboardInterrupt):
+        _read(store, folder, embedder=Failing())
+    library = Library(store)
+    (before,) = [d for d in library.documents("c") if d.name == "a.md"]
+    assert "Alpha is the first letter." in library.document_passages(before.id)[0].text
+
+
+def test_each_passage_keeps_its_own_vector_though_the_longest_are_embedded_first(store: Store) -> None:
+    batches: list[list[int]] = []
+    stored: list[tuple[NewDocument, Vectors]] = []
+
+    class Watched(HashEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            batches.append([len(text) for text in texts])
+            return super().embed_passages(texts)
+
+    class Watching(Library):
+        def put_document(self, document: NewDocument, vectors: Vectors, embedder: str) -> int:
+            stored.append((document, vectors))
+            return 1
+
+    paragraphs = [f"Section {number} says this. " + "word " * (100 - number) for number in range(70)]
+    text = "\n\n".join(f"# {number}\n\n{paragraph}" for number, paragraph in enumerate(paragraphs))
+    parsed = read_bytes("long.md", text.encode())
+    work = indexing.Indexing(indexing.Origin("long", "long", "", len(text)), parsed, Watched())
+    assert list(work.embed()) == [(32, 70), (64, 70), (70, 70)]
+    assert min(batches[0]) > max(batches[-1])
+    work.store(Watching(store), "c")
+    ((document, vectors),) = stored
+    assert len(document.chunks) == 70
+    np.testing.assert_array_equal(vectors, HashEmbedder().embed_passages(work.texts))
+
+
+def test_cancelling_keeps_what_is_read(store: Store, folder: Path) -> None:
+    cancel = threading.Event()
+    stream = ingest([folder], collection="c", store=store, embedder=HashEmbedder(), cancel=cancel)
+    for event in stream:
+        if isinstance(event, FileDone):
+            cancel.set()
+            break
+    with pytest.raises(GenerationCancelled):
+        list(stream)
+    assert len(Library(store).documents("c")) == 1
+
+
+def test_cancelling_what_is_unchanged_removes_nothing(store: Store, folder: Path) -> None:
+    _read(store, folder)
+    (folder / "c.csv").unlink()
+    cancel = threading.Event()
+    stream = ingest([folder], collection="c", store=store, embedder=HashEmbedder(), cancel=cancel)
+    next(event for event in stream if isinstance(event, FileDone))
+    cancel.set()
+    with pytest.raises(GenerationCancelled):
+        list(stream)
+    assert len(Library(store).documents("c")) == 3
+
+
+def test_a_language_that_the_embedder_does_not_know_is_told_once(store: Store, tmp_path: Path) -> None:
+    class English(HashEmbedder):
+        """Goes by the name of a model for English."""
+
+        @property
+        def name(self) -> str:
+            return "bge-small-en"
+
+    german = "Die Mitgliederversammlung beschließt über die Beiträge und über die Satzung des Vereins."
+    english = "The members decide at their yearly meeting how much everybody has to pay from then on."
+    for name, text in (("a.md", german), ("b.md", english), ("c.md", german.replace("Vereins", "Bundes"))):
+        (tmp_path / name).write_text(f"# Note\n\n{text}\n")
+    (tmp_path / "d.csv").write_text("1,2\n3,4\n")
+    told = [one for one in _read(store, tmp_path, embedder=English()) if isinstance(one, LanguagesUnknown)]
+    assert told == [LanguagesUnknown(2, ("German",), "bge-small-en")]
+    again = _read(store, tmp_path, embedder=English())
+    assert not any(isinstance(one, LanguagesUnknown) for one in again), "nothing new was read"
+    other = Store(tmp_path / "other.duckdb")
+    assert not any(isinstance(one, LanguagesUnknown) for one in _read(other, tmp_path)), "it may know any"
+
+
+def test_another_embedder_loses_no_passage(store: Store, folder: Path) -> None:
+    _read(store, folder)
+    (folder / "a.md").write_text("# Title\n\nChanged.\n")
+    other = HashEmbedder(dimensions=32)
+    _read(store, folder, embedder=other)
+    library = Library(store)
+    assert len(library.documents("c")) == 3
+    assert library.embedder() == other.name
+    embedded, passages = library.embedded(other.name)
+    assert 0 < embedded < passages
+
+
+class _Failing(HashEmbedder):
+    """Cannot embed passages of Beta, and, if ``broken``, nothing else either."""
+
+    def __init__(self, error: DeepthinkError, *, broken: bool = False) -> None:
+        super().__init__()
+        self._error = error
+        self._broken = broken
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        if any("Beta" in text for text in texts):
+            raise self._error
+        return super().embed_passages(texts)
+
+    def embed_query(self, text: str) -> Vectors:
+        if self._broken:
+            raise self._error
+        return super().embed_query(text)
+
+
+def test_a_file_that_cannot_be_embedded_fails_alone_and_what_was_there_of_it_stays(
+    store: Store, folder: Path
+) -> None:
+    _read(store, folder / "inner")
+    (folder / "inner" / "b.txt").write_text("Beta is no longer the second letter.\n")
+    (folder / "z.txt").write_text("Zeta is the sixth letter.\n")
+    error = ModelError("A vector is not a number.", "Report this.")
+    events = _read(store, folder, embedder=_Failing(error))
+    assert [(e.name, e.error) for e in events if isinstance(e, FileFailed)] == [("inner/b.txt", error)]
+    assert _outcomes(events) == {"a.md": "added", "c.csv": "added", "z.txt": "added"}
+    end = events[-1]
+    assert isinstance(end, IngestFinished)
+    assert (end.added, end.failed) == (3, 1)
+    library = Library(store)
+    (before,) = [d for d in library.documents("c") if d.name == "b.txt"]
+    assert library.document_passages(before.id)[0].text == "Beta is the second letter."
+
+
+@pytest.mark.parametrize(
+    "embedder",
+    [
+        _Failing(ModelMissing("There is no embedding model.")),
+        _Failing(ModelUnreachable("The server does not answer.")),
+        _Failing(ModelError("The model could not be loaded."), broken=True),
+    ],
+)
+def test_an_embedder_that_fails_at_everything_stops_it_all(
+    store: Store, folder: Path, embedder: _Failing
+) -> None:
+    with pytest.raises(ModelError):
+        _read(store, folder, embedder=embedder)
+
+
+def test_a_store_that_cannot_be_written_stops_it_all(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_given: object) -> int:
+        raise StoreBusy("Another process has held the store for 2 seconds.")
+
+    monkeypatch.setattr(Library, "put_document", busy)
+    with pytest.raises(StoreBusy):
+        _read(store, folder)
+
+
+def _page(data: bytes, media_type: str = "text/html", charset: str = "") -> Callable[[str], Fetched]:
+    return lambda url: Fetched(f"{url}?moved", media_type, charset, data)
+
+
+def _read_page(store: Store, fetch: Callable[[str], Fetched], *urls: str) -> list[IngestEvent]:
+    return list(
+        ingest([], addresses=urls, fetch=fetch, collection="c", store=store, embedder=HashEmbedder())
+    )
+
+
+def test_an_address_is_read_whole_as_a_file_would_be(store: Store, tmp_path: Path) -> None:
+    url = "https://www.sec.gov/Archives/tlv-20241231.htm"
+    (tmp_path / "tlv-20241231.htm").write_text(FILING)
+    fetch = _page(FILING.encode())
+    assert _outcomes(_read_page(store, fetch, url, url)) == {url.removeprefix("https://"): "added"}
+    (page,) = Library(store).documents("c")
+    _read(store, tmp_path / "tlv-20241231.htm")
+    file = next(d for d in Library(store).documents("c") if d.source != url)
+    assert (page.source, page.sha256, page.bytes) == (url, file.sha256, file.bytes)
+    assert (page.title, page.date, page.coverage) == (file.title, "2024-12-31", file.coverage)
+    library = Library(store)
+    assert [p.text for p in library.document_passages(page.id)] == [
+        p.text for p in library.document_passages(file.id)
+    ]
+
+
+def test_a_page_that_did_not_change_is_not_stored_again(store: Store) -> None:
+    url = "https://example.org/notes/"
+    text = b"Beta is the second letter. \xc4gypten had others."
+    _read_page(store, _page(text, "text/plain", "iso-8859-1"), url)
+    (before,) = Library(store).documents("c")
+    assert before.date == now().date().isoformat(), "it gives itself none, so the day it was fetched"
+    assert "Ägypten" in Library(store).document_passages(before.id)[0].text
+    again = _read_page(store, _page(text, "text/plain", "iso-8859-1"), url)
+    assert _outcomes(again) == {"example.org/notes": "unchanged"}
+    assert Library(store).documents("c") == [before]
+    assert set(_outcomes(_read_page(store, _page(b"# Gamma", "text/markdown"), url)).values()) == {
+        "updated"
+    }
+
+
+def test_a_page_that_fails_fails_alone(store: Store, folder: Path) -> None:
+    def fetch(url: str) -> Fetched:
+        if "gone" in url:
+            raise PageFailed(f"{url} answers 404.", "Check the address.")
+        return Fetched(url, "image/png", "", b"\x89PNG")
+
+    urls = ("https://example.org/gone", "https://example.org/picture")
+    events = list(
+        ingest([folder], addresses=urls, fetch=fetch, collection="c", store=store, embedder=HashEmbedder())
+    )
+    assert [e.source for e in events if isinstance(e, FileFailed)] == list(urls)
+    assert len(_outcomes(events)) == 3
+
+
+def test_stopping_while_a_page_is_fetched_stops_it_all(store: Store) -> None:
+    def fetch(url: str) -> Fetched:
+        raise GenerationCancelled("Waiting for the web was stopped.")
+
+    with pytest.raises(GenerationCancelled):
+        _read_page(store, fetch, "https://example.org/")
+
+
+def test_a_folder_that_is_read_again_leaves_pages_alone(store: Store, folder: Path) -> None:
+    _read_page(store, _page(b"Beta.", "text/plain"), "https://example.org/b")
+    assert "removed" not in _outcomes(_read(store, folder)).values()
+    assert len(Library(store).documents("c")) == 4

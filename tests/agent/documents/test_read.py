@@ -1,0 +1,155 @@
+"""The door: what is a document, what is refused, and with which words."""
+
+from __future__ import annotations
+
+import contextlib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from agent.documents import media_types
+from agent.documents.document import NoText, UnreadableDocument
+from agent.documents.reading import SUFFIXES, read
+from tests.agent.documents.formats.parsed import parse
+from tests.agent.documents.formats.samples import docx_file, pdf_file, scanned_pdf
+
+
+def refused(folder: Path, name: str, content: bytes) -> UnreadableDocument:
+    with pytest.raises(UnreadableDocument) as caught:
+        parse(folder, name, content)
+    error = caught.value
+    assert error.message.endswith(".")
+    assert error.way_out.endswith(".")
+    assert name in error.message
+    assert error.kind == "input"
+    return error
+
+
+def test_every_suffix_is_read(tmp_path: Path) -> None:
+    for suffix in SUFFIXES - {".pdf", ".docx"}:
+        assert "Hello there." in parse(tmp_path, f"a{suffix}", b"Hello there.").visible_text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "media_type"),
+    [
+        ("wrong.txt", pdf_file("Some words."), "application/pdf"),
+        ("wrong.md", docx_file("Some words."), "wordprocessingml"),
+        ("wrong.txt", b"<!DOCTYPE html><html><body><p>Some words.</p></body></html>", "text/html"),
+        ("wrong.pdf", b"Some words.", "text/plain"),
+        ("wrong.html", b"Some words.", "text/plain"),
+        ("wrong.xyz", b"Some words.", "text/plain"),
+        ("right.md", b"<div>Some words.</div>", "text/markdown"),
+    ],
+    ids=[
+        "PDF as txt",
+        "DOCX as md",
+        "HTML as txt",
+        "text as pdf",
+        "text as html",
+        "text as xyz",
+        "div in md",
+    ],
+)
+def test_a_file_is_read_as_what_it_is(tmp_path: Path, name: str, content: bytes, media_type: str) -> None:
+    document = parse(tmp_path, name, content)
+    assert media_type in document.media_type
+    assert "Some words." in "\n".join(block.text for block in document.blocks)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableDocument, match="There is no file"):
+        read(tmp_path / "nowhere.pdf")
+
+
+def test_folder(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableDocument, match="is a folder"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n\t", b"\x00" * 100])
+def test_empty(tmp_path: Path, content: bytes) -> None:
+    assert "empty" in refused(tmp_path, "a.txt", content).message
+
+
+def test_too_large(tmp_path: Path) -> None:
+    path = tmp_path / "large.txt"
+    with path.open("wb") as file:
+        file.truncate(200 * 1024 * 1024)
+    with pytest.raises(UnreadableDocument, match=r"large\.txt is 200 MB; at most 100 MB are read"):
+        read(path)
+    with pytest.raises(UnreadableDocument, match="at most 0 MB"):
+        read(path, max_bytes=10)
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (bytes(range(256)) * 20, "binary"),
+        (b"\x7fELF\x02\x01\x01" + b"\x00" * 60, "binary"),
+        (b"\x89PNG\r\n\x1a\n" + b"\x00" * 60, "image"),
+        (b"\xff\xd8\xff\xe0" + b"\x00" * 60, "image"),
+        (b"\x1f\x8b\x08" + b"\x00" * 60, "compressed"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600, "before 2007"),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"),
+            "encrypted",
+        ),
+        (b"PK\x03\x04" + b"junk" * 50, "damaged"),
+        (b"%PDF-1.7\n" + b"junk" * 50, "damaged"),
+    ],
+)
+def test_what_is_no_document(tmp_path: Path, content: bytes, word: str) -> None:
+    assert word in refused(tmp_path, "a.docx", content).message
+
+
+def test_archive_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(media_types, "LEAST_UNPACKED", 1 << 20)
+    path = tmp_path / "bomb.docx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b" " * (4 << 20))
+    assert "unpacks" in refused(tmp_path, "bomb.docx", path.read_bytes()).message
+
+
+def test_encrypted_pdf(tmp_path: Path) -> None:
+    error = refused(tmp_path, "secret.pdf", pdf_file("Hidden.", password="open sesame"))
+    assert "password" in error.message
+    assert "without the password" in error.way_out
+
+
+def test_scanned_pdf(tmp_path: Path) -> None:
+    error = refused(tmp_path, "scan.pdf", scanned_pdf())
+    assert isinstance(error, NoText)
+    assert "ocr" in error.way_out
+    assert read(tmp_path / "scan.pdf", recognised={}).scans == (1,)
+
+
+def test_document_without_text(tmp_path: Path) -> None:
+    assert isinstance(refused(tmp_path, "blank.docx", docx_file("")), NoText)
+    assert isinstance(refused(tmp_path, "blank.html", b"<html><body></body></html>"), NoText)
+    unseen = " \u200b\n\n\u200c\u2060\ufeff\n".encode()
+    for name in ("unseen.txt", "unseen.md", "unseen.csv"):
+        assert isinstance(refused(tmp_path, name, unseen), NoText)
+
+
+def test_no_parsers_error_escapes(tmp_path: Path) -> None:
+    """Files cut short and with bytes turned over are read or refused, nothing else."""
+    for name, whole in (("a.pdf", pdf_file("Some words.")), ("a.docx", docx_file("Some words."))):
+        for cut in range(1, 10):
+            damaged = bytearray(whole[: len(whole) * cut // 10])
+            turned = bytearray(whole)
+            for at in range(cut * 7, len(turned), 97):
+                turned[at] ^= 0x5A
+            for content in (damaged, turned):
+                with contextlib.suppress(UnreadableDocument):
+                    parse(tmp_path, name, bytes(content))
+
+
+def test_a_fault_of_a_parser_names_itself(tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("word/document.xml", "<not-word/>")
+    error = refused(tmp_path, "a.docx", path.read_bytes())
+    assert "damaged" in error.message
+    assert error.__cause__ is not None

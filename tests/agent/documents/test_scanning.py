@@ -1,0 +1,161 @@
+"""Scans: told before, read last and page by page, and not begun again."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from agent.documents.formats.scans import ScannedPage
+from agent.documents.ingest import (
+    FileDone,
+    FileFailed,
+    FileSetAside,
+    FilesUnread,
+    IngestEvent,
+    PageRecognised,
+    ScansFound,
+    ingest,
+)
+from agent.documents.reading import read
+from models.protocols import Pixels, RecognisedWord
+from models.scripted import HashEmbedder
+from tests.agent.documents.formats.parsed import tables
+from tests.agent.documents.formats.samples import pdf_file
+from traces.errors import DeepthinkError
+from traces.library import Library
+from traces.store import Store
+
+
+class _Eye:
+    """Sees on a page the words for its brightness."""
+
+    seconds_a_page = 3.0
+
+    def __init__(self, words: dict[int, str]) -> None:
+        self.words = words
+        self.seen: list[int] = []
+
+    def recognise(self, picture: Pixels) -> list[list[RecognisedWord]]:
+        brightness = int(picture[0, 0, 0])
+        self.seen.append(brightness)
+        if self.words.get(brightness) == "fail":
+            raise KeyboardInterrupt
+        return [_line(self.words.get(brightness, ""))] if self.words.get(brightness) else []
+
+
+def _line(text: str, top: float = 0.0, left: float = 0.0, sure: float = 0.9) -> list[RecognisedWord]:
+    return [
+        RecognisedWord(word, sure, left + 60 * n, top, left + 60 * n + 50, top + 20)
+        for n, word in enumerate(text.split())
+    ]
+
+
+def _picture(*pages: int) -> bytes:
+    out = BytesIO()
+    first, *others = [Image.fromarray(np.full((300, 400), page, dtype=np.uint8)) for page in pages]
+    first.save(out, "TIFF", save_all=True, append_images=others)
+    return out.getvalue()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "documents"
+    made.mkdir()
+    (made / "a.tiff").write_bytes(_picture(10, 20))
+    (made / "b.md").write_text("Some words.")
+    return made
+
+
+def _read(store: Store, folder: Path, eye: _Eye | None, kept: Path | None = None) -> list[IngestEvent]:
+    paths = [folder]
+    return list(
+        ingest(paths, collection="c", store=store, embedder=HashEmbedder(), recogniser=eye, scans=kept)
+    )
+
+
+def test_scans_are_told_and_read_last(store: Store, folder: Path) -> None:
+    events = _read(store, folder, _Eye({10: "The crane costs 90 euros.", 20: "It is paid."}))
+    told = [e for e in events if isinstance(e, (FileSetAside, ScansFound, PageRecognised, FileDone))]
+    assert [type(event).__name__ for event in told] == [
+        "FileSetAside",
+        "FileDone",
+        "ScansFound",
+        "PageRecognised",
+        "PageRecognised",
+        "FileDone",
+    ]
+    assert told[2] == ScansFound(1, 2, 6.0)
+    scan = next(document for document in Library(store).documents("c") if document.name == "a.tiff")
+    assert (scan.pages, scan.coverage) == (2, 1.0)
+    assert "90%" in scan.notices[0]
+    assert not [event for event in _read(store, folder, _Eye({})) if isinstance(event, ScansFound)]
+
+
+def test_a_reading_that_was_stopped_goes_on_at_its_page(store: Store, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        _read(store, folder, _Eye({10: "The crane.", 20: "fail"}), tmp_path / "kept")
+    eye = _Eye({20: "It is paid."})
+    _read(store, folder, eye, tmp_path / "kept")
+    assert eye.seen == [20]
+    library = Library(store)
+    texts = [p.text for d in library.documents("c") for p in library.document_passages(d.id)]
+    assert "The crane." in texts
+    assert not list((tmp_path / "kept").iterdir()), "what was recognised is in the library"
+
+
+def test_pictures_without_words_are_only_counted_and_not_looked_at_twice(
+    store: Store, folder: Path, tmp_path: Path
+) -> None:
+    for eye, seen in ((_Eye({}), [10, 20]), (_Eye({}), [])):
+        events = _read(store, folder, eye, tmp_path / "kept")
+        assert eye.seen == seen
+        assert [event.kinds for event in events if isinstance(event, FilesUnread)] == [
+            ((".tiff without words", 1),)
+        ]
+        assert not [event for event in events if isinstance(event, FileFailed)]
+
+
+def test_without_recognition_pictures_are_of_a_kind_that_is_not_read(store: Store, folder: Path) -> None:
+    events = _read(store, folder, None)
+    assert [event.kinds for event in events if isinstance(event, FilesUnread)] == [((".tiff", 1),)]
+    with pytest.raises(DeepthinkError, match="recognition of text is off"):
+        read(folder / "a.tiff")
+
+
+def test_a_pdf_is_read_again_once_its_scans_can_be(store: Store, tmp_path: Path) -> None:
+    from pypdf import PdfReader, PdfWriter
+
+    scan, writer = BytesIO(), PdfWriter()
+    Image.fromarray(np.full((400, 300), 10, dtype=np.uint8)).save(scan, "PDF")
+    for part in (BytesIO(pdf_file("A page of text.")), scan):
+        writer.add_page(PdfReader(part).pages[0])
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    writer.write(folder / "a.pdf")
+    (done,) = [event for event in _read(store, folder, None) if isinstance(event, FileDone)]
+    assert "1 of 2 pages are scans" in done.notices[0]
+    (done,) = [event for event in _read(store, folder, None) if isinstance(event, FileDone)]
+    assert done.outcome == "unchanged"
+    eye = _Eye({10: "The crane costs 90 euros."})
+    (done,) = [event for event in _read(store, folder, eye) if isinstance(event, FileDone)]
+    assert (done.outcome, done.pages) == ("updated", 2)
+
+
+def test_the_table_on_a_scan_is_a_table_and_unsure_words_are_marked(tmp_path: Path) -> None:
+    (tmp_path / "a.tiff").write_bytes(_picture(10))
+    rows = [("Part", "2023", "2024"), ("Lamp", "70", "83"), ("Door", "12", "14")]
+    lines = [
+        tuple(word for n, cell in enumerate(row) for word in _line(cell, 30.0 * y, 120.0 * n))
+        for y, row in enumerate(rows)
+    ]
+    unsure = tuple(_line("Signed Holm", 200.0, sure=0.3))
+    document = read(tmp_path / "a.tiff", recognised={1: ScannedPage(400, (*lines, unsure))})
+    (table,) = tables(document)
+    assert table.header == (("Part", "2023", "2024"),)
+    assert table.rows == (("Lamp", "70", "83"), ("Door", "12", "14"))
+    assert document.blocks[-1].text == "Signed[?] Holm[?]"
+    assert "2 unsure words" in document.notices[0]

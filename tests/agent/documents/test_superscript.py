@@ -1,0 +1,136 @@
+"""Small raised digits do not run into the number beside them, in any format that has them."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import docx
+import pytest
+
+from agent.documents.chunking import chunk
+from agent.documents.coverage import coverage
+from agent.documents.prose import on_one_line
+from agent.documents.tables import is_value, is_year
+from tests.agent.documents.formats.parsed import filing, parse, shape, tables
+from tests.agent.documents.formats.samples import drawn_pdf, saved
+
+STYLED = "<span style='font-size:6.5pt;{}'>{}</span>".format
+
+# Inline HTML, and how it is read.
+MARKED = [
+    ("45.2<sup>1</sup> million", "45.2^1 million"),
+    ("10<sup>6</sup> and 10<sup>-6</sup>", "10^6 and 10^-6"),
+    ("12%<sup>1,2</sup> of (45)<sup>3</sup>", "12%^1,2 of (45)^3"),
+    ("5<sup>1</sup><sup>2</sup>", "5^12"),
+    ("<sup>1</sup>2023 figures", "1 2023 figures"),
+    ("the 1<sup>st</sup>, 2<sup>nd</sup> and 30<sup>th</sup>", "the 1st, 2nd and 30th"),
+    ("Place<sup>®</sup>, 7<sup>®</sup>", "Place®, 7®"),
+    ("Revenue<sup>1</sup> of 45<sup>(1)</sup>", "Revenue1 of 45(1)"),
+    ("10 m<sup>2</sup> of CO<sub>2</sub>", "10 m2 of CO2"),
+]
+
+
+@pytest.mark.parametrize(("marked", "read"), MARKED)
+@pytest.mark.parametrize(
+    ("name", "frame"), [("a.html", "<html><body><p>{}</p></body></html>"), ("a.md", "{}")]
+)
+def test_tags(tmp_path: Path, name: str, frame: str, marked: str, read: str) -> None:
+    document = parse(tmp_path, name, frame.format(marked))
+    assert shape(document) == [("text", 0, read)]
+    assert document.visible_text == read
+    assert coverage(document, chunk(document)) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        (f"<p><span>45.2</span>{STYLED('position:relative;top:-3.5pt', 1)}</p>", "45.2^1"),
+        (f"<p><b>45.2</b>{STYLED('vertical-align:super', 1)}</p>", "45.2^1"),
+        (f"<p>45.2<sup>{STYLED('vertical-align:super', 1)}</sup></p>", "45.2^1"),
+        ("<p>45.2<sup><a name='x'></a>1</sup></p>", "45.2^1"),
+        ("<p>45.2<i hidden>x</i><sup>1</sup></p>", "45.2^1"),
+        ("<p>45.2<sup hidden>1</sup> m</p>", "45.2 m"),
+        ("<p>45.2<br><sup>1</sup>Note</p>", "45.2 1Note"),
+        (f"<p>45.2{STYLED('vertical-align:sub', 1)}</p>", "45.21"),
+    ],
+)
+def test_styles_and_neighbours(tmp_path: Path, body: str, read: str) -> None:
+    assert shape(parse(tmp_path, "a.html", f"<html><body>{body}</body></html>")) == [("text", 0, read)]
+
+
+def test_a_table_with_footnotes_stays_a_table(tmp_path: Path) -> None:
+    rows = (
+        "<tr><td></td><td>2023<sup>1</sup></td><td>2022</td></tr>"
+        "<tr><td>Sales</td><td>1,234<sup>1</sup></td><td>1,100<sup>2</sup></td></tr>"
+        "<tr><td>Cost</td><td>(3)<sup>1</sup></td><td>—</td></tr>"
+    )
+    (table,) = tables(parse(tmp_path, "a.html", f"<html><body><table>{rows}</table></body></html>"))
+    assert table.header == (("", "2023^1", "2022"),)
+    assert table.rows == (("Sales", "1,234^1", "1,100^2"), ("Cost", "(3)^1", "—"))
+
+
+def test_numbers_with_marks_are_numbers() -> None:
+    assert all(is_value(text) for text in ("1,234^1", "45.2%^1,2", "(45)^3", "10^6", "10^-6"))
+    assert is_year("2023^1")
+    assert not is_value("2023^1")
+
+
+def test_word(tmp_path: Path) -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph()
+    for text in ("Sales of 45.2", "^1", "^2", " on the 1", "^st", " of May, 10", "^6", "7 units"):
+        run = paragraph.add_run(text.removeprefix("^"))
+        run.font.superscript = text.startswith("^")
+    parsed = parse(tmp_path, "a.docx", saved(document))
+    read = "Sales of 45.2^12 on the 1st of May, 10^6 7 units"
+    assert shape(parsed) == [("text", 0, read)]
+    assert parsed.visible_text == read
+
+
+def test_pdf_text(tmp_path: Path) -> None:
+    from reportlab.pdfgen.canvas import Canvas
+
+    out = BytesIO()
+    canvas = Canvas(out)
+    text = canvas.beginText(72, 700)
+    for part in ("Sales of 45.2", "^1", " million, 10", "^-6", " on the 1", "^st", " of May"):
+        text.setFont("Helvetica", 6 if part[0] == "^" else 10)
+        text.setRise(3.3 if part[0] == "^" else 0)
+        text.textOut(part.removeprefix("^"))
+    canvas.drawText(text)
+    canvas.save()
+    read = "Sales of 45.2^1 million, 10^-6 on the 1st of May"
+    assert shape(parse(tmp_path, "a.pdf", out.getvalue())) == [("text", 0, read)]
+
+
+def test_pdf_table(tmp_path: Path) -> None:
+    """The marks of a table's cells are drawn apart from their numbers."""
+    rows = [
+        (300, 700, "2023", "Helvetica", 10.0),
+        (400, 700, "2022", "Helvetica", 10.0),
+        (72, 688, "Sales", "Helvetica", 10.0),
+        (300, 688, "1,234", "Helvetica", 10.0),
+        (400, 688, "1,100", "Helvetica", 10.0),
+        (72, 676, "Cost", "Helvetica", 10.0),
+        (300, 676, "900", "Helvetica", 10.0),
+        (400, 676, "800", "Helvetica", 10.0),
+        (325.3, 691.3, "1", "Helvetica", 6.0),
+        (416.9, 679.3, "2", "Helvetica", 6.0),
+    ]
+    (table,) = tables(parse(tmp_path, "a.pdf", drawn_pdf(rows)))
+    assert table.header == (("", "2023", "2022"),)
+    assert table.rows == (("Sales", "1,234^1", "1,100"), ("Cost", "900", "800^2"))
+
+
+def test_ordinals_of_a_real_filing(data: Path) -> None:
+    labels = [
+        row[0] for table in tables(filing(data, "ULTABEAUTY_2023Q4_EARNINGS.pdf")) for row in table.rows
+    ]
+    assert [label for label in labels if label[1:].endswith(" Quarter") and label[0].isdecimal()] == [
+        f"{ordinal} Quarter" for ordinal in ("1st", "2nd", "3rd", "4th")
+    ] * 2
+
+
+def test_what_is_raised_twice_is_marked_once() -> None:
+    assert on_one_line([("45", False), ("1", True), ("", False), ("2", True), ("%", False)]) == "45^12%"

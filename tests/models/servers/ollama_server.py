@@ -1,0 +1,403 @@
+"""A server on this machine that speaks Ollama's published HTTP API, with faults on request.
+
+Its answers come from a *brain*: `ScriptedBrain` says what a test tells it, `ModelBrain` asks a real
+GGUF model. What differs between Ollama's versions, and what goes wrong with it, are the fields of
+`Behaviour`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar, Literal, Protocol
+
+from models.scripted import HashEmbedder
+
+Fault = Literal[
+    "missing",  # 404, as for a model that was never pulled
+    "broken",  # 500 before the answer
+    "error-line",  # an error object in the middle of the stream
+    "cut",  # the connection is closed in the middle of the stream
+    "cut-cleanly",  # the stream ends in good order, but before it is done
+    "garbage",  # a line that is no JSON
+    "hang-first",  # nothing at all comes
+    "hang-later",  # nothing more comes after the first piece
+    "slow",  # a piece every 400 ms: all of a reply takes longer than a test waits for one of them
+]
+_HUNG_AT_MOST = 20.0
+
+
+@dataclass
+class Behaviour:
+    """How this server differs from a recent, healthy one."""
+
+    fault: Fault | None = None
+    version: str = "0.12.11"
+    trained_context: int = 32768
+    grants_at_most: int | None = None  # of num_ctx, without telling
+    thinks: bool = False
+    drops_format_without_thinking: bool = False
+    thinks_in_tags: bool = False
+    gives_logprobs: bool = True
+    tells_cached: bool = False
+    leaves_out_cached: bool = False
+    tells_loaded_context: bool = True
+    embeds: Sequence[Sequence[float]] | None = None
+    says: str = ""  # in place of every answer
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A token of the answer, with the log probabilities of what might have come instead."""
+
+    text: str
+    top: Sequence[tuple[str, float]] = ()
+
+
+@dataclass
+class Answer:
+    """What a brain makes of a prompt."""
+
+    read: int
+    pieces: Iterator[Piece]
+    cached: int = 0
+    thinking: str = ""
+
+
+class Brain(Protocol):
+    """Whatever answers."""
+
+    def answer(self, body: Mapping[str, Any], context: int) -> Answer:
+        """Answer a chat request in a context of so many tokens, dropping the prompt's head."""
+        ...
+
+
+@dataclass
+class ScriptedBrain:
+    """Says ``replies`` in turn, then the last one again; a word is a token."""
+
+    replies: list[str] = field(default_factory=lambda: ["Hello there, friend."])
+    thinking: str = ""
+    top: Sequence[tuple[str, float]] = (("A", -0.2), (" B", -1.8), ("The", -6.0))
+    _said: int = 0
+    _previous: list[str] = field(default_factory=list)
+
+    def answer(self, body: Mapping[str, Any], context: int) -> Answer:
+        words = " ".join(str(m["content"]) for m in body["messages"]).split()
+        words = words[max(0, len(words) - context) :]
+        cached = sum(1 for _ in _agreeing(self._previous, words[:-1]))
+        self._previous = words
+        reply = self.replies[min(self._said, len(self.replies) - 1)]
+        self._said += 1
+        pieces = [Piece(part, self.top) for part in _words(reply)]
+        return Answer(len(words), iter(pieces), cached, self.thinking)
+
+
+class ModelBrain:
+    """Asks a real model; ``chat`` is a `models.llama_cpp.LlamaCppChat`."""
+
+    def __init__(self, chat: Any) -> None:
+        self._chat = chat
+        self._lock = threading.Lock()
+
+    def answer(self, body: Mapping[str, Any], context: int) -> Answer:
+        from models.protocols import Message
+
+        engine, template = self._chat.loaded()
+        messages = [Message(m["role"], str(m["content"])) for m in body["messages"]]
+        tokens = engine.tokenize_prompt(template.render(messages))[-context:]
+        self._lock.acquire()
+        cached = engine.evaluate(tokens)
+        return Answer(len(tokens), self._pieces(engine, body), cached)
+
+    def _pieces(self, engine: Any, body: Mapping[str, Any]) -> Iterator[Piece]:
+        import numpy as np
+
+        from models.llama_cpp.grammar import Picker
+
+        options = body.get("options") or {}
+        wanted = body.get("format")
+        schema = wanted if isinstance(wanted, dict) else None
+        picker = Picker(engine, float(options.get("temperature", 0.8)), schema)
+        try:
+            for _ in range(int(options.get("num_predict", 128))):
+                logits = engine.logits()
+                logprobs = logits - np.logaddexp.reduce(logits)
+                best = np.argsort(logits)[::-1][: int(body.get("top_logprobs") or 0)]
+                top = [(engine.piece(int(t)).decode("utf-8", "replace"), float(logprobs[t])) for t in best]
+                token = picker.next()
+                if token is None:
+                    return
+                yield Piece(engine.piece(token).decode("utf-8", "replace"), top)
+                engine.append(token)
+        finally:
+            picker.close()
+            self._lock.release()
+
+
+class LoopbackOllama:
+    """The server; use it as a context manager.
+
+    ``requests`` lists what was asked (path and body), ``disconnects`` counts clients that went away
+    in the middle of an answer.
+    """
+
+    def __init__(self, brain: Brain | None = None, models: Sequence[str] = ("tiny:latest",)) -> None:
+        self.brain: Brain = brain or ScriptedBrain()
+        self.behaviour = Behaviour()
+        self.models = list(models)
+        self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.disconnected = threading.Event()
+        self.closing = threading.Event()
+        self.loaded: dict[str, int] = {}
+        handler = type("Handler", (_Handler,), {"loopback": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = False  # so that closing waits for them
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def asked(self, path: str) -> list[dict[str, Any]]:
+        """The bodies of the requests to ``path``."""
+        return [body for asked, body in self.requests if asked == path]
+
+    def __enter__(self) -> LoopbackOllama:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    loopback: ClassVar[LoopbackOllama]
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        self.loopback.requests.append((self.path, {}))
+        if self._faulty():
+            return
+        digest = hashlib.sha256(b"weights").hexdigest()
+        behaviour = self.loopback.behaviour
+        if self.path == "/api/version":
+            self._json({"version": behaviour.version})
+        elif self.path == "/api/tags":
+            self._json({"models": [_listed(name, digest) for name in self.loopback.models]})
+        elif self.path == "/api/ps":
+            told = behaviour.tells_loaded_context
+            self._json(
+                {
+                    "models": [
+                        _listed(name, digest) | ({"context_length": size} if told else {})
+                        for name, size in self.loopback.loaded.items()
+                    ]
+                }
+            )
+        else:
+            self._json({"error": "not found"}, 404)
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.loopback.requests.append((self.path, body))
+        name = _tagged(str(body.get("model", "")))
+        if self.path != "/api/show" and self._faulty():
+            return
+        if name not in self.loopback.models or self.loopback.behaviour.fault == "missing":
+            self._json({"error": f"model '{body.get('model')}' not found"}, 404)
+        elif self.path == "/api/show":
+            self._show()
+        elif self.path == "/api/embed":
+            self._embed(body)
+        elif self.path == "/api/chat":
+            self._chat(body, name)
+        else:
+            self._json({"error": "not found"}, 404)
+
+    def _faulty(self) -> bool:
+        fault, said = self.loopback.behaviour.fault, self.loopback.behaviour.says
+        if said:
+            self._json(json.loads(said))
+            return True
+        if fault == "broken":
+            self._json({"error": "llama runner process has terminated: out of memory"}, 500)
+        if fault == "hang-first":
+            self._hang()
+        return fault in {"broken", "hang-first"}
+
+    def _hang(self) -> None:
+        self.close_connection = True
+        self.loopback.closing.wait(_HUNG_AT_MOST)
+
+    def _show(self) -> None:
+        behaviour = self.loopback.behaviour
+        self._json(
+            {
+                "details": {"family": "qwen2", "format": "gguf"},
+                "model_info": {
+                    "general.architecture": "qwen2",
+                    "qwen2.context_length": behaviour.trained_context,
+                },
+                "capabilities": ["completion", *(["thinking"] if behaviour.thinks else [])],
+            }
+        )
+
+    def _embed(self, body: Mapping[str, Any]) -> None:
+        texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+        given = self.loopback.behaviour.embeds
+        # Not of unit length, as with some models.
+        vectors = given if given is not None else (3 * HashEmbedder(32).embed_passages(texts)).tolist()
+        self._json({"model": body["model"], "embeddings": vectors, "prompt_eval_count": len(texts)})
+
+    def _chat(self, body: dict[str, Any], name: str) -> None:
+        behaviour, think = self.loopback.behaviour, body.get("think")
+        if think and not behaviour.thinks:
+            self._json({"error": f'"{name}" does not support thinking'}, 400)
+            return
+        options = body.get("options") or {}
+        context = min(int(options.get("num_ctx", 4096)), behaviour.trained_context)
+        context = min(context, behaviour.grants_at_most or context)
+        self.loopback.loaded[name] = context
+        if behaviour.drops_format_without_thinking and think is False:
+            body = {**body, "format": None}
+        started = time.perf_counter_ns()
+        answer = self.loopback.brain.answer(body, context)
+        lines = self._lines(body, answer, context, started)
+        if body.get("stream", True):
+            self._stream(lines)
+        else:
+            *parts, last = lines
+            text = "".join(part["message"]["content"] for part in parts)
+            self._json({**last, "message": {"role": "assistant", "content": text}})
+
+    def _lines(
+        self, body: Mapping[str, Any], answer: Answer, context: int, started: int
+    ) -> Iterator[dict[str, Any]]:
+        behaviour = self.loopback.behaviour
+        head = {"model": body["model"], "created_at": datetime.now(UTC).isoformat()}
+        thinking = answer.thinking if body.get("think") is not False and behaviour.thinks else ""
+        if thinking and behaviour.thinks_in_tags:
+            yield head | _said(f"<think>\n{thinking}\n</think>\n\n")
+        elif thinking:
+            yield head | _said("", thinking=thinking)
+        read_at, count, reason = time.perf_counter_ns(), 0, "stop"
+        limit = int((body.get("options") or {}).get("num_predict", -1))
+        for piece in answer.pieces:
+            count += 1
+            logprobs = {}
+            if body.get("logprobs") and behaviour.gives_logprobs:
+                logprobs = {"logprobs": [_logprob(piece, int(body.get("top_logprobs") or 0))]}
+            yield head | _said(piece.text) | logprobs
+            if count == limit or answer.read + count >= context:
+                reason = "length"
+                break
+        now = time.perf_counter_ns()
+        cached = {"prompt_eval_cached_count": answer.cached} if behaviour.tells_cached else {}
+        yield (
+            head
+            | _said("")
+            | cached
+            | {
+                "done": True,
+                "done_reason": reason,
+                "total_duration": now - started,
+                "load_duration": 1,
+                "prompt_eval_count": answer.read - (answer.cached if behaviour.leaves_out_cached else 0),
+                "prompt_eval_duration": read_at - started,
+                "eval_count": count,
+                "eval_duration": now - read_at,
+            }
+        )
+
+    def _stream(self, lines: Iterator[dict[str, Any]]) -> None:
+        fault = self.loopback.behaviour.fault
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-ndjson")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        try:
+            for number, line in enumerate(lines):
+                if number and fault == "error-line":
+                    self._line({"error": "an error was encountered while running the model"})
+                elif number and fault == "cut":
+                    self.close_connection = True
+                    return
+                elif number and fault == "cut-cleanly":
+                    break
+                elif number and fault == "garbage":
+                    self._chunk(b'{"model": "tiny", "mess\n')
+                elif number and fault == "hang-later":
+                    self._hang()
+                    return
+                else:
+                    if fault == "slow":
+                        time.sleep(0.4)
+                    self._line(line)
+            self._chunk(b"")
+        except OSError:
+            self.loopback.disconnected.set()
+            self.close_connection = True
+
+    def _line(self, value: Mapping[str, Any]) -> None:
+        self._chunk(json.dumps(value).encode() + b"\n")
+
+    def _chunk(self, data: bytes) -> None:
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()
+
+    def _json(self, value: Mapping[str, Any], status: int = 200) -> None:
+        data = json.dumps(value).encode()
+        with suppress(OSError):  # the client has gone
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+
+def _said(text: str, **more: str) -> dict[str, Any]:
+    return {"message": {"role": "assistant", "content": text, **more}, "done": False}
+
+
+def _logprob(piece: Piece, wanted: int) -> dict[str, Any]:
+    entries = [{"token": t, "logprob": p, "bytes": list(t.encode())} for t, p in piece.top[:wanted]]
+    own = entries[0]["logprob"] if entries else 0.0
+    return {
+        "token": piece.text,
+        "logprob": own,
+        "bytes": list(piece.text.encode()),
+        "top_logprobs": entries,
+    }
+
+
+def _listed(name: str, digest: str) -> dict[str, Any]:
+    return {"name": name, "model": name, "size": 491400064, "digest": digest}
+
+
+def _tagged(name: str) -> str:
+    return name if ":" in name else f"{name}:latest"
+
+
+def _words(text: str) -> list[str]:
+    return [part + " " for part in text.split(" ")[:-1]] + text.split(" ")[-1:]
+
+
+def _agreeing(left: Sequence[str], right: Sequence[str]) -> Iterator[str]:
+    for a, b in zip(left, right, strict=False):
+        if a != b:
+            return
+        yield a

@@ -1,0 +1,438 @@
+"""`OllamaChat` against a loopback server: the request, the bill, the faults, cancelling."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from models.llama_cpp import LlamaCppChat
+from models.protocols import (
+    ChatOptions,
+    ContextOverflow,
+    GenerationCancelled,
+    Message,
+    ModelError,
+    ModelMissing,
+    ModelUnreachable,
+)
+from models.servers.ollama import OllamaChat, OllamaEmbedder, OllamaServer, base_url, full_name
+from models.servers.wire import Patience
+from tests.models.servers.ollama_server import Fault, LoopbackOllama, ModelBrain, ScriptedBrain
+
+HELLO = [Message("system", "Be brief."), Message("user", "Say hello.")]
+SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
+SHORT = Patience(first_token=1.0, idle=1.0)
+
+Open = Callable[..., OllamaChat]
+
+
+@pytest.fixture
+def open_chat(ollama: LoopbackOllama) -> Iterator[Open]:
+    """Opens chats on the loopback server and closes them afterwards."""
+    opened: list[OllamaChat] = []
+
+    def make(model: str = "tiny", **settings: Any) -> OllamaChat:
+        chat = OllamaChat(model, base_url=ollama.url, **settings)
+        opened.append(chat)
+        return chat
+
+    yield make
+    for chat in opened:
+        chat.close()
+        chat.close()
+
+
+def brain(ollama: LoopbackOllama) -> ScriptedBrain:
+    assert isinstance(ollama.brain, ScriptedBrain)
+    return ollama.brain
+
+
+def test_streams_the_answer_and_bills_it(ollama: LoopbackOllama, open_chat: Open) -> None:
+    pieces: list[str] = []
+    reply = open_chat().generate(HELLO, ChatOptions(max_tokens=64, on_text=pieces.append))
+    assert reply.text == "Hello there, friend."
+    assert "".join(pieces) == reply.text
+    assert len(pieces) == 3
+    assert (reply.usage.evaluated, reply.usage.reused, reply.usage.generated) == (4, 0, 3)
+    assert reply.finish_reason == "stop"
+    (body,) = ollama.asked("/api/chat")
+    assert body["options"] == {"num_ctx": 8192, "num_predict": 64, "temperature": 0.0}
+    assert body["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Say hello."},
+    ]
+    assert "think" not in body
+    assert "format" not in body
+
+
+def test_cached_tokens_count_as_reused_where_the_server_tells(
+    ollama: LoopbackOllama, open_chat: Open
+) -> None:
+    ollama.behaviour.tells_cached = True
+    chat = open_chat()
+    chat.generate(HELLO, ChatOptions())
+    usage = chat.generate(HELLO, ChatOptions()).usage
+    assert (usage.evaluated, usage.reused) == (1, 3)
+
+
+def test_the_answer_ends_at_max_tokens(open_chat: Open) -> None:
+    reply = open_chat().generate(HELLO, ChatOptions(max_tokens=2))
+    assert (reply.text, reply.finish_reason) == ("Hello there, ", "length")
+
+
+def test_context_is_no_larger_than_the_model_was_trained_for(
+    ollama: LoopbackOllama, open_chat: Open
+) -> None:
+    ollama.behaviour.trained_context = 2048
+    chat = open_chat(context_tokens=8192)
+    assert chat.context_tokens == 2048
+    chat.generate(HELLO, ChatOptions())
+    assert ollama.asked("/api/chat")[0]["options"]["num_ctx"] == 2048
+
+
+def test_refuses_a_prompt_that_does_not_fit_before_asking(ollama: LoopbackOllama, open_chat: Open) -> None:
+    chat = open_chat(context_tokens=256)
+    with pytest.raises(ContextOverflow, match="256 tokens") as caught:
+        chat.generate([Message("user", "word " * 300)], ChatOptions(max_tokens=16))
+    assert caught.value.way_out
+    with pytest.raises(ContextOverflow):
+        chat.generate(HELLO, ChatOptions(max_tokens=256))
+    assert ollama.asked("/api/chat") == []
+
+
+def test_notices_that_the_server_cut_the_prompt(ollama: LoopbackOllama, open_chat: Open) -> None:
+    ollama.behaviour.grants_at_most = 100
+    with pytest.raises(ContextOverflow, match="read only 100 of at least"):
+        open_chat().generate([Message("user", "word " * 300)], ChatOptions(max_tokens=16))
+
+
+def test_a_count_without_the_cached_tokens_is_no_cut(ollama: LoopbackOllama, open_chat: Open) -> None:
+    ollama.behaviour.leaves_out_cached = True
+    chat, notebook = open_chat(), "word " * 300
+    chat.generate([Message("user", notebook)], ChatOptions(max_tokens=16))
+    usage = chat.generate([Message("user", notebook + "and now?")], ChatOptions(max_tokens=16)).usage
+    assert usage.evaluated < 10
+
+
+def test_a_schema_is_sent_as_format(ollama: LoopbackOllama, open_chat: Open) -> None:
+    brain(ollama).replies = ['{"word": "hello"}']
+    reply = open_chat().generate(HELLO, ChatOptions(schema=SCHEMA))
+    assert reply.text == '{"word": "hello"}'
+    assert ollama.asked("/api/chat")[0]["format"] == SCHEMA
+
+
+# Thinking
+
+
+def test_thinking_is_kept_apart(ollama: LoopbackOllama, open_chat: Open) -> None:
+    ollama.behaviour.thinks = True
+    brain(ollama).thinking = "They want a greeting."
+    pieces: list[str] = []
+    reply = open_chat().generate(HELLO, ChatOptions(on_text=pieces.append))
+    assert reply.reasoning == "They want a greeting."
+    assert reply.text == "".join(pieces) == "Hello there, friend."
+    assert ollama.asked("/api/chat")[0]["think"] is True
+
+
+def test_think_tags_are_stripped_where_the_server_leaves_them(
+    ollama: LoopbackOllama, open_chat: Open
+) -> None:
+    ollama.behaviour.thinks = ollama.behaviour.thinks_in_tags = True
+    brain(ollama).thinking = "They want a greeting."
+    reply = open_chat().generate(HELLO, ChatOptions())
+    assert (reply.text, reply.reasoning) == ("Hello there, friend.", "They want a greeting.")
+
+
+def test_an_answer_that_is_only_in_the_reasoning_is_used(ollama: LoopbackOllama, open_chat: Open) -> None:
+    ollama.behaviour.thinks = True
+    brain(ollama).thinking, brain(ollama).replies = "Hello.", [""]
+    pieces: list[str] = []
+    reply = open_chat().generate(HELLO, ChatOptions(on_text=pieces.append))
+    assert reply.text == "".join(pieces) == "Hello."
+
+
+def test_thinking_can_be_switched_off(ollama: LoopbackOllama, open_chat: Open) -> None:
+    ollama.behaviour.thinks = True
+    open_chat(thinking=False).generate(HELLO, ChatOptions())
+    assert ollama.asked("/api/chat")[0]["think"] is False
+
+
+def test_a_dropped_format_turns_thinking_back_on(ollama: LoopbackOllama, open_chat: Open) -> None:
+    ollama.behaviour.thinks = True
+    brain(ollama).replies = ["Sure! Hello.", '{"word": "hello"}', '{"word": "hello"}']
+    chat = open_chat()
+    for _ in range(3):
+        chat.generate(HELLO, ChatOptions(schema=SCHEMA))
+    assert [body["think"] for body in ollama.asked("/api/chat")] == [False, True, True]
+
+
+# Choosing
+
+
+def test_choose_reads_log_probabilities(ollama: LoopbackOllama, open_chat: Open) -> None:
+    choice = open_chat().choose(HELLO, ["A", "B", "C"])
+    assert choice.measured
+    assert choice.index == 0
+    assert sum(choice.probabilities) == pytest.approx(1.0)
+    assert choice.probabilities[1] / choice.probabilities[0] == pytest.approx(2.718281828**-1.6, rel=1e-6)
+    assert choice.probabilities[2] < 0.01  # not listed: at most the least that is
+    body = ollama.asked("/api/chat")[0]
+    assert (body["logprobs"], body["top_logprobs"], body["options"]["num_predict"]) == (True, 20, 1)
+
+
+def test_choose_falls_back_to_a_named_pick(ollama: LoopbackOllama, open_chat: Open) -> None:
+    ollama.behaviour.gives_logprobs = False
+    brain(ollama).replies = ["B", '{"choice": "B"}']
+    chat = open_chat()
+    choice = chat.choose(HELLO, ["A", "B"])
+    assert (choice.probabilities, choice.measured) == ((0.0, 1.0), False)
+    chat.choose(HELLO, ["A", "B"])
+    assert ["logprobs" in body for body in ollama.asked("/api/chat")] == [True, False, False]
+
+
+def test_choose_names_its_pick_where_no_label_is_probable(ollama: LoopbackOllama, open_chat: Open) -> None:
+    brain(ollama).replies = ["The", '{"choice": "Y"}']
+    choice = open_chat().choose(HELLO, ["X", "Y"])
+    assert (choice.index, choice.measured) == (1, False)
+
+
+def test_choose_fails_where_nothing_is_picked(ollama: LoopbackOllama, open_chat: Open) -> None:
+    ollama.behaviour.gives_logprobs = False
+    brain(ollama).replies = ["I cannot decide."]
+    with pytest.raises(ModelError, match="picked none of A, B"):
+        open_chat().choose(HELLO, ["A", "B"])
+
+
+# Faults
+
+
+def test_no_server_at_all() -> None:
+    chat = OllamaChat("tiny", base_url="http://127.0.0.1:9", patience=SHORT)
+    with pytest.raises(ModelUnreachable, match=r"127\.0\.0\.1:9") as caught:
+        chat.generate(HELLO, ChatOptions())
+    assert "ollama serve" in caught.value.way_out
+    chat.close()
+
+
+def test_a_model_that_was_never_pulled(open_chat: Open) -> None:
+    with pytest.raises(ModelMissing, match="llama9") as caught:
+        open_chat("llama9").generate(HELLO, ChatOptions())
+    assert "ollama pull llama9" in caught.value.way_out
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "message"),
+    [
+        ("missing", ModelMissing, "does not have the model tiny"),
+        ("broken", ModelError, "out of memory"),
+        ("error-line", ModelError, "while running the model"),
+        ("cut", ModelUnreachable, "in the middle of an answer"),
+        ("cut-cleanly", ModelUnreachable, "in the middle of an answer"),
+        ("garbage", ModelUnreachable, "in the middle of an answer"),
+        ("hang-first", ModelUnreachable, "before its first word"),
+        ("hang-later", ModelUnreachable, "between two words"),
+    ],
+)
+def test_faults_become_errors_that_say_what_to_do(
+    ollama: LoopbackOllama, open_chat: Open, fault: Fault, error: type[ModelError], message: str
+) -> None:
+    chat = open_chat(patience=SHORT)
+    chat.facts()
+    ollama.behaviour.fault = fault
+    with pytest.raises(error, match=message) as caught:
+        chat.generate(HELLO, ChatOptions())
+    assert type(caught.value) is error
+    assert caught.value.way_out
+    ollama.behaviour.fault = None
+    assert chat.generate(HELLO, ChatOptions()).text == "Hello there, friend."
+
+
+def test_slow_is_not_hung(ollama: LoopbackOllama, open_chat: Open) -> None:
+    ollama.behaviour.fault = "slow"
+    assert open_chat(patience=SHORT).generate(HELLO, ChatOptions()).text == "Hello there, friend."
+
+
+# Cancelling
+
+
+@pytest.mark.parametrize("fault", ["hang-first", "hang-later"])
+def test_cancel_ends_a_call_to_a_hanging_server(
+    ollama: LoopbackOllama, open_chat: Open, fault: Fault
+) -> None:
+    chat, cancel = open_chat(), threading.Event()
+    chat.facts()
+    ollama.behaviour.fault = fault
+    threading.Timer(0.1, cancel.set).start()
+    with pytest.raises(GenerationCancelled):
+        chat.generate(HELLO, ChatOptions(cancel=cancel))
+
+
+def test_a_call_that_is_cancelled_before_it_is_sent_is_never_sent(
+    ollama: LoopbackOllama, open_chat: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first call imports the client library; the next one begins while the first still does."""
+    chat, cancel = open_chat(), threading.Event()
+    chat.facts()
+    client, imported, late = chat._client(), threading.Event(), list[threading.Thread]()
+
+    def importing() -> Any:
+        if not late:
+            late.append(threading.current_thread())
+            cancel.set()
+            assert imported.wait(60)
+        return client
+
+    monkeypatch.setattr(chat, "_client", importing)
+    with pytest.raises(GenerationCancelled):
+        chat.generate(HELLO, ChatOptions(cancel=cancel))
+    assert chat.generate(HELLO, ChatOptions()).text == "Hello there, friend."
+    read = chat.tokens_read
+    imported.set()
+    late[0].join()
+    assert len(ollama.asked("/api/chat")) == 1
+    assert chat.tokens_read == read
+
+
+def test_cancel_while_text_arrives_stops_the_server(ollama: LoopbackOllama, open_chat: Open) -> None:
+    chat, cancel = open_chat(), threading.Event()
+    chat.facts()
+    ollama.behaviour.fault = "slow"
+    brain(ollama).replies = ["word " * 400]
+    with pytest.raises(GenerationCancelled):
+        chat.generate(HELLO, ChatOptions(cancel=cancel, on_text=lambda _: cancel.set()))
+    assert ollama.disconnected.wait(60)
+
+
+def test_cancel_while_waiting_for_another_call(ollama: LoopbackOllama, open_chat: Open) -> None:
+    chat, first, second = open_chat(), threading.Event(), threading.Event()
+    chat.facts()
+    ollama.behaviour.fault = "hang-first"
+
+    def occupy() -> None:
+        with pytest.raises(GenerationCancelled):
+            chat.generate(HELLO, ChatOptions(cancel=first))
+
+    busy = threading.Thread(target=occupy)
+    busy.start()
+    while not ollama.asked("/api/chat"):
+        second.wait(0.01)
+    second.set()
+    with pytest.raises(GenerationCancelled):
+        chat.generate(HELLO, ChatOptions(cancel=second))
+    first.set()
+    busy.join()
+
+
+def test_an_error_in_on_text_ends_the_call(ollama: LoopbackOllama, open_chat: Open) -> None:
+    def fail(_: str) -> None:
+        raise ZeroDivisionError
+
+    chat = open_chat()
+    chat.facts()
+    brain(ollama).replies = ["word " * 400, "Hello."]
+    ollama.behaviour.fault = "slow"
+    with pytest.raises(ZeroDivisionError) as caught:
+        chat.generate(HELLO, ChatOptions(on_text=fail))
+    assert ollama.disconnected.wait(60)
+    assert caught.traceback  # held on to: the connection must not wait for it to be forgotten
+    assert chat.generate(HELLO, ChatOptions()).text
+
+
+# The server itself
+
+
+def test_asks_a_server_what_it_has(ollama: LoopbackOllama, open_chat: Open) -> None:
+    server = OllamaServer(ollama.url)
+    assert server.version() == "0.12.11"
+    assert list(server.models()) == ["tiny:latest"]
+    assert server.loaded_context("tiny") is None
+    open_chat(context_tokens=1024).generate(HELLO, ChatOptions(max_tokens=8))
+    assert server.loaded_context("tiny") == 1024
+
+
+def test_the_server_is_found_however_its_address_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OLLAMA_HOST", raising=False)
+    assert base_url() == "http://127.0.0.1:11434"
+    assert base_url("0.0.0.0") == "http://127.0.0.1:11434"
+    assert base_url("box:1234/") == "http://box:1234"
+    assert base_url("http://box:1234/v1/") == "http://box:1234"
+    assert base_url("https://me:secret@box/ollama") == "https://me:secret@box:443/ollama"
+    assert base_url("http://[::1]:1234") == "http://[::1]:1234"
+    monkeypatch.setenv("OLLAMA_HOST", "box:5")
+    assert base_url() == "http://box:5"
+    for host in ("http://h:abc", "http://h:99999", "http://[::1"):
+        monkeypatch.setenv("OLLAMA_HOST", host)
+        with pytest.raises(ModelUnreachable, match="OLLAMA_HOST is 'http://") as caught:
+            OllamaServer()
+        assert caught.value.way_out
+        assert base_url("box:5") == "http://box:5"
+        with pytest.raises(ValueError, match=r"(?i)port|IPv6"):
+            base_url(host)
+    assert full_name("a/b") == "a/b:latest"
+    assert full_name("a/b:7b") == "a/b:7b"
+
+
+@pytest.mark.parametrize("line", ["null", "[1]", "5", '"text"'])
+def test_what_poses_as_ollama_is_no_server(ollama: LoopbackOllama, open_chat: Open, line: str) -> None:
+    chat = open_chat()
+    chat.facts()
+    embedder = OllamaEmbedder("tiny", base_url=ollama.url)
+    ollama.behaviour.says = line
+    for ask in (
+        lambda: chat.generate(HELLO, ChatOptions()),
+        OllamaServer(ollama.url).version,
+        lambda: embedder.dimensions,
+    ):
+        with pytest.raises(ModelUnreachable, match="does not speak Ollama's API"):
+            ask()
+
+
+def test_proxies_are_not_used(
+    ollama: LoopbackOllama, open_chat: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    assert open_chat().generate(HELLO, ChatOptions()).text
+
+
+def test_the_loopback_server_answers_in_one_piece_too(ollama: LoopbackOllama) -> None:
+    body = {"model": "tiny", "messages": [{"role": "user", "content": "Hi"}], "stream": False}
+    answer = httpx.post(f"{ollama.url}/api/chat", json=body).json()
+    assert answer["message"] == {"role": "assistant", "content": "Hello there, friend."}
+    assert answer["done"] is True
+    assert answer["done_reason"] == "stop"
+    assert httpx.get(f"{ollama.url}/api/nothing").status_code == 404
+
+
+# With a real model behind it
+
+
+@pytest.fixture
+def model_server(real_chat: LlamaCppChat) -> Iterator[LoopbackOllama]:
+    """A server whose answers come from the real small model."""
+    with LoopbackOllama(ModelBrain(real_chat)) as server:
+        yield server
+
+
+@pytest.mark.model
+def test_a_real_model_answers_through_ollamas_api(
+    model_server: LoopbackOllama, real_chat: LlamaCppChat
+) -> None:
+    chat = OllamaChat("tiny", base_url=model_server.url, context_tokens=2048)
+    question = [Message("user", "What is the capital of France? One word.")]
+    reply = chat.generate(question, ChatOptions(max_tokens=16))
+    assert "Paris" in reply.text
+    direct = real_chat.generate(question, ChatOptions(max_tokens=16))
+    assert reply.text == direct.text
+    assert reply.usage.evaluated == direct.usage.evaluated + direct.usage.reused
+    structured = chat.generate(question, ChatOptions(max_tokens=32, schema=SCHEMA))
+    assert "word" in structured.text
+    labels = [Message("user", "Is Paris in France? A: yes. B: no. Answer with the letter alone.")]
+    through, near = chat.choose(labels, ["A", "B"]), real_chat.choose(labels, ["A", "B"])
+    assert through.measured
+    assert through.probabilities == pytest.approx(near.probabilities, abs=1e-4)
+    chat.close()

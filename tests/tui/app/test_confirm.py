@@ -1,0 +1,52 @@
+"""The question before something that cannot be undone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.app.bare import bare
+from tests.tui.conftest import Look, MakeApp, Snap, looks
+from tui.app.confirm import ConfirmScreen
+
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
+
+
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [
+        (["y"], True),
+        (["n"], False),
+        (["escape"], False),
+        (["enter"], False),
+        (["right", "enter"], True),
+        (["tab", "enter"], True),
+        (["left", "left", "enter"], False),
+    ],
+)
+async def test_what_each_key_answers(keys: list[str], answer: bool, make_app: MakeApp) -> None:
+    app = make_app()
+    answers: list[bool | None] = []
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(ConfirmScreen("Remove it?", "It is gone then.", yes="Remove"), answers.append)
+        await pilot.pause()
+        await pilot.press(*keys)
+        await pilot.pause()
+    assert answers == [answer]
+
+
+def _question() -> ConfirmScreen:
+    return ConfirmScreen(
+        "Remove the collection “letters”?",
+        "Its 12 documents leave the library; the files stay where they are. [b]Nothing[/b] else changes.",
+        yes="Remove",
+    )
+
+
+@looks("80x24-dark")
+def test_confirm_in_pictures(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    async def ask(pilot: object) -> None:
+        app.push_screen(_question())
+
+    app = make_app(theme=look.theme)
+    assert snap_compare(app, terminal_size=look.size, run_before=ask)

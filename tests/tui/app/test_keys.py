@@ -1,0 +1,169 @@
+"""The registry: names that last, keys that do not collide, somebody who does each action, remapping."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from textual.actions import parse
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.screen import Screen
+
+import tui
+from tests.tui.app.bare import bare
+from tests.tui.conftest import MakeApp
+from tui.app.app import DeepthinkApp
+from tui.app.help import HelpScreen
+from tui.app.keys import ACTIONS, Action, bindings, every, keymap
+from tui.ask.screen import AskScreen
+
+__all__ = ["bare"]
+
+
+def _classes() -> Iterator[type[DOMNode]]:
+    """Everything of the app that can have keys."""
+    yield DeepthinkApp
+    for module in pkgutil.walk_packages(tui.__path__, "tui."):
+        if not module.name.endswith("__main__"):
+            for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+                if issubclass(kind, DOMNode) and kind.__module__ == module.name:
+                    yield kind
+
+
+def _places(kind: type[DOMNode]) -> set[str]:
+    """The places whose actions are bound on a class."""
+    bound = kind.__dict__.get("BINDINGS", ())
+    ids = [binding.id for binding in bound if isinstance(binding, Binding) and binding.id]
+    return {name.partition(".")[0] for name in ids}
+
+
+def _owners(place: str) -> list[type[DOMNode]]:
+    return [kind for kind in _classes() if place in _places(kind)]
+
+
+_EVERY = list(every())
+_SCREENS = [kind for kind in _classes() if issubclass(kind, Screen) and _places(kind)]
+
+
+def test_names_are_unique_and_begin_with_their_place() -> None:
+    assert max(Counter(action.id for _, action in _EVERY).values()) == 1
+    assert [action.id for place, action in _EVERY if action.id.partition(".")[0] != place] == []
+
+
+@pytest.mark.parametrize("action", [action for _, action in _EVERY], ids=lambda action: action.id)
+def test_it_is_told_in_a_few_words_and_a_sentence(action: Action) -> None:
+    assert 0 < len(action.label) <= 20
+    assert action.help.endswith(".")
+    assert len(action.help) <= 80
+    assert action.help[0].isupper() or not action.help[0].isalpha()
+    assert " " not in action.key
+
+
+@pytest.mark.parametrize("place", ACTIONS)
+def test_somebody_does_it(place: str) -> None:
+    owners = _owners(place)
+    assert owners, f"nobody has the keys of {place}"
+    for owner in owners:
+        for action in ACTIONS[place]:
+            destination, name, _ = parse(action.does)
+            does = {"app": DeepthinkApp, "screen": AskScreen}.get(destination, owner)
+            assert hasattr(does, f"action_{name}"), f"{action.id}: {does.__name__} has no action_{name}"
+
+
+@pytest.mark.parametrize("screen", _SCREENS, ids=lambda kind: kind.__name__)
+def test_no_two_keys_of_a_screen_collide(screen: type[Screen[object]]) -> None:
+    bound = {"app", *_places(screen)}
+    by_key: dict[str, set[str]] = {}
+    for place in bound:
+        for action in ACTIONS[place]:
+            for key in filter(None, action.key.split(",")):
+                by_key.setdefault(key, set()).add(action.does.removeprefix("app."))
+    assert {key: does for key, does in by_key.items() if len(does) > 1} == {}
+
+
+@pytest.mark.parametrize("screen", _SCREENS, ids=lambda kind: kind.__name__)
+def test_its_places_are_in_the_registry(screen: type[Screen[object]]) -> None:
+    assert set(getattr(screen, "PLACES", ())) <= set(ACTIONS)
+
+
+def test_the_keys_of_a_place() -> None:
+    (close,) = bindings("help")
+    assert isinstance(close, Binding)
+    assert (close.id, close.key, close.action, close.show) == ("help.close", "escape,q", "close", True)
+
+
+def test_remapped_keys_are_read() -> None:
+    assert keymap("") == {}
+    assert keymap(" run.pause=f11 , app.runs = alt+r ") == {"run.pause": "f11", "app.runs": "alt+r"}
+    assert keymap("app.help=f1,app.help=f11") == {"app.help": "f1,f11"}
+    assert keymap("runs.search=/, library.stop=z, run.skip=ctrl+f")
+    swapped = "run.pause=ctrl+g, run.skip=ctrl+o"
+    assert set(keymap(swapped)) == {"run.pause", "run.skip"}
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("run.nope=f11", "there is no action “run.nope”"),
+        ("run.pause", "names no key"),
+        ("run.pause=blurb", "there is no key “blurb”"),
+        ("run.pause=F11", "there is no key “F11”"),
+        ("run.pause=ctrl+", "there is no key"),
+        ("run.pause=strg+g", "there is no key"),
+        ("runs.open=shift+a", "there is no key"),
+        ("run.pause=a", "would take a from the prompt"),
+        ("run.pause=7", "would take 7 from the prompt"),
+        ("run.pause=space", "would take space from the prompt"),
+        ("run.pause=slash", "would take slash from the prompt"),
+        ("app.runs=backspace", "would take backspace from the prompt"),
+        ("app.runs=ctrl+q", "ctrl\\+q is the key of app.quit"),
+        ("app.runs=f1", "f1 is the key of app.help"),
+        ("search.strategy=ctrl+p", "ctrl\\+p is the key of app.palette"),
+        ("app.runs=enter", "enter is the key of"),
+        ("app.runs=ctrl+m", "ctrl\\+m is the key of"),
+        ("app.runs=ctrl+g", "ctrl\\+g is the key of run.skip"),
+        ("runs.open=x", "x is the key of runs.export"),
+        ("runs.open=/", "/ is the key of runs.search"),
+        ("app.runs=f11, app.models=f11", "f11 is the key of app.models"),
+    ],
+)
+def test_keys_that_would_break_the_app_are_refused(written: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        keymap(written)
+
+
+def test_the_keys_as_they_are_could_be_written_down() -> None:
+    for _, action in every():
+        for key in filter(None, action.key.split(",")):
+            assert keymap(f"{action.id}={key}") == {action.id: key}
+
+
+@pytest.mark.usefixtures("bare")
+async def test_a_remapped_key_works_and_the_one_before_does_not(make_app: MakeApp) -> None:
+    app = make_app(keys="app.help=f11, help.close=ctrl+g")
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert app.key_of("app.help") == "f11"
+        await pilot.press("f1")
+        assert not isinstance(app.screen, HelpScreen)
+        await pilot.press("f11")
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("escape")
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("ctrl+g")
+        assert not isinstance(app.screen, HelpScreen)
+
+
+@pytest.mark.usefixtures("bare")
+async def test_keys_that_cannot_be_used_are_told_and_the_others_stay(make_app: MakeApp) -> None:
+    app = make_app(keys="nope=f12")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        (told,) = app._notifications
+        assert "there is no action “nope”" in told.message
+        await pilot.press("f1")
+        assert isinstance(app.screen, HelpScreen)

@@ -1,0 +1,404 @@
+"""`deepthink ask` from end to end on a scripted model: what is shown, where, and the exit code."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from agent.run import Request
+from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
+from tests.tui.conftest import QUESTION, Answer, Run
+from traces.runs import Runs
+from traces.sessions import Sessions
+from tui import failures
+from tui.ask import asking
+from tui.ask.asking import Form
+from tui.assemble import open_store
+from tui.settings.settings import Settings
+
+ESCAPE = "\x1b"
+
+
+def test_in_a_pipe_the_answer_alone_goes_to_stdout_and_progress_to_stderr(
+    library: Path, model: Answer, deepthink: Run
+) -> None:
+    model()
+    ran = deepthink("ask", QUESTION)
+    assert ran.code == failures.DONE
+    answer = Runs(open_store()).find("last").answer
+    assert ran.out == f"{answer}\n"
+    assert "step 1: " in ran.err
+    assert answer not in ran.err
+    quiet = deepthink("ask", QUESTION, "--quiet")
+    assert (quiet.out, quiet.err) == (f"{answer}\n", "")
+
+
+def test_a_plain_answer_is_lines_with_the_answer_once(library: Path, model: Answer, deepthink: Run) -> None:
+    chat = model()
+    ran = deepthink("ask", QUESTION, "--plain")
+    assert ran.code == 0
+    assert ran.err == ""
+    assert ESCAPE not in ran.out
+    labels = [line.split(":")[0] for line in ran.out.splitlines() if not line.startswith((" ", "["))]
+    assert labels == [
+        *("question", "route", "look", "plan"),
+        *("step 1", "search", "grade", "kept", "finding", "decide"),
+        *("step 2", "search", "grade", "kept", "finding", "decide"),
+        *("answer", "sources", "done"),
+    ]
+    assert ran.out.count("buys its ceramic bearings") == 1
+    assert "] Supply\n    facts · supplier.md\n    “Orlavane buys all" in ran.out
+    assert "run " + Runs(open_store()).find("last").id in ran.out
+    assert chat.closed
+
+
+def test_json_is_one_object_and_nothing_else(library: Path, model: Answer, deepthink: Run) -> None:
+    model()
+    ran = deepthink("ask", QUESTION, "--json", "--collection", "facts")
+    assert (ran.code, ran.err) == (0, "")
+    answer = json.loads(ran.out)
+    assert set(answer) >= set(
+        "run_id session question answer status stopped_because grounded share sentences sources plan steps "
+        "decisions warnings model embedder reranker profile decider collections usage seconds".split()
+    )
+    assert answer["status"] == "answered"
+    document = {source["number"]: source["document"] for source in answer["sources"]}
+    assert [[document[n] for n in s["cites"]] for s in answer["sentences"]] == [
+        ["supplier.md"],
+        ["fire.md"],
+    ]
+    assert set(answer["sentences"][0]) == {"text", "cites", "support", "verdict", "reason", "flagged"}
+    assert any("halted production" in source["excerpt"] for source in answer["sources"])
+    assert [step["note"]["answer"] for step in answer["steps"]] == ["Tolvang Ceramics", "A fire"]
+    assert [d["action"] for d in answer["decisions"]] == ["CONTINUE", "FINISH"]
+    assert answer["usage"]["model_calls"] == 3
+    assert answer["usage"]["reused"] == 15
+    assert answer["collections"] == ["facts"]
+    assert answer["model"] == "scripted"
+
+
+def test_what_the_documents_do_not_say_exits_with_3(library: Path, model: Answer, deepthink: Run) -> None:
+    model(finds=False)
+    ran = deepthink("ask", "What", "is", "the", "list", "price?", "--plain")
+    assert ran.code == 3
+    assert "not found in your documents" in ran.out
+    assert json.loads(deepthink("ask", "What is the price?", "--json").out)["status"] == "not_found"
+
+
+def test_an_unsupported_sentence_is_marked_in_words(library: Path, model: Answer, deepthink: Run) -> None:
+    model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
+    ran = deepthink("ask", QUESTION, "--plain")
+    assert ran.code == failures.PARTLY
+    out = ran.out
+    assert "The chairman resigned in anger (not supported by the sources)" in out
+    assert "1 of 2 sentences is supported by its sources" in out
+
+
+def test_what_the_model_repeats_is_shown_once_and_once_again_later(
+    library: Path, model: Answer, deepthink: Run
+) -> None:
+    model(answer="Tolvang Ceramics supplies the bearings [1]. " * 3 + "A fire halted production [2].")
+    told = deepthink("ask", QUESTION, "--plain").out
+    assert told.count("Tolvang Ceramics supplies the bearings") == 1
+    assert "2 of 2 sentences are supported by their sources" in told
+    assert deepthink("runs", "show").out == told
+
+
+def test_the_question_can_come_from_stdin(
+    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model()
+    monkeypatch.setattr("sys.stdin", io.StringIO(QUESTION + "\n"))
+    assert f"question: {QUESTION} |" in deepthink("ask", "-", "--plain").out
+
+
+def test_flags_reach_the_run(library: Path, model: Answer, deepthink: Run) -> None:
+    model()
+    flags = ("--profile", "lean", "--decider", "llm", "--steps", "1", "--tokens", "5000", "--seconds", "60")
+    answer = json.loads(deepthink("ask", QUESTION, "--json", *flags).out)
+    assert (answer["profile"], answer["decider"], len(answer["steps"])) == ("lean", "llm", 1)
+
+
+def test_the_default_collection_is_searched(library: Path, model: Answer, deepthink: Run) -> None:
+    other = library.parent / "other.txt"
+    other.write_text("Nothing of interest is in this file.")
+    assert deepthink("ingest", str(other), "-c", "other").code == 0
+    model()
+    assert json.loads(deepthink("ask", QUESTION, "--json").out)["collections"] == ["facts", "other"]
+    deepthink("config", "set", "collection", "facts")
+    assert json.loads(deepthink("ask", QUESTION, "--json").out)["collections"] == ["facts"]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Request, Settings]]:
+    """What `ask` was called with, which does nothing else."""
+    calls: list[tuple[Request, Settings]] = []
+
+    def ask(request: Request, settings: Settings, _form: str) -> int:
+        calls.append((request, settings))
+        return 0
+
+    monkeypatch.setattr("tui.ask.asking.ask", ask)
+    return calls
+
+
+def test_options_become_the_request(asked: list[tuple[Request, Settings]], deepthink: Run) -> None:
+    assert deepthink("ask", "Why?").code == 0
+    request, settings = asked.pop()
+    assert request == Request("Why?", approve="always"), "nobody is there to be asked"
+    assert settings.web is False
+    flags = ("--route", "single", "--report", "--approve", "never", "--web")
+    assert deepthink("ask", "Why?", *flags).code == 0
+    request, settings = asked.pop()
+    assert request == Request("Why?", route="single", length="report", approve="never")
+    assert settings.web is True
+    deepthink("config", "set", "web", "true")
+    deepthink("config", "set", "length", "report")
+    deepthink("config", "set", "approve", "ask")
+    assert deepthink("ask", "Why?", "--brief", "--no-web").code == 0
+    request, settings = asked.pop()
+    assert request == Request("Why?", length="brief", approve="ask")
+    assert not settings.web
+
+
+@pytest.mark.parametrize(
+    ("form", "typing", "out", "err", "interactive"),
+    [
+        ("auto", True, True, True, True),
+        ("plain", True, True, True, True),
+        ("json", True, True, True, False),
+        ("auto", True, False, True, True),
+        ("auto", True, False, False, False),
+        ("auto", False, True, True, False),
+    ],
+)
+def test_a_person_is_asked_only_where_one_is_there(
+    form: Form, typing: bool, out: bool, err: bool, interactive: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, there in (("stdin", typing), ("stdout", out), ("stderr", err)):
+        monkeypatch.setattr(f"sys.{name}.isatty", lambda there=there: there, raising=False)
+    made = asking.request("Why?", Settings(), form)
+    assert (made.interactive, made.approve) == (interactive, "ask" if interactive else "always")
+    assert asking.request("Why?", Settings(approve="never"), form).approve == "never"
+
+
+def test_sessions_are_named_found_and_gone_on_with(
+    asked: list[tuple[Request, Settings]], deepthink: Run
+) -> None:
+    nothing = deepthink("ask", "Why?", "--continue")
+    assert (nothing.code, "No session is stored yet" in nothing.err) == (2, True)
+    assert deepthink("ask", "Why?", "--session", "bearings").code == 0
+    wanted = asked.pop()[0]
+    assert (wanted.session, wanted.session_name) == ("", "bearings"), "it begins with the run"
+    named = Sessions(open_store()).begin("bearings")
+    for flags in (("-s", "bearings"), ("-s", named[:4]), ("-C",), ("-s", "last")):
+        deepthink("ask", "And why?", *flags)
+        wanted = asked.pop()[0]
+        assert (wanted.session, wanted.session_name) == (named, "")
+    deepthink("ask", "What else?", "-s", named[0])
+    wanted = asked.pop()[0]
+    assert (wanted.session, wanted.session_name) == ("", named[0]), "a digit is a name"
+    with open_store().transaction() as db:
+        db.execute("INSERT INTO sessions VALUES ('abcd1', '', now()), ('abcd2', '', now())")
+    several = deepthink("ask", "Why?", "-s", "abcd")
+    assert (several.code, "Several sessions fit" in several.err, asked) == (2, True, [])
+
+
+def test_a_session_is_begun_with_its_first_run(library: Path, model: Answer, deepthink: Run) -> None:
+    model()
+    assert deepthink("ask", " ", "-s", "bearings").code == 2
+    assert deepthink("ask", QUESTION, "-s", "bearings", "-c", "elsewhere").code == 2
+    assert Sessions(open_store()).recent() == []
+    for question in (QUESTION, "And who supplies the seals?"):
+        assert deepthink("ask", question, "-s", "bearings").code in {0, 3}
+    assert [(s.name, s.runs) for s in Sessions(open_store()).recent()] == [("bearings", 2)]
+
+
+UNSUPPORTED = "The chairman resigned in anger [1]. His successor is a baker [2]."
+
+
+def test_a_run_that_waits_for_approval_exits_with_7_and_can_be_resumed(
+    library: Path, model: Answer, deepthink: Run
+) -> None:
+    model(answer=UNSUPPORTED)
+    waiting = deepthink("ask", QUESTION, "--approve", "ask", "--plain")
+    run_id = Runs(open_store()).find("last").id
+    assert waiting.code == failures.WAITING
+    assert f"Run {run_id} waits: `deepthink resume {run_id}`" in waiting.out
+    assert "0 of 2 sentences are supported by their sources" in waiting.out
+    model(answer=UNSUPPORTED)
+    shown = deepthink("resume", run_id, "--approve", "always", "--plain")
+    assert shown.code == failures.PARTLY
+    assert shown.out.count("\nanswer: The chairman resigned in anger (not supported by the sources)") == 1
+
+
+def test_json_is_one_object_also_for_a_run_that_waits(library: Path, model: Answer, deepthink: Run) -> None:
+    model(answer=UNSUPPORTED)
+    waiting = deepthink("ask", QUESTION, "--approve", "ask", "--json")
+    told = json.loads(waiting.out)
+    assert (waiting.code, told["status"]) == (failures.WAITING, "waiting")
+    assert waiting.err == f"Note: Run {told['run_id']} waits: `deepthink resume {told['run_id']}`.\n"
+    model(answer=UNSUPPORTED)
+    accepted = deepthink("resume", told["run_id"], "--approve", "always", "--json")
+    told = json.loads(accepted.out)
+    assert (accepted.code, told["status"], told["resumed"]) == (failures.PARTLY, "answered", 1)
+    assert [step["note"]["answer"] for step in told["steps"]] == ["Tolvang Ceramics", "A fire"]
+
+
+def test_never_has_it_rewritten_from_what_was_found(library: Path, model: Answer, deepthink: Run) -> None:
+    model(answer=UNSUPPORTED)
+    ran = deepthink("ask", QUESTION, "--approve", "never", "--plain")
+    assert ran.code == failures.DONE
+    assert "approve: as set: rewrite it from the evidence" in ran.out
+    assert ran.out.count("answer: ") == 1
+    assert "resigned" not in ran.out
+
+
+def test_an_answer_that_is_withheld_exits_with_8(
+    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model(answer=UNSUPPORTED)
+    monkeypatch.setattr("agent.nodes.synthesise.from_findings", lambda *_: UNSUPPORTED)
+    ran = deepthink("ask", QUESTION, "--approve", "never", "--plain")
+    assert ran.code == failures.REJECTED
+    assert "approve: as set: stop, and withhold it" in ran.out
+    assert "done: withheld" in ran.out
+    assert "0 of 2 sentences are supported by their sources" in ran.out
+    assert "resigned" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("ask", QUESTION, "--brief", "--report"), 2, "--brief and --report exclude each other"),
+        (("ask", QUESTION, "-s", "x", "-C"), 2, "--session and --continue exclude each other"),
+        (("ask", QUESTION, "--route", "wide"), 2, "'wide' is not one of"),
+        (("ask", QUESTION, "--approve", "maybe"), 2, "'maybe' is not one of"),
+        (("ask", ""), 2, "The question is empty."),
+        (("ask", "?!"), 2, "The question is empty."),
+        (("ask", "why " * 12_500), 2, "too long: it has 49,999 characters"),
+        (("ask", QUESTION, "-c", "nope"), 2, "no collection “nope”; the library has: facts"),
+        (("ask", QUESTION, "--profile", "nope"), 2, "--profile: it has to be one of lean, seed"),
+        (("ask", QUESTION, "--decider", "nope"), 2, "--decider: it has to be one of"),
+        (("ask", QUESTION, "--steps", "0"), 2, "--steps: it has to be at least 1"),
+        (("ask",), 2, "Missing argument 'QUESTION'"),
+    ],
+    ids=lambda value: value[1][:20] if isinstance(value, tuple) and len(value) > 1 else "",
+)
+def test_wrong_input_is_one_sentence_and_a_way_out(
+    arguments: tuple[str, ...], code: int, words: str, library: Path, model: Answer, deepthink: Run
+) -> None:
+    model()
+    ran = deepthink(*arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert words in ran.err
+    assert len(ran.err.splitlines()) == 2
+    assert "Traceback" not in ran.err
+
+
+def test_an_empty_library_says_how_to_fill_it(model: Answer, deepthink: Run) -> None:
+    model()
+    ran = deepthink("ask", QUESTION)
+    assert ran.code == 2
+    assert "deepthink ingest PATH" in ran.err
+    assert "deepthink demo" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (None, "qwen2.5-coder-1.5b (1.1 GB) is not on this machine"),
+        ("qwen2.5-coder-0.5b", "qwen2.5-coder-0.5b (491 MB) is not on this machine"),
+        ("nope", "no model called “nope”"),
+        ("/nowhere/model.gguf", "no model file /nowhere/model.gguf"),
+        ("all-minilm-l6-v2", "all-minilm-l6-v2 is an embedder, not a language model"),
+    ],
+)
+def test_without_the_model_there_is_a_clear_choice(
+    name: str | None, words: str, library: Path, no_models: None, deepthink: Run
+) -> None:
+    ran = deepthink("ask", QUESTION, *(("--model", name) if name else ()))
+    assert (ran.code, ran.out) == (5, "")
+    assert words in ran.err
+    if name is None:
+        for way in (
+            "models pull",
+            "models pull qwen2.5-coder-0.5b",
+            "models use ollama:NAME",
+            "models use PATH.gguf",
+        ):
+            assert f"deepthink {way}" in ran.err
+
+
+def test_an_ollama_that_is_away_is_said_to_be(
+    library: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "http://127.0.0.1:1")
+    ran = deepthink("ask", QUESTION, "-m", "ollama:llama3")
+    assert (ran.code, ran.out) == (5, "")
+    assert "No Ollama server answers at http://127.0.0.1:1" in ran.err
+
+
+def test_a_model_that_fails_ends_the_run_with_its_exit_code(
+    library: Path, model: Answer, deepthink: Run
+) -> None:
+    def down(_options: ChatOptions) -> None:
+        raise ModelUnreachable("No Ollama server answers.", "Start it with `ollama serve`.")
+
+    model(during=down)
+    ran = deepthink("ask", QUESTION, "--json")
+    assert (ran.code, ran.out) == (5, "")
+    assert ran.err.splitlines()[-1] == "  Start it with `ollama serve`."
+    assert Runs(open_store()).find("last").status == "failed"
+
+
+def test_ctrl_c_cancels_the_run_and_exits_with_130(library: Path, model: Answer, deepthink: Run) -> None:
+    asked = threading.Event()
+
+    def slow(options: ChatOptions) -> None:
+        if not asked.is_set():
+            asked.set()
+            os.kill(os.getpid(), signal.SIGINT)
+        assert options.cancel is not None
+        for _ in range(2000):
+            if options.cancel.is_set():
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail("the run was not told")
+        raise GenerationCancelled("The answer was cancelled.")
+
+    before = signal.getsignal(signal.SIGINT)
+    chat = model(during=slow)
+    ran = deepthink("ask", QUESTION, "--plain")
+    assert ran.code == 130
+    run_id = Runs(open_store()).find("last").id
+    assert "done: cancelled, " in ran.out
+    assert f"Run {run_id} can go on: `deepthink resume {run_id}`" in ran.out
+    assert ran.err.startswith("Cancelled")
+    assert chat.closed
+    assert signal.getsignal(signal.SIGINT) is before
+    assert Runs(open_store()).find("last").status == "cancelled"
+
+
+def test_a_reader_that_goes_away_ends_the_run(
+    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = model()
+
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stdout", Gone())
+    ran = deepthink("ask", QUESTION, "--plain")
+    assert (ran.code, ran.err) == (1, "")
+    assert chat.closed
+    assert not [t for t in threading.enumerate() if t.name == "deepthink-run"]

@@ -1,0 +1,345 @@
+"""`deepthink compare` from end to end on a scripted model, and its columns on a terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from agent import events as ev
+from agent.prompts import NOT_FOUND
+from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
+from models.scripted import HashEmbedder
+from policy.systems.answered import Answered, Cost
+from policy.systems.cases import Place
+from tests.tui.conftest import QUESTION, Answer, Answering, Run
+from tests.tui.parts import STEP, claim, evidence
+from traces.runs import Runs
+from tui import failures
+from tui.ask.compare import Column, LiveAnswers
+from tui.assemble import open_store
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+THREE = ["shallow", "search-and-answer", "lean"]
+
+
+@pytest.fixture(autouse=True)
+def vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = HashEmbedder()
+    monkeypatch.setattr("tui.ask.compare.open_embedder", lambda _settings: embedder)
+
+
+@pytest.fixture
+def chat(model: Answer, monkeypatch: pytest.MonkeyPatch) -> Answer:
+    """Put a model in place of the real one."""
+
+    def use(**how: object) -> Answering:
+        made = model(**how)
+        monkeypatch.setattr("tui.ask.compare.open_chat", lambda _settings: made)
+        return made
+
+    return use
+
+
+def test_the_answers_follow_each_other_as_lines(library: Path, chat: Answer, deepthink: Run) -> None:
+    used = chat()
+    ran = deepthink("compare", QUESTION)
+    assert (ran.code, ran.err) == (0, "")
+    assert "\x1b" not in ran.out
+    opening, *answers, table = ran.out.split("\n\n")
+    assert opening == f"question: {QUESTION} | scripted · in facts"
+    assert [answer.splitlines()[0] for answer in answers] == [f"system: {name}" for name in THREE]
+    for answer in answers:
+        lines = answer.splitlines()
+        assert sum("buys its ceramic bearings from Tolvang Ceramics [" in line for line in lines) == 1
+        assert {line for line in lines if line.startswith("[")} in (
+            {"[1] Supply", "[2] Fire"},
+            {"[1] Fire", "[2] Supply"},
+        )
+        assert lines[-1].startswith("done: ")
+        assert " tokens read · " in lines[-1]
+    assert "step 1: Who supplies the ceramic bearings?" in answers[2]
+    assert f" | run {Runs(open_store()).find('last').id}" in answers[2]
+    assert "done: 1 step · " in answers[0]
+    assert " · 1 model call · " in answers[0]
+    assert [line.split()[:2] for line in table.splitlines()[2:]] == [[n, "answered"] for n in THREE]
+    assert used.closed
+
+
+def test_json_is_one_object_with_every_system(library: Path, chat: Answer, deepthink: Run) -> None:
+    chat()
+    ran = deepthink(
+        "compare", QUESTION, "--json", "-c", "facts", "--systems", "closed-book, crag,lean,crag"
+    )
+    assert (ran.code, ran.err) == (0, "")
+    told = json.loads(ran.out)
+    assert (told["question"], told["model"], told["collections"]) == (QUESTION, "scripted", ["facts"])
+    bare, crag, lean = told["systems"]
+    assert [one["system"] for one in told["systems"]] == ["closed-book", "crag", "lean"]
+    assert (bare["status"], bare["sources"], bare["steps"]) == ("answered", [], 0)
+    assert [source["document"] for source in crag["sources"]] == ["supplier.md", "fire.md"]
+    assert crag["sources"][0]["quote"].startswith("Orlavane buys all")
+    assert [sentence["flagged"] for sentence in crag["sentences"]] == [False, False]
+    assert (lean["steps"], lean["usage"]["model_calls"]) == (2, 3)
+    assert Runs(open_store()).find(lean["run_id"]).question == QUESTION
+    assert all(one["error"] is None for one in told["systems"])
+
+
+def test_no_system_is_charged_for_the_loading(library: Path, chat: Answer, deepthink: Run) -> None:
+    calls: list[int] = []
+    chat(during=lambda options: calls.append(options.max_tokens))
+    told = json.loads(deepthink("compare", QUESTION, "--systems", "closed-book", "--json").out)
+    assert calls[0] == 1
+    assert told["systems"][0]["usage"]["model_calls"] == len(calls) - 1 == 1
+
+
+def test_a_flagged_answer_and_one_from_memory_say_so(library: Path, chat: Answer, deepthink: Run) -> None:
+    chat(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
+    ran = deepthink("compare", QUESTION, "--systems", "closed-book,shallow")
+    assert ran.code == 0
+    assert "unchecked: from memory, without sources" in ran.out
+    assert "flagged: 1 of 2 sentences is not fully supported by the sources" in ran.out
+    assert "(not supported by the sources)" in ran.out
+    assert ran.out.splitlines()[-1].endswith("1 of 2")
+
+
+def test_what_none_of_them_finds_exits_with_3(library: Path, chat: Answer, deepthink: Run) -> None:
+    chat(finds=False, answer=NOT_FOUND)
+    ran = deepthink("compare", "What is the list price?", "--plain")
+    assert ran.code == failures.NOT_FOUND
+    assert ran.out.count("abstained: it says that it does not know") == 3
+
+
+def test_a_system_that_fails_does_not_hide_the_others(library: Path, chat: Answer, deepthink: Run) -> None:
+    calls: list[ChatOptions] = []
+
+    def down(options: ChatOptions) -> None:
+        calls.append(options)
+        if len(calls) in {2, 3}:  # the first loads the model
+            raise ModelUnreachable("No Ollama server answers.", "Start it with `ollama serve`.")
+
+    chat(during=down)
+    ran = deepthink("compare", QUESTION)
+    assert ran.code == 5
+    assert ran.out.count("failed: The model server does not answer\n") == 2
+    assert ran.out.count("answer: Orlavane buys") == 1
+    assert ran.err.splitlines() == [
+        "The model server does not answer: shallow, search-and-answer: No Ollama server answers.",
+        "  Start it with `ollama serve`.",
+    ]
+    calls.clear()
+    told = json.loads(deepthink("compare", QUESTION, "--json").out)["systems"]
+    assert [one["status"] for one in told] == ["failed", "failed", "answered"]
+    assert told[0]["error"]["message"] == "No Ollama server answers."
+
+
+def test_a_fault_in_one_system_is_logged_and_told(
+    library: Path, chat: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat()
+    monkeypatch.setattr("policy.systems.plain.Shallow.found", lambda *_: 1 / 0)
+    ran = deepthink("compare", QUESTION)
+    assert ran.code == 70
+    assert "failed: This should not have happened" in ran.out
+    assert ran.out.count("answer: Orlavane buys") == 2
+
+
+@pytest.mark.parametrize("system", ["shallow", "lean"])
+def test_ctrl_c_stops_in_order(library: Path, chat: Answer, deepthink: Run, system: str) -> None:
+    calls: list[ChatOptions] = []
+
+    def slow(options: ChatOptions) -> None:
+        calls.append(options)
+        if len(calls) == 1:
+            return
+        if len(calls) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        assert options.cancel is not None
+        for _ in range(2000):
+            if options.cancel.is_set():
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail("the system was not told")
+        raise GenerationCancelled("The answer was cancelled.")
+
+    before = signal.getsignal(signal.SIGINT)
+    used = chat(during=slow)
+    ran = deepthink("compare", QUESTION, "--systems", f"{system},crag")
+    assert ran.code == 130
+    assert ran.err == "Cancelled.\n"
+    assert f"system: {system}\ncancelled" in ran.out
+    assert "system: crag" not in ran.out
+    assert re.search(r"crag +not asked", ran.out)
+    if system == "lean":
+        assert f"`deepthink resume {Runs(open_store()).find('last').id}`" in ran.out
+    assert signal.getsignal(signal.SIGINT) is before
+    assert used.closed
+    assert not [t.name for t in threading.enumerate() if t.name.startswith("deepthink-compare")]
+
+
+def test_a_reader_that_leaves_ends_it(
+    library: Path, chat: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object) -> None:
+        raise BrokenPipeError
+
+    used = chat()
+    monkeypatch.setattr("tui.ask.compare.PlainAnswers.take", gone)
+    assert deepthink("compare", QUESTION).code == 1
+    assert used.closed
+    assert not [t.name for t in threading.enumerate() if t.name.startswith("deepthink-compare")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("compare", QUESTION, "--systems", "shallow,deep"), 2, "There is no system “deep”."),
+        (("compare", QUESTION, "--systems", ","), 2, "--systems names no system."),
+        (("compare", " ?"), 2, "The question is empty."),
+        (("compare", QUESTION, "-c", "nope"), 2, "no collection “nope”; the library has: facts"),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_a_way_out(
+    arguments: tuple[str, ...], code: int, words: str, library: Path, chat: Answer, deepthink: Run
+) -> None:
+    chat()
+    ran = deepthink(*arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert words in ran.err
+    assert len(ran.err.splitlines()) == 2
+
+
+def test_an_empty_library_says_how_to_fill_it(chat: Answer, deepthink: Run) -> None:
+    chat()
+    ran = deepthink("compare", QUESTION)
+    assert (ran.code, ran.out) == (2, "")
+    assert "deepthink ingest PATH" in ran.err
+
+
+def test_without_a_model_there_is_a_clear_choice(library: Path, no_models: None, deepthink: Run) -> None:
+    ran = deepthink("compare", QUESTION)
+    assert (ran.code, ran.out) == (5, "")
+    assert "is not on this machine" in ran.err
+    assert "deepthink models pull" in ran.err
+
+
+# --- on a terminal ------------------------------------------------------------------------------
+
+
+def _answered(text: str, cost: Cost, flagged: int = 0) -> Answered:
+    held = (Place("annual-report.html", 12),)
+    return Answered(text, "", False, held, held, 2, flagged, cost)
+
+
+def _three() -> tuple[Column, Column, Column]:
+    """One that has answered, one that is at work, one that waits."""
+    done, working, waiting = (Column(name) for name in THREE)
+    flagged = "A fire halted it (not supported by the sources)."
+    said = f"Orlavane buys its ceramic bearings from Tolvang Ceramics [1]. {flagged}"
+    done.take(ev.Answered(said, [claim("Orlavane buys.")], [evidence(1), evidence(3, page=None)]))
+    done.end(_answered(said, Cost(1, 1, 2310, 0, 180, 12.3), flagged=1))
+    working.begin("beginning")
+    working.take(ev.Planned([STEP, STEP], 0, "model"))
+    working.take(ev.NodeStarted("retrieve", 1))
+    return done, working, waiting
+
+
+def _shown(width: int, columns: tuple[Column, ...], height: int = 24) -> tuple[LiveAnswers, io.StringIO]:
+    stream = io.StringIO()
+    out = Console(file=stream, force_terminal=True, width=width, height=height, highlight=False)
+    return LiveAnswers(out, columns), stream
+
+
+def _lines(stream: io.StringIO) -> list[str]:
+    return [line.rstrip() for line in ESCAPES.sub("", stream.getvalue()).splitlines()]
+
+
+def _frame(live: LiveAnswers, stream: io.StringIO) -> list[str]:
+    stream.seek(0)
+    stream.truncate()
+    live._out.print(live._moving())
+    return _lines(stream)
+
+
+def test_columns_stand_next_to_each_other_and_fill_as_it_goes() -> None:
+    done, working, waiting = columns = _three()
+    live, stream = _shown(110, columns)
+    lines = _frame(live, stream)
+    assert lines[0].split() == ["shallow", "│", "search-and-answer", "│", "lean"]
+    assert max(map(cell_len, lines)) <= 110
+    assert "Orlavane buys its ceramic" in lines[2]
+    assert "step 1 of 2: searching · " in lines[2]
+    working.take(ev.NodeStarted("synthesise", 0))
+    for piece in ("It ", "is ", "Tolvang."):
+        working.take(ev.AnswerText(piece))
+    lines = _frame(live, stream)
+    assert lines[2].split("│")[1].strip() == "It is Tolvang."
+    assert any("writing the answer · " in line for line in lines)
+    working.take(ev.NodeStarted("synthesise", 0))
+    working.take(ev.AnswerText("Anew."))
+    assert _frame(live, stream)[2].split("│")[1].strip() == "Anew."
+    assert waiting.status == "not asked"
+    assert done.sources[0]["number"] == 1
+
+
+def test_a_column_ends_with_its_sources_and_its_cost() -> None:
+    columns = _three()
+    live, stream = _shown(130, columns)
+    first = [line.split("│")[0].strip() for line in _frame(live, stream)]
+    text = " ".join(first)
+    assert "[1] Annual report 2024, p. 12" in first
+    assert "[3] Annual report 2024 › A single supplier" in text
+    assert "1 step · 12 s · 1 model call · 2,310 tokens read · 180 written" in text
+    assert "flagged: 1 of 2 sentences is not fully" in text
+
+
+def test_what_is_higher_than_the_window_is_cut_until_the_end() -> None:
+    _done, working, _waiting = columns = _three()
+    live, stream = _shown(110, columns, height=10)
+    working.take(ev.AnswerText("word " * 100 + "end."))
+    frame = _frame(live, stream)
+    assert len(frame) <= 9
+    assert "…" in [line.split("│")[0].strip() for line in frame]
+    assert any("beginning" in line or "searching" in line for line in frame), "the latest is in sight"
+    working.end(_answered("word " * 100 + "end.", Cost()))
+    with live:
+        live.close()
+    text = "\n".join(_lines(stream))
+    assert "end." in text
+    assert "180 written" in re.sub(r"\s+", " ", "".join(line.split("│")[0] for line in text.splitlines()))
+
+
+def test_a_narrow_terminal_has_one_answer_under_the_other() -> None:
+    done, working, _waiting = columns = _three()
+    live, stream = _shown(80, columns)
+    with live:
+        live.open(QUESTION, "scripted · in facts")
+        live.end(done)
+        working.take(ev.AnswerText("It is"))
+    lines = _lines(stream)
+    assert max(map(cell_len, lines)) <= 80
+    assert "shallow" in lines
+    assert "[1]       Annual report 2024, p. 12" in lines
+    frame = _frame(live, stream)
+    assert frame[0] == "search-and-answer"
+    assert "It is" in frame[1]
+    assert frame[-1].startswith("step 1 of 2: searching · ")
+
+
+def test_a_column_that_was_cancelled_says_how_to_go_on() -> None:
+    column = Column("lean")
+    column.begin("beginning")
+    column.take(ev.RunStarted("abc123", "Why?", "lean", "m", "e", "", "rules", []))
+    column.fail(GenerationCancelled("The run was cancelled."))
+    (block,) = column.blocks()
+    assert (block.label, block.items) == ("cancelled", ("Run abc123 can go on: `deepthink resume abc123`",))

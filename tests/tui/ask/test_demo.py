@@ -1,0 +1,71 @@
+"""`deepthink demo`, `graph` and `tui`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.documents.sample_library import COLLECTIONS, demo_question
+from models.catalogue import ModelEntry
+from tests.tui.conftest import Answer, Run
+from traces.library import Library
+from tui.assemble import open_store
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the models that the demo fetched."""
+    names: list[str] = []
+
+    def pull_models(entries: list[ModelEntry]) -> None:
+        names.extend(entry.name for entry in entries)
+
+    monkeypatch.setattr("tui.ask.demo.pull_models", pull_models)
+    return names
+
+
+def test_the_demo_fetches_reads_and_asks(
+    no_models: None, fetched: list[str], model: Answer, deepthink: Run
+) -> None:
+    model()
+    ran = deepthink("demo")
+    assert ran.code == 0
+    assert fetched == ["qwen2.5-coder-1.5b", "bge-small-en", "ms-marco-minilm-l12"]
+    assert f"question: {demo_question().question}" in ran.err
+    assert "Tolvang Ceramics" in ran.out
+    held = {c.name: c.description for c in Library(open_store()).collections()}
+    assert held == dict(COLLECTIONS)
+    again = deepthink("demo", "--plain")
+    assert again.code == 0
+    assert again.out.count(" unchanged in ") == 2
+
+
+def test_samples_of_another_installation_are_replaced_and_own_documents_stay(
+    fetched: list[str], model: Answer, deepthink: Run, tmp_path: Path
+) -> None:
+    moved = tmp_path / "old" / "sample_library" / "newsroom"
+    moved.mkdir(parents=True)
+    for name in ("2025-07-24-board-note.md", "my-own.md"):
+        (moved / name).write_text("# A note\n\nThe board met.\n")
+    assert deepthink("ingest", str(moved), "-c", "newsroom").code == 0
+    model()
+    deepthink("demo")
+    names = [document.name for document in Library(open_store()).documents("newsroom")]
+    assert names.count("2025-07-24-board-note.md") == 1
+    assert "my-own.md" in names
+
+
+def test_the_graph_needs_no_model(no_models: None, deepthink: Run) -> None:
+    text = deepthink("graph").out
+    assert "synthesise      ──→  verify" in text
+    assert "REVISE" in text
+    mermaid = deepthink("graph", "--format", "mermaid").out
+    assert "graph TD" in mermaid
+    assert deepthink("graph", "--format", "png").code == 2
+
+
+def test_the_app_needs_a_terminal(deepthink: Run) -> None:
+    ran = deepthink("tui")
+    assert (ran.code, ran.out) == (2, "")
+    assert "needs a terminal" in ran.err

@@ -1,0 +1,74 @@
+"""A learned policy that decides in the app: who decides is told before, in the meters and in the strip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from policy import folder as folders
+from policy.registry import Registry, policies_dir
+from tests.policy import made
+from tests.policy.made import Preferring, policy
+from tests.tui.ask.test_screen import asked
+from tests.tui.conftest import Answering, MakeApp
+from tests.tui.decisions.test_screen import behind, opened, rows
+from tests.tui.waiting import until
+from traces.runs import Runs
+
+SHIPPED = "forest-20261101-000000"
+
+
+@pytest.fixture(autouse=True)
+def boxed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy is in the box, which finishes whenever it may."""
+    monkeypatch.setitem(folders._LOADED_BY, "forest", made.__name__)
+    monkeypatch.setattr("policy.registry._SHIPPED", tmp_path / "box")
+    policy(tmp_path / "box", SHIPPED)
+
+
+async def test_the_policy_in_the_box_decides_and_is_seen_to(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as driver:
+        pilot: Pilot[Any] = driver
+        await asked(pilot)
+        decisions = await opened(pilot)
+        await until(pilot, lambda: "learned" in rows(decisions))
+        assert "FINISH" in rows(decisions)
+        await until(
+            pilot, lambda: "one of two sub-questions answered" in " ".join(behind(decisions).split())
+        )
+    stored = Runs(app.engine.store).find("last")
+    assert stored.decider == f"learned:{SHIPPED}"
+
+
+async def test_one_that_is_chosen_meanwhile_drives_the_next_question(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as driver:
+        pilot: Pilot[Any] = driver
+        await asked(pilot)
+        policy(policies_dir(), "late-1", save=Preferring("CONTINUE", 0.2).save)
+        Registry().use("late-1")
+        await asked(pilot)
+    runs = Runs(app.engine.store)
+    latest, before = runs.recent(2)
+    assert (before.decider, latest.decider) == (f"learned:{SHIPPED}", "learned:late-1")
+    assert [len(runs.decisions(run.id)) for run in (before, latest)] == [1, 2]
+
+
+async def test_one_that_cannot_be_loaded_leaves_the_run_to_the_rules(
+    make_app: MakeApp, filled: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "box" / SHIPPED / "said.safetensors").write_bytes(b"")
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as driver:
+        pilot: Pilot[Any] = driver
+        screen = await asked(pilot)
+        assert screen.fold is not None
+        assert "The rules decide instead." in " ".join(screen.fold.outcome.warnings)
+    runs = Runs(app.engine.store)
+    assert {d.source for d in runs.decisions(runs.find("last").id)} == {"rules"}

@@ -1,0 +1,30 @@
+"""A pane that is squeezed to nothing, as terminals in tiles are, and opened again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.tui.ask.test_screen import answer_of, asked
+from tests.tui.conftest import Answering, MakeApp
+from tui.run.exchange import Sources
+
+
+async def test_an_answer_with_its_sources_outlives_a_pane_of_few_columns(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await asked(pilot)
+        assert screen.exchange is not None
+        sources = screen.exchange.query_one(Sources)
+        before = [str(option.prompt) for option in sources.options]
+        assert before
+        for _ in range(2):  # with the conversation, and with the thinking in its place
+            for width in (9, 6, 5, 4, 1):
+                await pilot.resize_terminal(width, 24)
+                await pilot.pause()
+            await pilot.press("ctrl+l")
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert [str(option.prompt) for option in sources.options] == before
+        assert "Tolvang Ceramics" in answer_of(screen.exchange)

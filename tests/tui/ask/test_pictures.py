@@ -1,0 +1,136 @@
+"""How asking looks: before anything, while a run goes on, when it asks, when it failed, when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from agent import events as ev
+from agent.state import PlanStep
+from models.protocols import ModelError
+from tests.tui import parts
+from tests.tui.ask.test_screen import ready
+from tests.tui.conftest import Answering, Look, MakeApp, Snap, looks
+from tests.tui.waiting import until
+from tui.app.work import failed
+from tui.ask.screen import AskScreen
+from tui.run.live import LiveRun, RunEnded
+from tui.run.panel import RunPanel
+
+Before = Callable[[Pilot[int]], Awaitable[None]]
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are begun and never work: what they tell comes from the test."""
+    monkeypatch.setattr(LiveRun, "start", lambda _run, _shown_by: None)
+
+
+async def running(pilot: Pilot[int], *events: ev.Event) -> AskScreen:
+    """A run of which that much is known."""
+    screen = await ready(pilot)
+    screen.ask(parts.LONG)
+    await until(pilot, lambda: screen.query(RunPanel) and screen.exchange and screen.exchange.is_mounted)
+    await pilot.pause()
+    screen._take(list(events))
+    await pilot.pause()
+    return screen
+
+
+def research() -> list[ev.Event]:
+    """A run in its second step."""
+    second = "What happened to its plant in 2025?"
+    plan = [parts.STEP, PlanStep({**parts.STEP, "question": second})]
+    first = parts.evidence(1, passage_id=10)
+    grades = ["correct", "incorrect", "incorrect", "incorrect"]
+    return [
+        parts.started(),
+        ev.Routed("deep", "It needs one fact to find another.", "rules", parts.LONG, parts.LONG),
+        ev.Planned(plan, 0, "model"),
+        ev.StepStarted(1, parts.STEP),
+        parts.search(1, "single supplier ceramic bearings", 4),
+        ev.Graded(1, "correct", "calibrated", [10, 11, 12, 13], grades, [0.9, 0.2, 0.1, 0.1]),
+        ev.EvidenceKept(1, [first], []),
+        ev.Noted(parts.note("It is Tolvang Ceramics."), "rule"),
+        parts.decided(),
+        ev.StepStarted(2, plan[1]),
+        ev.ModelCalled("plan", 1200, 800, 60, 7.5),
+        ev.NodeStarted("retrieve", 2),
+        ev.Heartbeat("retrieve", 2, 12.0, 60),
+    ]
+
+
+def picture(snap_compare: Snap, make_app: MakeApp, look: Look, before: Before) -> None:
+    """Compare."""
+    app = make_app(Answering(), theme=look.theme)
+    assert snap_compare(app, terminal_size=look.size, run_before=before)
+
+
+@looks("120x40-dark")
+def test_before_anything(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
+    async def before(pilot: Pilot[int]) -> None:
+        await ready(pilot)
+
+    picture(snap_compare, make_app, look, before)
+
+
+@looks("80x24-dark", "120x40-light")
+def test_running(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
+    async def before(pilot: Pilot[int]) -> None:
+        await running(pilot, *research())
+
+    picture(snap_compare, make_app, look, before)
+
+
+@looks("80x24-dark")
+def test_failed(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
+    async def before(pilot: Pilot[int]) -> None:
+        screen = await running(pilot, *research(), parts.finished("failed", "ModelError: it fell over"))
+        assert screen.live is not None
+        error = ModelError("The engine fell over.", "Start it again, or choose a smaller model.")
+        screen.post_message(RunEnded(screen.live, failed(error)))
+        await until(pilot, lambda: screen.live is None)
+
+    picture(snap_compare, make_app, look, before)
+
+
+@looks("80x24-light", "120x40-dark")
+def test_answered(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
+    async def before(pilot: Pilot[int]) -> None:
+        screen = await running(pilot, *parts.whole_run())
+        assert screen.live is not None
+        screen.post_message(RunEnded(screen.live, None))
+        await until(pilot, lambda: screen.live is None)
+        await pilot.press("ctrl+y")
+
+    picture(snap_compare, make_app, look, before)
+
+
+@looks("80x24-dark")
+def test_asking_what_becomes_of_the_answer(
+    snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look
+) -> None:
+    async def before(pilot: Pilot[int]) -> None:
+        claims = [parts.claim("Orlavane buys them from Mars", "not", "“Mars” does not stand in [1]")]
+        asked = ev.Asked(
+            "approve", "What shall become of it?", ["accept", "rewrite", "search", "stop"], claims
+        )
+        screen = await running(pilot, *research(), asked)
+        await until(pilot, lambda: screen.query("AskedBox OptionList"))
+
+    assert snap_compare(make_app(Answering(), theme=look.theme), terminal_size=look.size, run_before=before)
+
+
+@looks("80x24-dark", "120x40-dark")
+def test_the_thinking(snap_compare: Snap, make_app: MakeApp, filled: Path, look: Look) -> None:
+    async def before(pilot: Pilot[int]) -> None:
+        screen = await running(pilot, *research())
+        if look.size[0] < 110:
+            await pilot.press("ctrl+l")
+        screen.query_one("TabbedContent").active = "evidence"  # type: ignore[attr-defined]
+        await pilot.pause()
+
+    assert snap_compare(make_app(Answering(), theme=look.theme), terminal_size=look.size, run_before=before)

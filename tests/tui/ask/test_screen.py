@@ -1,0 +1,422 @@
+"""Asking in the app: the conversation, the citations, the prompt."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from textual.content import Content
+from textual.events import Key
+from textual.pilot import Pilot
+from textual.widgets import DataTable, OptionList, Static
+
+from agent import events as ev
+from agent.documents.document import UnreadableDocument
+from models.protocols import ChatOptions, ModelError
+from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
+from tests.tui.waiting import until
+from traces.runs import Runs
+from tui.app.app import DeepthinkApp
+from tui.ask.conversation import Conversation
+from tui.ask.prompt import Prompt
+from tui.ask.screen import AskScreen
+from tui.ask.watching import RunBar, Typed, begin
+from tui.library.passage import PassageScreen
+from tui.library.screen import LibraryScreen
+from tui.run.evidence import EvidenceList
+from tui.run.exchange import Answer, Exchange, Sources
+from tui.run.meters import Meters
+from tui.run.panel import PlanTree
+from tui.run.ways_on import WaysOn
+
+
+def ask_screen(app: DeepthinkApp) -> AskScreen:
+    """The Ask screen, which is beneath whatever lies over it."""
+    screen = app.screen_stack[0]
+    assert isinstance(screen, AskScreen)
+    return screen
+
+
+async def ready(pilot: Pilot[int]) -> AskScreen:
+    """The Ask screen once it has read what is stored."""
+    app = pilot.app
+    assert isinstance(app, DeepthinkApp)
+    await until(pilot, lambda: app.screen_stack and ask_screen(app).query_one(Meters).model)
+    return ask_screen(app)
+
+
+async def begun(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
+    """Ask; the run begins."""
+    screen = await ready(pilot)
+    screen.query_one(Prompt).put(question)
+    await pilot.press("enter")
+    return screen
+
+
+async def asked(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
+    """Ask, accept the answer if that is asked, and wait for the end of the run."""
+    screen = await begun(pilot, question)
+    await until(pilot, lambda: screen.live is None or (screen.fold and screen.fold.asked))
+    if screen.live is not None:
+        await until(pilot, lambda: screen.query("AskedBox OptionList"))
+        await until(pilot, lambda: screen.query_one("AskedBox OptionList").has_focus)
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: screen.live is None)
+    return screen
+
+
+def shown(widget: Static) -> str:
+    """The text of a static widget."""
+    content = widget.content
+    return content.plain if isinstance(content, Content) else str(content)
+
+
+def answer_of(exchange: Exchange) -> str:
+    """The answer's text as it is drawn."""
+    return "\n".join(shown(block) for block in exchange.query_one(Answer).query(Static))
+
+
+async def test_a_first_look_stands_there_until_the_answer_does(make_app: MakeApp, filled: Path) -> None:
+    gate = Gate(2)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        exchange = screen.query_one(Exchange)
+        look = exchange.query_one(".look", Static)
+        await until(pilot, gate.reached.is_set)
+        await until(pilot, lambda: look.display)
+        assert shown(look).startswith(
+            "first look, still thinking: Tolvang Ceramics – Orlavane buys all of its"
+        )
+        assert answer_of(exchange) == ""
+        gate.open()
+        await until(pilot, lambda: screen.live is None or (screen.fold and screen.fold.asked))
+        assert not look.display
+
+
+async def test_a_question_is_answered_and_each_citation_opens_its_passage(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        exchange = screen.query_one(Exchange)
+        answer = exchange.query_one(Answer)
+        await until(pilot, lambda: answer.citations)
+        assert "Tolvang Ceramics" in answer_of(exchange)
+        assert "sentences are supported" in shown(exchange.query_one(".state", Static))
+        assert screen.query_one(Prompt).text == ""
+        await pilot.press("ctrl+y")
+        assert answer.has_focus
+        await pilot.press("right", "left", "enter")
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        await pilot.press("escape")
+        await pilot.press("tab")
+        assert isinstance(app.focused, Sources)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        await pilot.press("escape")
+        block = next(block for block in answer.query(Static) if "[1]" in shown(block))
+        at = shown(block).split("[1]")[0]
+        await pilot.click(block, offset=(len(at) % block.size.width + 1, len(at) // block.size.width))
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+
+
+async def test_what_a_run_warns_of_is_told_once_under_its_answer(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        exchange = screen.query_one(Exchange)
+        warned = exchange.query_one(".warned", Static)
+        assert warned.has_class("hidden")
+        assert exchange.fold
+        for message in ("The web is away.", "The web is away.", "Searched\x1b[2J for already."):
+            exchange.show(exchange.fold, frozenset(exchange.fold.take(ev.Warned(message))))
+        assert not warned.has_class("hidden")
+        assert shown(warned) == "! The web is away.\n! Searched[2J for already."
+
+
+async def test_the_plan_the_evidence_and_the_meters_tell_the_run(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        plan = screen.query_one(PlanTree)
+        assert any("✓" in str(option.prompt) for option in plan.options)
+        plan.focus()
+        plan.highlighted = 1
+        before = str(plan.get_option_at_index(1).prompt)
+        await pilot.press("enter")
+        assert len(str(plan.get_option_at_index(1).prompt)) > len(before)
+        evidence = screen.query_one(EvidenceList)
+        assert any("[1]" in str(option.prompt) for option in evidence.options)
+        meters = shown(screen.query_one(Meters))
+        assert meters.startswith("scripted  ·  all collections  ·  web off  ·  ")
+        assert not screen.query_one("#thinking").display, "the answer has the screen"
+        await pilot.press("ctrl+l")
+        assert screen.query_one("#thinking").display
+        screen.query_one(Prompt).focus()
+
+
+async def test_one_or_two_keys_from_an_answer_to_what_is_done_with_it(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        exchange, prompt = screen.query_one(Exchange), screen.query_one(Prompt)
+        assert [item["number"] for item in exchange.fold.outcome.answered.sources] == [1, 2]  # type: ignore[union-attr]
+        await pilot.press("ctrl+s")
+        assert app.clipboard == exchange.answer
+        await pilot.press("ctrl+y", "c")
+        assert app.clipboard.startswith(exchange.answer)
+        assert "\n[1] " in app.clipboard
+        await pilot.press("g")
+        await until(pilot, lambda: [toast.message for toast in app._notifications][-1] == "Rated as good.")
+        await pilot.press("ctrl+e")
+        assert (prompt.text, prompt.has_focus) == (QUESTION, True)
+        await pilot.press("ctrl+k")
+        await until(pilot, lambda: not screen.query(Exchange))
+
+
+async def test_what_is_not_found_shows_what_came_nearest_and_other_ways(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering(finds=False))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        ways = screen.query_one(WaysOn)
+        await until(pilot, lambda: ways.option_count > 2)
+        told = [str(option.prompt) for option in ways.options]
+        assert "Tolvang Ceramics" in " ".join(told[:2])
+        assert [row.strip("→ ") for row in told[2:]] == [
+            "Ask in other words",
+            "Search the library with this question",
+        ]
+        ways.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        await pilot.press("escape", "up", "enter")
+        await until(pilot, lambda: isinstance(app.screen, LibraryScreen))
+        await until(pilot, lambda: app.screen.query_one(DataTable).row_count)
+
+
+async def test_on_a_narrow_screen_the_thinking_takes_the_place_of_the_conversation(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot)
+        await pilot.press("ctrl+l")  # nothing yet
+        assert screen.query_one(Conversation).display
+        await asked(pilot)
+        assert not screen.query_one("#thinking").display
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: isinstance(app.focused, PlanTree))
+        assert not screen.query_one(Conversation).display
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: isinstance(app.focused, Prompt))
+        assert screen.query_one(Conversation).display
+
+
+async def test_a_follow_up_belongs_to_the_session_and_a_new_session_does_not(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        first = screen.session
+        await asked(pilot, "Who supplies the ceramic bearings of Orlavane?")
+        assert screen.session == first
+        assert len(screen.query(Exchange)) == 2
+        screen.action_new_session()
+        await until(pilot, lambda: not screen.query(Exchange))
+        await asked(pilot, "Who supplies the ceramic bearings of Orlavane?")
+        assert screen.session not in {"", first}
+        assert {run.session for run in Runs(app.engine.store).recent()} == {first, screen.session}
+
+
+async def test_several_lines_earlier_questions_and_completion(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(filled)
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        prompt = screen.query_one(Prompt)
+        await pilot.press("a", "ctrl+j", "b")
+        assert prompt.text == "a\nb"
+        await pilot.press("up")
+        assert prompt.cursor_location[0] == 0
+        await pilot.press("up")
+        assert prompt.text == QUESTION
+        await pilot.press("down")
+        assert prompt.text == "a\nb"
+        prompt.put("Tell me #fa")
+        choices = screen.query_one("PromptBox OptionList", OptionList)
+        await until(pilot, lambda: choices.display and choices.option_count == 1)
+        await pilot.press("tab")
+        assert prompt.text == "Tell me #facts "
+        assert prompt.has_focus
+        prompt.put("@")
+        await until(pilot, lambda: choices.option_count == 2)
+        await pilot.press("down", "tab")
+        assert prompt.text == "@supplier.md "
+        await until(pilot, lambda: not choices.display)
+        prompt.put("")
+        await pilot.press(*"@~nobody-here/a")
+        assert prompt.text == "@~nobody-here/a"
+        assert not choices.option_count, "nobody has that home: there is nothing to complete"
+
+
+async def test_collections_and_files_are_named_in_the_question(
+    make_app: MakeApp, filled: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "rent.md").write_text("# Rent\n\nThe rent of the Brevnes plant is 400,000 crowns a year.\n")
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await asked(pilot, f"#facts Who supplies the bearings? @{tmp_path / 'rent.md'}")
+        run = Runs(app.engine.store).find("last")
+        assert run.question == "Who supplies the bearings?"
+        assert set(run.collections) == {"facts", "documents"}
+        screen = await asked(pilot, "#facts What halted the plant?")
+        assert Runs(app.engine.store).find("last").collections == ("facts",)
+        screen.query_one(Prompt).put("#facts")
+        await pilot.press("enter")
+        assert screen.live is None
+        assert screen.query_one(Prompt).text == "#facts"
+
+
+async def test_a_file_of_a_folder_that_cannot_be_read_is_told_and_the_question_asked(
+    make_app: MakeApp, filled: Path
+) -> None:
+    (filled / "empty.md").touch()
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await asked(pilot, f"Who supplies the bearings? @{filled}")
+        assert Runs(app.engine.store).find("last").question == "Who supplies the bearings?"
+        told = "Asked without what could not be read: empty.md."
+        await until(pilot, lambda: [toast.message for toast in app._notifications] == [told])
+        assert not app.failures
+
+
+def test_a_file_that_is_named_or_all_of_a_folder_has_to_be_read(make_app: MakeApp, tmp_path: Path) -> None:
+    (tmp_path / "bad").mkdir()
+    for number in range(7):
+        (tmp_path / "bad" / f"{number}.md").touch()
+    told: list[str] = []
+    warned: list[str] = []
+
+    def prepare(*paths: Path) -> None:
+        engine, typed = make_app().engine, Typed("Who?", paths=paths)
+        begin(engine, typed, "", tell=told.append, warn=warned.append, cancelled=threading.Event())
+
+    for wanted in (tmp_path / "bad" / "0.md", tmp_path / "bad"):
+        with pytest.raises(UnreadableDocument, match=r"0\.md is empty"):
+            prepare(wanted)
+    assert not warned
+    (tmp_path / "bad" / "good.md").write_text("Orlavane makes pumps.\n", encoding="utf-8")
+    prepare(tmp_path / "bad")
+    assert warned == ["Asked without what could not be read: 0.md, 1.md, 2.md, 3.md, 4.md and 2 more."]
+    assert "reading good.md" in told
+    with pytest.raises(UnreadableDocument):
+        prepare(tmp_path / "bad" / "good.md", tmp_path / "bad" / "1.md")
+
+
+async def test_the_reader_who_scrolled_up_is_left_where_they_are(make_app: MakeApp, filled: Path) -> None:
+    long = "\n\n".join(f"Orlavane buys its ceramic bearings from Tolvang Ceramics, {n}." for n in range(60))
+    app = make_app(Answering(answer=long))
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await asked(pilot)
+        conversation = screen.query_one(Conversation)
+        await until(pilot, lambda: conversation.max_scroll_y > 20)
+        await until(pilot, lambda: conversation.scroll_y == conversation.max_scroll_y)
+        await pilot.press("pageup")
+        await pilot.pause()
+        at = conversation.scroll_y
+        assert at < conversation.max_scroll_y
+        answer = screen.query_one(Answer)
+        await answer.append("\n\nmore\n\nand more\n\nand still more")
+        await pilot.pause()
+        assert conversation.scroll_y == at
+        await pilot.press("ctrl+end")
+        await until(pilot, lambda: conversation.scroll_y == conversation.max_scroll_y)
+
+
+async def test_what_fails_is_a_toast_a_line_and_a_text_to_copy(make_app: MakeApp, filled: Path) -> None:
+    def breaks(_options: ChatOptions) -> None:
+        raise ModelError("The engine fell over.", "Start it again.")
+
+    app = make_app(Answering(during=breaks))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        line = screen.query_one(Exchange).query_one(".failed", Static)
+        assert "The engine fell over. Start it again." in shown(line)
+        assert screen.query_one(Prompt).text == QUESTION
+        await until(pilot, lambda: app.failures)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: app.screen is not screen)
+        await pilot.press("c")
+        assert "The engine fell over." in app.clipboard
+        assert "Traceback" not in app.clipboard, "the words say what to do"
+        await pilot.press("escape")
+        assert app.screen is screen
+
+
+async def test_the_empty_screen_says_what_is_missing_and_what_can_be_asked(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        intro = screen.query_one("#intro", Static)
+        assert "facts  2 documents" in shown(intro)
+        app.engine_states = {"model": ("missing", "")}
+        await until(pilot, lambda: "no language model yet. F7 Models" in shown(intro))
+
+
+async def test_without_a_model_the_way_out_is_told(
+    make_app: MakeApp, filled: Path, no_models: None
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        told = shown(screen.query_one(Exchange).query_one(".failed", Static))
+        assert "Models" in told
+        assert "deepthink models" not in told
+
+
+async def test_the_state_of_the_models_is_told_while_they_load(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering(), prepare=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.engine_states.get("embedder", ("",))[0] == "ready")
+        assert "✓ scripted" in shown(app.screen.query_one("#engine", Static))
+
+
+async def test_one_run_at_a_time(make_app: MakeApp, filled: Path) -> None:
+    gate = Gate()
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        await until(pilot, gate.reached.is_set)
+        assert screen.query_one(RunBar).display
+        screen.query_one(Prompt).put("another")
+        await pilot.press("enter")
+        assert screen.query_one(Prompt).text == "another"
+        assert len(screen.query(Exchange)) == 1
+        gate.open()
+        await until(pilot, lambda: screen.live is None)
+        assert not screen.query_one(RunBar).display
+
+
+async def test_text_that_comes_in_one_burst_is_asked_whole(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        for key in "Who supplies it?":
+            app.post_message(Key("space" if key == " " else key, key))
+        app.post_message(Key("enter", "\r"))
+        await until(pilot, lambda: screen.query(Exchange))
+        assert screen.query_one(Exchange).question == "Who supplies it?"
+        screen.cancel()
+        await until(pilot, lambda: screen.live is None)

@@ -1,0 +1,273 @@
+"""What the Ask screen tells of the store stays true while one is there: what can go on, collections."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import OptionList, Static
+
+from agent.documents import ingest as ing
+from models.protocols import ChatOptions, GenerationCancelled, ModelError, ModelMissing
+from tests.tui.ask.test_screen import asked, begun, ready, shown
+from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
+from tests.tui.run.test_steering import accept, asking, held, over
+from tests.tui.runs.test_screen import cut_off
+from tests.tui.waiting import PATIENCE, until
+from traces.sessions import Sessions
+from tui.app.confirm import ConfirmScreen
+from tui.ask.conversation import Conversation
+from tui.ask.prompt import Prompt
+from tui.ask.screen import AskScreen
+from tui.library.ingest_panel import IngestPanel
+from tui.library.intake import Intake
+from tui.library.screen import LibraryScreen
+from tui.run.exchange import Exchange
+from tui.run.meters import Meters
+from tui.run.panel import RunPanel
+from tui.runs.sessions import SessionList, SessionsScreen
+from tui.runs.unfinished import UnfinishedScreen
+from tui.settings.settings import Settings
+
+
+async def test_a_run_that_failed_here_is_offered(make_app: MakeApp, filled: Path) -> None:
+    def breaks(_options: ChatOptions) -> None:
+        raise ModelError("The engine fell over.", "Start it again.")
+
+    app = make_app(Answering(during=breaks))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        line = screen.query_one("#offer", Static)
+        await until(pilot, lambda: line.display)
+        assert QUESTION[:20] in shown(line)
+        await pilot.press("f12")
+        await until(pilot, lambda: isinstance(app.screen, UnfinishedScreen))
+
+
+async def test_a_run_that_was_given_up_is_offered_no_more(make_app: MakeApp, filled: Path) -> None:
+    cut_off(question="Interrupted one?")
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        line = screen.query_one("#offer", Static)
+        await until(pilot, lambda: line.display)
+        await pilot.press("f12")
+        await until(pilot, lambda: isinstance(app.screen, UnfinishedScreen) and app.screen.is_mounted)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: app.screen is screen and not line.display)
+        await pilot.press("f12")
+        await until(
+            pilot, lambda: [t.message for t in app._notifications][-1:] == ["No run was interrupted."]
+        )
+
+
+async def test_the_run_that_goes_on_is_not_offered(make_app: MakeApp, filled: Path) -> None:
+    cut_off(question="Interrupted one?")
+    gate = Gate(1)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        await pilot.press("f12")
+        await until(pilot, lambda: isinstance(app.screen, UnfinishedScreen) and app.screen.is_mounted)
+        (option,) = app.screen.query_one(OptionList).options
+        assert "Interrupted one?" in str(option.prompt)
+        await pilot.press("escape")
+        screen.look_again()
+        await until(pilot, lambda: not any(w.group == "beginning" for w in app.workers if w.is_running))
+        assert not screen.query_one("#offer").display  # while a run goes on
+        screen.cancel()
+        gate.open()
+        await over(pilot, screen)
+        await until(pilot, lambda: screen.query_one("#offer").display)
+
+
+async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(
+    make_app: MakeApp, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rent.md").write_text("# Rent\n\nThe rent of the Brevnes plant is 400,000 crowns a year.\n")
+    go_on, real = threading.Event(), ing.ingest
+
+    def held(*arguments: Any, **named: Any) -> Iterator[ing.IngestEvent]:
+        assert go_on.wait(PATIENCE)
+        yield from real(*arguments, **named)
+
+    monkeypatch.setattr("agent.documents.ingest.ingest", held)
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        await pilot.press("f3")
+        await until(pilot, lambda: isinstance(app.screen, LibraryScreen) and app.screen.is_mounted)
+        library = app.screen
+        assert isinstance(library, LibraryScreen)
+        library.read(Intake((tmp_path / "rent.md",), (), "rents", ""))
+        assert library.query_one(IngestPanel).running
+        await pilot.press("f2")
+        await until(pilot, lambda: app.screen is screen)
+        go_on.set()
+        await until(pilot, lambda: "rents" in screen.known)
+        intro = screen.query_one(Conversation).query_one("#intro", Static)
+        assert "rents  1 document" in shown(intro)
+
+
+async def test_a_collection_that_a_question_made_can_be_named_in_the_next(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        typed = f"#facts {QUESTION} @{filled / 'supplier.md'}"
+        screen = await asked(pilot, typed)
+        await until(pilot, lambda: "documents" in screen.known)
+        await pilot.press("up")
+        await until(pilot, lambda: screen.query_one(Prompt).text == typed)
+
+
+async def test_deleting_the_session_that_is_open_begins_a_new_one(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        await pilot.press("f10")
+        await until(pilot, lambda: app.screen.query(SessionList))
+        await until(pilot, lambda: app.screen.query_one(SessionList).row_count)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: isinstance(app.screen, SessionsScreen) and app.screen.deleted)
+        await pilot.press("escape")
+        await until(pilot, lambda: not screen.query(Exchange))
+        assert screen.session == ""
+        await asked(pilot)
+        assert not app.failures
+
+
+async def test_a_session_that_was_deleted_elsewhere_gives_way_to_a_new_one(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        gone = screen.session
+        Sessions(app.engine.store).delete(gone)
+        await asked(pilot)
+        assert screen.session not in {"", gone}
+        assert not app.failures
+        told = "The session was deleted; this question begins a new one."
+        assert told in [toast.message for toast in app._notifications]
+
+
+async def test_a_new_session_begins_without_the_thinking_and_the_meters_of_the_last_run(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await asked(pilot)
+        meters = screen.query_one(Meters)
+        await until(pilot, lambda: shown(meters).endswith(" s"))
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: not screen.query_one(Conversation).display)
+        screen.action_new_session()
+        await until(pilot, lambda: not screen.query(RunPanel))
+        assert not shown(meters).endswith(" s")
+        assert screen.query_one(Conversation).display
+        assert screen.query_one(Prompt).has_focus
+        await asked(pilot)
+        await until(pilot, lambda: screen.query(RunPanel) and shown(meters).endswith(" s"))
+
+
+async def stopped_at(gate: Gate, pilot: Pilot[int], screen: AskScreen) -> str:
+    """The id of a run that was cancelled where the gate holds it; the next one finds the gate open."""
+    screen.query_one(Prompt).put(QUESTION)
+    await pilot.press("enter")
+    await until(pilot, gate.reached.is_set)
+    await pilot.press("escape")
+    await over(pilot, screen)
+    gate.open()
+    assert screen.fold is not None
+    return screen.fold.run_id
+
+
+async def test_a_run_that_goes_on_is_shown_in_its_own_session(make_app: MakeApp, filled: Path) -> None:
+    gate = Gate(2)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        stopped, session = await stopped_at(gate, pilot, screen), screen.session
+        before = "Who supplies the ceramic bearings of Orlavane?"
+        await asked(pilot, before)
+        screen.action_new_session()
+        await until(pilot, lambda: not screen.query(Exchange))
+        await asked(pilot, "What halted the plant?")
+        assert screen.session != session
+        screen.resume(stopped)
+        await until(pilot, lambda: screen.session == session and screen.live is not None)
+        assert [turn.question for turn in screen.query(Exchange)] == [before, QUESTION]
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+        await accept(pilot, screen)
+        await over(pilot, screen)
+
+
+async def test_a_run_that_was_asked_without_the_web_goes_on_without_it(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(2)
+    app = make_app(Answering(during=gate))
+    opened: list[bool] = []
+    monkeypatch.setattr("tui.assemble.open_web", lambda settings, *_: opened.append(settings.web))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        stopped = await stopped_at(gate, pilot, screen)
+        monkeypatch.setenv("DEEPTHINK_WEB", "true")
+        assert app.engine.reload().web
+        screen.resume(stopped)
+        await until(pilot, lambda: len(opened) == 2)
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+    assert opened == [False, False]
+
+
+async def test_what_is_done_before_a_run_begins_is_shown_and_ends_where_that_fails(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def slow(_settings: Settings) -> Answering:
+        assert go_on.wait(PATIENCE)
+        raise ModelMissing("There is none.", "Fetch one.")
+
+    app = make_app()
+    monkeypatch.setattr("tui.assemble.open_chat", slow)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        await until(pilot, lambda: screen.query(".state"))
+        state = screen.query_one(".state", Static)
+        await until(pilot, lambda: "beginning" in shown(state))
+        go_on.set()
+        await over(pilot, screen)
+        assert shown(state) == ""
+        assert "There is none." in shown(screen.query_one(".failed", Static))
+        assert screen.fold is not None
+        assert screen.fold.over
+
+
+async def test_a_question_that_is_cancelled_before_its_run_begins_is_over(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+
+        def cancelled(*_: object, **__: object) -> None:
+            raise GenerationCancelled("The run was cancelled.")
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("tui.ask.watching.begin", cancelled)
+            screen.ask(QUESTION)
+            await over(pilot, screen)
+        await until(pilot, lambda: screen.query(".state"))
+        assert shown(screen.query_one(".state", Static)) == ""
+        assert "Cancelled" in shown(screen.query_one(".failed", Static))
+        assert not app.failures

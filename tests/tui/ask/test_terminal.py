@@ -1,0 +1,184 @@
+"""A run as it is watched: under a pseudo-terminal, with keys, questions and Ctrl-C."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PATIENCE = 60.0  # seconds until a test gives up; none waits for it
+ROOT = Path(__file__).parents[3]
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\r")
+
+PROGRAM = """
+import fcntl, sys, termios, time
+import tui.ask.asking, tui.cli
+from agent import events as ev
+from agent.state import Claim
+from models.protocols import GenerationCancelled
+from models.scripted import HashEmbedder, ScriptedChat
+
+OPTIONS = {"clarify": [], "approve": ["accept", "rewrite", "search", "stop"]}
+CLAIM = Claim(text="The chairman resigned.", cites=[1], support=0.1, verdict="not", reason="[1] differs")
+
+def until(condition, steering):
+    # Beats until the condition holds; a cancelled run ends as the real one does.
+    began = time.monotonic()
+    while not (held := condition()):
+        if steering.cancelled.is_set():
+            yield ev.RunFinished("cancelled", "cancelled", 1.0, 1, 1, 1, 1)
+            raise GenerationCancelled("The run was cancelled.")
+        assert time.monotonic() < began + 60
+        time.sleep(0.02)
+        yield ev.Heartbeat("distil", 1, 0.5, 7)
+    return held
+
+def run(request, *, steering, **_parts):
+    yield ev.RunStarted("abc123def456", request.question, "lean", "scripted", "", "", "rules", ["facts"])
+    yield ev.NodeStarted("distil", 1)
+    yield from until(lambda: steering.paused, steering)
+    yield ev.Steered("pause")
+    yield from until(lambda: not steering.paused, steering)
+    yield ev.Steered("resume")
+    added = yield from until(steering.take_added, steering)
+    yield ev.Steered("add", added[0])
+    for about, options in OPTIONS.items():
+        yield ev.Asked(about, "What do you say?", options, [CLAIM] if options else [])
+        reply = yield from until(lambda: steering.wait_for_reply(lambda: True), steering)
+        yield ev.Replied(about, "What do you say?", reply, "person")
+        yield ev.Steered("override", f"heard {reply}")
+    yield ev.Answered("The chairman resigned (not supported by the sources) [1].", [CLAIM], [])
+    yield ev.RunFinished("answered", "done", 1.0, 1, 1, 1, 1)
+
+tui.ask.asking.agent_run.run = run
+tui.ask.asking.open_chat = lambda _settings: ScriptedChat([])
+tui.ask.asking.open_embedder = lambda _settings: HashEmbedder()
+tui.ask.asking.open_reader = lambda _settings: None
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # Ctrl-C at this terminal is meant for this program
+sys.exit(tui.cli.run(sys.argv[1:]))
+"""
+
+
+class Terminal:
+    """A program on a terminal of its own, as a person has it before them."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._person, program = pty.openpty()
+        fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self._program = program
+        self.child = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *arguments],
+            cwd=ROOT,
+            env={**os.environ, "TERM": "xterm"},
+            stdin=program,
+            stdout=program,
+            stderr=program,
+            start_new_session=True,
+        )
+        self._seen = ""
+
+    def type(self, keys: str) -> None:
+        os.write(self._person, keys.encode())
+
+    def until(self, text: str) -> str:
+        """What is shown up to and with ``text``."""
+        deadline = time.monotonic() + PATIENCE
+        while text not in ESCAPES.sub("", self._seen):
+            ready, _, _ = select.select([self._person], [], [], max(0.0, deadline - time.monotonic()))
+            assert ready, f"no {text!r} in {ESCAPES.sub('', self._seen)[-2000:]!r}"
+            self._seen += os.read(self._person, 65536).decode(errors="replace")
+        plain = ESCAPES.sub("", self._seen)
+        shown, self._seen = plain[: plain.index(text) + len(text)], plain[plain.index(text) + len(text) :]
+        return shown
+
+    def waits(self) -> None:
+        """Until the program sleeps, as it does before a person has read a prompt.
+
+        Python's line reader prompts a moment before it waits, and does not hear Ctrl-C in between.
+        """
+        stat = Path(f"/proc/{self.child.pid}/stat")
+        deadline = time.monotonic() + PATIENCE
+        asleep = 0
+        while asleep < 5 and time.monotonic() < deadline:
+            time.sleep(0.02)
+            state = stat.read_text().rpartition(")")[2].split()[0] if stat.exists() else "S"
+            asleep = asleep + 1 if state == "S" else 0
+
+    def end(self) -> int:
+        """The exit code; the terminal has to be as it was."""
+        code = self.child.wait(PATIENCE)
+        local = termios.tcgetattr(self._program)[3]
+        assert local & termios.ECHO
+        assert local & termios.ICANON
+        return code
+
+    def close(self) -> None:
+        self.child.kill()
+        self.child.wait()
+        os.close(self._person)
+        os.close(self._program)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    made = Terminal("ask", "Who resigned?")
+    yield made
+    made.close()
+
+
+def test_a_person_steers_a_run_and_answers_it(terminal: Terminal) -> None:
+    terminal.until("? keys")
+    terminal.type("?")
+    terminal.until("skip this step")
+    terminal.type("?p")
+    terminal.until("paused ·")
+    terminal.type("p")
+    terminal.until("resumed")
+    terminal.type("aWhen?\r")
+    terminal.until("also to be found out: When?")
+    terminal.until("Enter alone: answer as best it can")
+    terminal.until("> ")
+    terminal.type("In May.\r")
+    terminal.until("heard In May.")
+    terminal.until("(not supported: [1] differs)")
+    terminal.until("a, r, s, t: ")
+    terminal.type("maybe\r")
+    terminal.until("a, r, s, t: ")
+    terminal.type("A\r")
+    terminal.until("heard accept")
+    terminal.until("0 of 1 sentence is supported")
+    assert terminal.end() == 9  # answered in part
+
+
+def test_ctrl_c_at_a_question_cancels_the_run_and_says_how_to_go_on(terminal: Terminal) -> None:
+    terminal.until("? keys")
+    terminal.type("p")
+    terminal.until("paused ·")
+    terminal.type("p")
+    terminal.until("resumed")
+    terminal.type("aWhen?\r")
+    terminal.until("Enter alone: answer as best it can")
+    terminal.until("> ")
+    terminal.waits()
+    terminal.type("\x03")
+    terminal.until("Run abc123def456 can go on: `deepthink resume abc123def456`")
+    terminal.until("Cancelled: The run was cancelled.")
+    assert terminal.end() == 130
+
+
+def test_ctrl_c_cancels_the_run(terminal: Terminal) -> None:
+    terminal.until("? keys")
+    terminal.type("\x03")
+    terminal.until("`deepthink resume abc123def456`")
+    assert terminal.end() == 130

@@ -1,0 +1,391 @@
+"""The first start: each step, each key, what goes wrong, and a first question that works."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+from textual.widgets._footer import FooterKey
+
+from agent.documents.ingest import FileEmbedding, FileFound, FileStarted
+from agent.documents.sample_library import demo_question
+from models.catalogue import ModelEntry
+from models.encoders.sentence_transformers import LocalEmbedder
+from models.fetch import ChecksumMismatch, DiskFull, PullCancelled, PullProgress
+from models.protocols import ModelMissing, Vectors
+from models.scripted import HashEmbedder
+from tests.tui.app.bare import bare
+from tests.tui.conftest import Answering, Look, MakeApp, Snap
+from tests.tui.waiting import PATIENCE, until
+from traces.library import Library
+from traces.runs import Runs
+from tui.app.app import DeepthinkApp
+from tui.app.engine import Engine
+from tui.ask.conversation import Beginning, load_beginning
+from tui.ask.prompt import Prompt
+from tui.ask.welcome import Reading, WelcomeScreen, welcome_needed
+from tui.ask.welcome import look as what_is_here
+from tui.library.intake import Intake
+from tui.settings.settings import Settings, load
+
+__all__ = ["bare"]
+
+
+class _Machine:
+    """A machine without models; pulling brings them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.pulled: list[str] = []
+        self.prepared = 0
+        self.hold = threading.Event()  # a pull waits for it in the middle
+        self.hold.set()
+        self.fails: Exception | None = None
+        monkeypatch.setattr("models.fetch.pull", self.pull)
+        monkeypatch.setattr("tui.assemble.open_chat", self.chat)
+        monkeypatch.setattr("tui.assemble.open_embedder", self.embedder)
+        monkeypatch.setattr("tui.app.engine.Engine.prepare", self.prepare)
+
+    def pull(
+        self,
+        entry: ModelEntry,
+        *,
+        progress: Callable[[PullProgress], None],
+        cancel: threading.Event,
+        **_: Any,
+    ) -> Path:
+        size = entry.size
+        progress(PullProgress(entry.name, "fetching", 0, size, "publisher", "example.org is away"))
+        progress(PullProgress(entry.name, "fetching", size // 2, size, "wheels", "part2 0.2.0 (2 of 2)"))
+        while not self.hold.wait(0.01):
+            if cancel.is_set():
+                raise PullCancelled(f"The pull of {entry.name} was cancelled.", "Pull again.")
+        if self.fails is not None:
+            raise self.fails
+        progress(PullProgress(entry.name, "checking", size, size))
+        progress(PullProgress(entry.name, "done", size, size))
+        self.pulled.append(entry.name)
+        return Path("/models") / entry.name
+
+    def chat(self, settings: Settings) -> Answering:
+        if settings.model not in self.pulled:
+            raise ModelMissing(f"{settings.model} is not here.", "Fetch it.")
+        return Answering(name=f"llama.cpp:{settings.model}")
+
+    def embedder(self, settings: Settings) -> HashEmbedder:
+        if settings.embedder not in self.pulled:
+            raise ModelMissing(f"{settings.embedder} is not here.", "Fetch it.")
+        return HashEmbedder()
+
+    def prepare(self, *_: object) -> None:
+        self.prepared += 1
+
+
+@pytest.fixture
+def machine(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, no_models: None) -> _Machine:
+    """A machine that has nothing yet."""
+    return _Machine(monkeypatch)
+
+
+def _make(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch, **how: Any
+) -> DeepthinkApp:
+    app = make_app(**how)
+    monkeypatch.setattr("tui.assemble.open_embedder", machine.embedder)
+    return app
+
+
+def _shown(app: DeepthinkApp) -> str:
+    return "\n".join(str(part.render()) for part in app.screen.query(Static) if part.display)
+
+
+async def _opened(app: DeepthinkApp, pilot: Pilot[Any], answers: list[str | None]) -> None:
+    app.push_screen(WelcomeScreen(), answers.append)
+    await until(pilot, lambda: "▸" in _shown(app))
+
+
+def test_a_model_file_that_is_not_the_published_one_is_to_be_fetched(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def differs(_settings: Settings) -> Answering:
+        raise ChecksumMismatch("It differs.", "Pull it.")
+
+    monkeypatch.setattr("tui.assemble.open_chat", differs)
+    assert what_is_here(_make(make_app, machine, monkeypatch).engine).missing == [
+        "qwen2.5-coder-1.5b",
+        "bge-small-en",
+    ]
+
+
+@pytest.mark.usefixtures("bare")
+async def test_enter_enter_enter_and_a_question_that_works(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = _make(make_app, machine, monkeypatch)
+    answers: list[str | None] = []
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert welcome_needed(app.engine)
+        await _opened(app, pilot, answers)
+        assert "⏎ fetches qwen2.5-coder-1.5b and bge-small-en: 1.2 GB, once." in _shown(app)
+        machine.hold.clear()
+        await pilot.press("enter")
+        await until(pilot, lambda: "50% of 1.1 GB" in _shown(app))
+        assert "! publisher: example.org is away" in _shown(app)
+        machine.hold.set()
+        await until(pilot, lambda: "✓ 1" in _shown(app))
+        assert machine.pulled == ["qwen2.5-coder-1.5b", "bge-small-en"]
+        await until(pilot, lambda: machine.prepared == 1)
+        await pilot.press("enter")
+        await until(pilot, lambda: "✓ 2" in _shown(app))
+        assert "12 in the library, the samples among them." in _shown(app)
+        assert not welcome_needed(app.engine)
+        await pilot.press("enter")
+        await until(pilot, lambda: answers)
+        assert answers == [demo_question().question]
+        held = {c.name: c.documents for c in Library(app.engine.store).collections()}
+        assert held == {"reports": 5, "newsroom": 7}
+        assert Runs(app.engine.store).recent(1) == []
+
+
+@pytest.mark.usefixtures("bare")
+async def test_the_reading_is_of_all_documents_and_waits_for_the_embedder(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.pulled = ["qwen2.5-coder-1.5b", "bge-small-en"]
+    app = _make(make_app, machine, monkeypatch)
+    loaded = threading.Event()
+
+    class Slow(LocalEmbedder):
+        """Hashed vectors, once it is loaded."""
+
+        def ready(self) -> bool:
+            return loaded.is_set()
+
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            assert loaded.wait(PATIENCE)
+            return HashEmbedder().embed_passages(texts)
+
+    slow = Slow(Path("/models/bge-small-en"), HashEmbedder().name)
+    monkeypatch.setattr(Slow, "dimensions", HashEmbedder().dimensions)
+    monkeypatch.setattr("tui.assemble.open_embedder", lambda _settings: slow)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _opened(app, pilot, [])
+        assert "⏎ reads the sample library: 12 documents" in _shown(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: "The embedder is being loaded" in _shown(app))
+        assert "0% of 12 documents" in _shown(app)
+        loaded.set()
+        await until(pilot, lambda: "✓ 2" in _shown(app))
+        assert "being loaded" not in _shown(app)
+
+
+def test_a_reading_tells_its_share_of_all_documents() -> None:
+    reading = Reading.of(4)
+    reading.waits = True
+    assert (reading.share, reading.whole) == (0.0, "4 documents")
+    for event in (FileFound(2), FileStarted("/a.md", "a.md"), FileEmbedding("/a.md", 0, 8)):
+        reading.take(event)
+    assert (reading.share, reading.told) == (0.0, "The embedder is being loaded: some seconds, once …")
+    reading.take(FileEmbedding("/a.md", 4, 8))
+    assert (reading.share, reading.told) == (0.125, "a.md")
+    assert Reading.of(0).whole == "the documents"
+
+
+@pytest.mark.usefixtures("bare")
+async def test_the_smaller_model_is_taken_into_use(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = _make(make_app, machine, monkeypatch)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _opened(app, pilot, [])
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "✓ 1" in _shown(app))
+        assert load().model == "qwen2.5-coder-0.5b"
+        assert "qwen2.5-coder-0.5b is here." in _shown(app)
+        await pilot.press("ctrl+s")  # no longer possible
+        await pilot.pause()
+        assert machine.pulled == ["qwen2.5-coder-0.5b", "bge-small-en"]
+
+
+@pytest.mark.usefixtures("bare")
+async def test_a_pull_is_stopped_and_taken_up_again(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = _make(make_app, machine, monkeypatch)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _opened(app, pilot, [])
+        machine.hold.clear()
+        await pilot.press("enter")
+        await until(pilot, lambda: "50%" in _shown(app))
+        await pilot.press("enter", "ctrl+s", "ctrl+o", "x")  # only the last is possible now
+        await until(pilot, lambda: "Stopped; what was done so far is kept." in _shown(app))
+        assert machine.pulled == []
+        machine.hold.set()
+        await pilot.press("enter")
+        await until(pilot, lambda: "✓ 1" in _shown(app))
+
+
+@pytest.mark.usefixtures("bare")
+async def test_what_goes_wrong_is_told_with_a_way_out(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = _make(make_app, machine, monkeypatch)
+    machine.fails = DiskFull("It needs 1.12 GB, and there are 0.4.", "Make room.")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _opened(app, pilot, [])
+        await pilot.press("enter")
+        await until(pilot, lambda: "✗ Not enough disk space" in _shown(app))
+        assert "Make room." in _shown(app)
+        assert len(app.failures) == 1
+        machine.fails = None
+        await pilot.press("enter")
+        await until(pilot, lambda: "✓ 1" in _shown(app))
+        assert "✗" not in _shown(app)
+
+
+@pytest.mark.usefixtures("bare")
+async def test_documents_of_ones_own(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    machine.pulled = ["qwen2.5-coder-1.5b", "bge-small-en"]
+    app = _make(make_app, machine, monkeypatch)
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 no pages")
+    answers: list[str | None] = []
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _opened(app, pilot, answers)
+        screen = app.screen
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: app.screen is not screen)
+        app.screen.dismiss(None)
+        await until(pilot, lambda: app.screen is screen)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: app.screen is not screen)
+        app.screen.dismiss(Intake((folder,), (), "mine", "what is known"))
+        await until(pilot, lambda: "✓ 2" in _shown(app))
+        assert "2 in the library." in _shown(app)
+        assert "! broken.pdf: " in _shown(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: answers)
+    assert answers == [""]  # the sample question would find nothing in them
+
+
+@pytest.mark.usefixtures("bare")
+async def test_escape_leaves_and_stops(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = _make(make_app, machine, monkeypatch)
+    answers: list[str | None] = []
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _opened(app, pilot, answers)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: any("quit" in toast.message for toast in app._notifications))
+        assert "Quit" in {key.description for key in app.screen.query(FooterKey)}
+        machine.hold.clear()
+        await pilot.press("enter")
+        await until(pilot, lambda: "50%" in _shown(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: answers)
+        await until(pilot, lambda: not any(worker.is_running for worker in app.workers))
+    assert answers == [""]
+    assert machine.pulled == []
+
+
+async def test_the_app_begins_with_it_and_ends_up_with_an_answer(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.pulled = ["qwen2.5-coder-1.5b", "bge-small-en"]
+    app = _make(make_app, machine, monkeypatch)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen) and "▸ 2" in _shown(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "▸ 3" in _shown(app))
+        await pilot.press("enter")
+        runs = Runs(app.engine.store)
+        await until(pilot, lambda: any(run.finished for run in runs.recent(1)))
+        (run,) = runs.recent(1)
+        assert (run.question, run.status) == (demo_question().question, "answered")
+
+
+@pytest.mark.parametrize("meant", ["so what?", "o", "1.5"])
+async def test_what_is_typed_as_the_window_opens_is_the_prompts(
+    meant: str, make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = _make(make_app, machine, monkeypatch)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen) and "▸ 1" in _shown(app))
+        ask = app.screen_stack[0]
+        await pilot.press(*meant)
+        await until(pilot, lambda: ask.query_one(Prompt).text == meant)
+        line = ask.query_one("#offer", Static)
+        assert app.screen is ask
+        assert machine.pulled == []
+        assert not line.display  # it was seen: Models and Library have all of it
+
+
+async def test_who_is_typing_at_the_first_start_is_told_and_welcomed_when_they_want_it(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = threading.Event()
+    real = load_beginning
+
+    def slow(engine: Engine) -> Beginning:
+        assert looked.wait(PATIENCE)
+        return real(engine)
+
+    monkeypatch.setattr("tui.ask.screen.load_beginning", slow)
+    app = _make(make_app, machine, monkeypatch)
+    async with app.run_test(size=(80, 24)) as pilot:
+        ask = app.screen
+        prompt, line = ask.query_one(Prompt), ask.query_one("#offer", Static)
+        await pilot.press(*"Who")
+        looked.set()
+        await until(pilot, lambda: line.display)
+        assert "Nothing is set up yet: esc goes to it" in str(line.content)
+        await pilot.press(*" is so")
+        assert prompt.text == "Who is so"
+        assert app.screen is ask
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen))
+        assert not line.display
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is ask)
+        await pilot.press("up")
+        await until(pilot, lambda: prompt.text == "Who is so")
+        assert machine.pulled == []
+
+
+@pytest.mark.usefixtures("bare")
+@pytest.mark.parametrize(
+    ("look", "step"),
+    [("80x24-dark", "nothing"), ("120x40-light", "fetching"), ("80x24-dark", "question")],
+    indirect=["look"],
+)
+def test_welcome_in_pictures(
+    step: str,
+    look: Look,
+    make_app: MakeApp,
+    machine: _Machine,
+    snap_compare: Snap,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def show(pilot: Pilot[Any]) -> None:
+        await _opened(app, pilot, [])
+        if step == "fetching":
+            machine.hold.clear()
+            await pilot.press("enter")
+            await until(pilot, lambda: "50%" in _shown(app))
+        elif step == "question":
+            await pilot.press("enter")
+            await until(pilot, lambda: "✓ 2" in _shown(app))
+
+    if step == "question":
+        machine.pulled = ["qwen2.5-coder-1.5b", "bge-small-en"]
+    app = _make(make_app, machine, monkeypatch, theme=look.theme)
+    try:
+        assert snap_compare(app, terminal_size=look.size, run_before=show)
+    finally:
+        machine.hold.set()

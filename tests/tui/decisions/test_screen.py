@@ -1,0 +1,397 @@
+"""The screen of decisions: which run it shows, what of each decision, and what its keys do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from agent import events as ev
+from agent.decisions.decider import STATE_VERSION, PolicyState
+from tests.tui.conftest import MakeApp
+from tests.tui.decisions.test_strip import decided, shadow
+from tests.tui.waiting import until
+from traces.labels import Label, Labels
+from traces.runs import DecisionRow, NewRun, RunEnd, Runs, StoredEvent
+from traces.store import Store
+from tui.app.app import DeepthinkApp
+from tui.decisions.screen import DecisionDetail, DecisionsScreen, detail
+from tui.decisions.strip import DecisionStrip, Row
+from tui.run.fold import RunFold
+from tui.run.live import LiveRun, Steers
+
+QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
+SEEN = PolicyState(
+    question=QUESTION,
+    step=1,
+    steps_left=6,
+    revisions_left=2,
+    tokens_left=0.83,
+    plan_done=1,
+    open_questions=["What halted production at the plant of #1?", "Who owns that plant?"],
+    last_action="",
+    query="supplier of Orlavane ceramic bearings",
+    fresh=2,
+    again=1,
+    barren=0,
+    top_score=0.871,
+    scores=[0.91, 0.4],
+    grade="correct",
+    corrections=1,
+    findings=[{"question": "Who supplies the bearings?", "answer": "Tolvang Ceramics", "found": True}],
+    missing=[],
+    evidence=[
+        {"title": "Supply", "excerpt": "Orlavane buys all of its ceramic bearings from Tolvang Ceramics."},
+        {"title": "Fire", "excerpt": "A fire at the Brevnes plant halted production in May."},
+    ],
+)
+
+
+def seen(**changed: Any) -> dict[str, Any]:
+    """The state after the first step."""
+    return replace(SEEN, **changed).to_json()
+
+
+NOTHING_FOUND = [
+    *SEEN.findings,
+    {"question": "What halted production at the plant?", "answer": "", "found": False},
+]
+TAKEN = (
+    decided(
+        "CONTINUE",
+        (0.62, 0.3, 0.08),
+        source="llm",
+        latency_ms=1412.0,
+        justification="Two of the plan's steps are open.",
+        state=seen(),
+        shadow={**shadow("CONTINUE", (1, 0, 0), "rules"), "latency_ms": 0.2},
+    ),
+    decided(
+        "REVISE",
+        (0.24, 0.55, 0.21),
+        step=2,
+        source="llm",
+        latency_ms=1630.0,
+        justification="The second search brought nothing about the plant, and the third step leans on it: "
+        "what is left has to be planned anew.",
+        state=seen(step=2, steps_left=5, plan_done=2, findings=NOTHING_FOUND, barren=1, grade="incorrect"),
+        shadow={**shadow("CONTINUE", (1, 0, 0), "rules"), "justification": "1 of the plan's steps is open"},
+    ),
+    decided(
+        "CONTINUE",
+        (1, 0, 0),
+        step=3,
+        source="human",
+        latency_ms=4200.0,
+        justification="as you decided",
+        valid=["CONTINUE", "FINISH"],
+        state=seen(step=3, steps_left=4, revisions_left=0, last_action="REVISE"),
+        shadow=shadow("FINISH", (0.2, 0, 0.8), "llm"),
+        label="teach",
+    ),
+    decided(
+        "FINISH",
+        (0, 0, 1),
+        step=4,
+        source="budget",
+        latency_ms=0.0,
+        justification="no new evidence in 2 steps",
+        valid=["FINISH"],
+        state=seen(step=4, steps_left=3, barren=2, fresh=0, again=3),
+    ),
+)
+
+
+def store_decided(
+    store: Store,
+    taken: Sequence[ev.Decided] = TAKEN,
+    *,
+    question: str = QUESTION,
+    labels: Mapping[int, str] | None = None,
+    at: datetime = datetime(2026, 3, 14, 12),
+) -> str:
+    """Store a run that took these decisions; returns its id."""
+    runs = Runs(store)
+    run_id = runs.begin(NewRun(question, "lean", "small", "minilm", "", "llm", ("facts",)))
+    started = ev.RunStarted(run_id, question, "lean", "small", "minilm", "", "llm", ["facts"])
+    told: list[ev.Event] = [started, *taken, ev.RunFinished("answered", "enough", 42.0, 9, 900, 400, 80)]
+    rows = []
+    for seq, event in enumerate(taken):
+        row = DecisionRow(
+            seq,
+            event.step,
+            event.state_version,
+            event.state,
+            tuple(event.valid),
+            event.action,
+            event.probabilities,
+            event.behaviour_probability,
+            event.source,
+            event.latency_ms,
+            event.justification,
+        )
+        rows += [row, replace(row, **event.shadow, shadow=True)] if event.shadow else [row]
+    runs.record(
+        run_id,
+        [StoredEvent(n, float(n), event.kind, event.payload()) for n, event in enumerate(told)],
+        rows,
+        end=RunEnd("answered", "enough", "Tolvang.", 9, 900, 400, 80, question),
+        labels=[Label(n, d.action, "teach") for n, d in enumerate(taken) if d.label],
+    )
+    for seq, action in (labels or {}).items():
+        Labels(store).put(run_id, seq, action)
+    with store.connect() as db:
+        db.execute("UPDATE runs SET started = ?, finished = ? WHERE id = ?", [at, at, run_id])
+    return run_id
+
+
+def going_on(app: DeepthinkApp, *taken: ev.Decided, run_id: str = "live") -> tuple[Steers, RunFold]:
+    """Put a run that goes on onto the main screen, as that screen would have it."""
+    (asking, *_) = app.get_screen_stack("ask")
+    assert isinstance(asking, Steers)
+    asking.live = LiveRun(app.engine, lambda *_: pytest.fail("it is not to begin"))
+    asking.fold = RunFold()
+    asking.fold.take(ev.RunStarted(run_id, QUESTION, "lean", "small", "minilm", "", "llm", ["facts"]))
+    asking.fold.take_all(taken)
+    return asking, asking.fold
+
+
+ASKED = ev.Asked(
+    "decide",
+    "What next?",
+    ["CONTINUE", "FINISH"],
+    suggested="FINISH",
+    probabilities={"CONTINUE": 0.3, "REVISE": 0.0, "FINISH": 0.7},
+)
+
+
+async def opened(pilot: Pilot[Any]) -> DecisionsScreen:
+    """The screen of decisions, once it has read what is stored."""
+    await pilot.press("f5")
+    await until(pilot, lambda: isinstance(pilot.app.screen, DecisionsScreen))
+    screen = pilot.app.screen
+    assert isinstance(screen, DecisionsScreen)
+    await until(
+        pilot, lambda: "Reading" not in text(screen, "#told") or not screen.query_one("#told").display
+    )
+    return screen
+
+
+def text(screen: DecisionsScreen, of: str) -> str:
+    """What a line of the screen says."""
+    return str(screen.query_one(of, Static).content)
+
+
+def rows(screen: DecisionsScreen) -> str:
+    """What the strip says."""
+    return "\n".join(str(option.prompt) for option in screen.query_one(DecisionStrip).options)
+
+
+def behind(screen: DecisionsScreen) -> str:
+    """What is said of the decision under the cursor."""
+    return str(screen.query_one(DecisionDetail).query_one(Static).content)
+
+
+def said(strip: DecisionStrip) -> str:
+    """What the person says of the decision under the cursor; "" if nothing."""
+    label = strip.current.label if strip.current else None
+    return label.action if label else ""
+
+
+async def test_without_runs_it_says_how_to_get_decisions(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        assert "No decisions yet" in text(screen, "#told")
+        assert "Press f2" in text(screen, "#told")
+        assert not screen.query_one("#both").display
+        await pilot.press("left_square_bracket", "right_square_bracket")
+
+
+async def test_the_newest_stored_run_with_decisions_is_shown(make_app: MakeApp) -> None:
+    app = make_app()
+    store_decided(app.engine.store, labels={0: "FINISH"})
+    Runs(app.engine.store).begin(NewRun("Hello?", "lean", "small", "minilm", "", "rules", ()))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        assert QUESTION in text(screen, "#run")
+        assert "answered · 4 decisions" in text(screen, "#run")
+        strip = screen.query_one(DecisionStrip)
+        await until(pilot, lambda: strip.option_count == len(TAKEN))
+        assert screen.focused is strip
+        assert "✎ you: FINISH (said afterwards)" in rows(screen)
+        assert "✎ you: right (asked in teach mode)" in rows(screen)
+        assert "not possible  CONTINUE, REVISE" in behind(screen), "the last is under the cursor"
+        await pilot.press("up", "up")
+        assert "last search" in behind(screen)
+        assert "Second opinion, not acted on" in behind(screen)
+        assert "1 of the plan's steps is open" in behind(screen)
+
+
+async def test_labels_are_stored_and_taken_back(make_app: MakeApp) -> None:
+    app = make_app()
+    run_id = store_decided(app.engine.store)
+    labels = Labels(app.engine.store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        strip = screen.query_one(DecisionStrip)
+        await until(pilot, lambda: strip.option_count == len(TAKEN))
+        await pilot.press("home")
+        for key, action in (("1", "CONTINUE"), ("2", "REVISE"), ("3", "FINISH"), ("c", "CONTINUE"),
+                            ("r", "REVISE"), ("f", "FINISH")):  # fmt: skip
+            await pilot.press(key)
+            await until(pilot, lambda: said(strip) == action)  # noqa: B023
+            assert labels.of_run(run_id)[0].action == action
+        assert "✎ you: FINISH" in behind(screen)
+        await pilot.press("backspace")
+        await until(pilot, lambda: not said(strip))
+        assert 0 not in labels.of_run(run_id)
+        assert "Your label" not in behind(screen)
+        await pilot.press("end", "1")
+        assert "CONTINUE was not possible there, only FINISH." in [n.message for n in app._notifications]
+        assert 3 not in labels.of_run(run_id)
+
+
+async def test_older_and_newer_runs(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.decisions.screen._PAGE", 2)
+    app = make_app()
+    at = datetime(2026, 3, 14, 12)
+    for n in range(5):  # the third from the newest has no decision
+        taken = () if n == 2 else TAKEN[:1]
+        store_decided(app.engine.store, taken, question=f"Question {n}?", at=at + timedelta(hours=n))
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: "Question 4?" in text(screen, "#run"))
+        assert "run 1 of 2+" in text(screen, "#run")
+        await pilot.press("right_square_bracket")
+        assert "This is the newest run." in [n.message for n in app._notifications]
+        for n in (3, 1, 0):
+            await pilot.press("left_square_bracket")
+            await until(pilot, lambda: f"Question {n}?" in text(screen, "#run"))  # noqa: B023
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: "There is no older run with decisions." in
+                    [n.message for n in app._notifications])  # fmt: skip
+        await until(pilot, lambda: "run 4 of 4" in text(screen, "#run"))
+        await pilot.press("right_square_bracket")
+        await until(pilot, lambda: "Question 1?" in text(screen, "#run"))
+
+
+async def test_a_live_run_is_followed_and_taught(make_app: MakeApp) -> None:
+    app = make_app()
+    store_decided(app.engine.store, question="An older one?")
+    async with app.run_test(size=(80, 24)) as pilot:
+        asking, fold = going_on(app, TAKEN[0])
+        assert asking.live is not None
+        screen = await opened(pilot)
+        await until(pilot, lambda: "● live" in text(screen, "#run"))
+        strip = screen.query_one(DecisionStrip)
+        assert strip.option_count == 1
+        fold.take(TAKEN[1])
+        await until(pilot, lambda: strip.option_count == 2)
+        assert strip.highlighted == 1
+        await pilot.press("t")
+        steering = asking.live.steering
+        assert [steering.teaching] == [True]
+        assert "teach mode" in text(screen, "#run")
+        fold.take(ASKED)
+        await until(pilot, lambda: strip.option_count == 3)
+        assert "It waits for you" in text(screen, "#run")
+        assert "The run waits for you" in behind(screen)
+        await pilot.press("2")
+        assert "REVISE was not possible there, only CONTINUE or FINISH." in [
+            n.message for n in app._notifications
+        ]
+        await pilot.press("1")
+        assert asking.live.steering.wait_for_reply(lambda: True) == "CONTINUE"
+        fold.take(ev.Replied("decide", ASKED.question, "CONTINUE", "person"))
+        fold.take(TAKEN[2])
+        await until(pilot, lambda: "asked in teach mode" in rows(screen))
+        await pilot.press("t")
+        assert [steering.teaching] == [False]
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: "An older one?" in text(screen, "#run"))
+        fold.take(TAKEN[3])
+        await pilot.press("right_square_bracket")
+        await until(pilot, lambda: strip.option_count == 4)
+
+
+async def test_the_last_run_is_shown_on_coming_back(make_app: MakeApp) -> None:
+    app = make_app()
+    stored = store_decided(app.engine.store, question="An older one?")
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: "An older one?" in text(screen, "#run"))
+        await pilot.press("f2")
+        asking, fold = going_on(app, *TAKEN)
+        fold.take(ev.RunFinished("answered", "enough", 42.0, 9, 900, 400, 80))
+        asking.live = None
+        await pilot.press("f5")
+        await until(pilot, lambda: QUESTION in text(screen, "#run"))
+        assert "● live" not in text(screen, "#run")
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: "An older one?" in text(screen, "#run"))
+        await pilot.press("f2", "f5")
+        await pilot.pause()
+        assert "An older one?" in text(screen, "#run"), "the person had gone there"
+        screen.show_run(stored)
+        await pilot.pause()
+
+
+async def test_a_label_that_comes_before_its_decision_is_stored_is_told(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        going_on(app, TAKEN[0])
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.query_one(DecisionStrip).option_count == 1)
+        await pilot.press("3")
+        await until(pilot, lambda: app.failures)
+        assert "no stored decision 1" in app.failures[0].error.message
+        assert screen.query_one("#both").display
+
+
+async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: MakeApp) -> None:
+    app = make_app()
+    app.engine.store.path.parent.mkdir(parents=True)
+    app.engine.store.path.write_bytes(b"this is no database")
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        assert "The library file cannot be used" in text(screen, "#told")
+        assert "u reads again" in text(screen, "#told")
+        app.engine.store.path.unlink()
+        store_decided(app.engine.store)
+        await pilot.press("u")
+        await until(pilot, lambda: QUESTION in text(screen, "#run"))
+        assert not screen.query_one("#told").display
+
+
+def test_the_detail_holds_every_field_of_the_state() -> None:
+    lines = "\n".join(
+        line.plain for line in detail(Row(TAKEN[1], Label(1, "FINISH", "said", "it was there")), 60)
+    )
+    for part in ("5 left", "2 revisions", "83% of tokens", "Who owns that plant?", "0.871", "1 correction",
+                 "2 new, 1 known before", "incorrect: not enough", "✓ Who supplies the bearings?: Tolvang",
+                 "2 passages held", "it was there"):  # fmt: skip
+        assert part in lines, part
+    assert max(len(line) for line in lines.splitlines()) <= 60
+
+
+def test_a_state_of_another_encoding_is_told_as_far_as_it_goes() -> None:
+    known = {"question": "Who?", "step": 2}
+    old = decided("FINISH", (0, 0, 1), state_version=STATE_VERSION - 1, state=known, valid=[])
+    lines = "\n".join(line.plain for line in detail(Row(old), 80))
+    assert f"version {STATE_VERSION - 1}; today’s is {STATE_VERSION}, so it is not learnt from" in lines
+    assert "2 done" in lines
+    assert "left" not in lines
+    bare = "\n".join(line.plain for line in detail(Row(decided("FINISH", (0, 0, 1))), 80))
+    assert "Its state is not stored." in bare
+
+
+def test_chance_is_told_where_a_decision_was_explored() -> None:
+    lines = [
+        line.plain for line in detail(Row(decided("FINISH", (0.1, 0, 0.9), behaviour_probability=0.05)), 80)
+    ]
+    assert any("taken here with probability 0.05" in line for line in lines)

@@ -1,0 +1,251 @@
+"""The strip of decisions: what a row says, and what the keys on it do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from textual import on
+from textual.app import App, ComposeResult
+from textual.message import Message
+
+from agent import events as ev
+from agent.decisions.decider import STATE_VERSION
+from agent.state import ACTIONS
+from traces.labels import Label
+from tui.decisions.strip import DecisionStrip, Row, bar, percent, row, took
+from tui.run.fold import RunFold
+
+
+def shadow(action: str, probabilities: Sequence[float], source: str = "llm") -> dict[str, Any]:
+    """What a second source would have done."""
+    return {
+        "action": action,
+        "probabilities": dict(zip(ACTIONS, probabilities, strict=True)),
+        "source": source,
+        "latency_ms": 900.0,
+        "justification": "",
+        "behaviour_probability": 1.0,
+    }
+
+
+def decided(action: str, probabilities: Sequence[float], **changed: Any) -> ev.Decided:
+    """A decision after the first step, by the rules."""
+    fields: dict[str, Any] = {
+        "step": 1,
+        "state_version": STATE_VERSION,
+        "state": {},
+        "valid": list(ACTIONS),
+        "action": action,
+        "probabilities": dict(zip(ACTIONS, probabilities, strict=True)),
+        "source": "rules",
+        "latency_ms": 0.3,
+        "justification": "one of the plan's steps is open",
+        "behaviour_probability": 1.0,
+        **changed,
+    }
+    return ev.Decided(**fields)
+
+
+FIRST = decided("CONTINUE", (0.62, 0.3, 0.08), shadow=shadow("FINISH", (0.2, 0.1, 0.7)))
+LAST = decided(
+    "FINISH", (0, 0, 1), step=2, valid=["CONTINUE", "FINISH"], shadow=shadow("FINISH", (0, 0, 1))
+)
+
+
+def fold_of(*decisions: ev.Decided, asked: ev.Asked | None = None, run_id: str = "a") -> RunFold:
+    """A run that took these decisions."""
+    fold = RunFold(run_id=run_id, asked=asked)
+    fold.outcome.decisions = list(decisions)
+    return fold
+
+
+class Showing(App[None]):
+    """A strip alone, and what it says."""
+
+    def __init__(self, *, compact: bool = False) -> None:
+        super().__init__()
+        self.strip = DecisionStrip(compact=compact)
+        self.heard: list[Message] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.strip
+
+    @on(DecisionStrip.Labelled)
+    @on(DecisionStrip.Unlabelled)
+    @on(DecisionStrip.Answered)
+    def _hear(self, message: Message) -> None:
+        self.heard.append(message)
+
+    @property
+    def said(self) -> list[object]:
+        """What was labelled, unlabelled, answered."""
+        told: list[object] = []
+        for message in self.heard:
+            match message:
+                case DecisionStrip.Labelled():
+                    told.append((message.seq, message.action))
+                case DecisionStrip.Unlabelled():
+                    told.append(message.seq)
+                case DecisionStrip.Answered():
+                    told.append(message.action)
+        return told
+
+    @property
+    def lines(self) -> str:
+        """The text of all rows."""
+        return "\n".join(str(option.prompt) for option in self.strip.options)
+
+
+def test_a_row_tells_the_action_its_source_and_every_probability() -> None:
+    text = row(Row(FIRST), "stacked", 60, marked=True).plain
+    assert text.startswith("▸  1  → CONTINUE  by rules in 0.3 ms, after step 1")
+    assert all(part in text for part in ("62%", "30%", " 8%", "one of the plan's steps is open"))
+    assert "≠ llm: FINISH, 70%" in text
+    inline = row(Row(FIRST), "inline", 100, marked=False).plain
+    assert inline.splitlines()[1].split()[0::3] == ["CONTINUE", "REVISE", "FINISH"]
+    assert max(map(len, inline.splitlines())) <= 100
+
+
+def test_what_was_not_possible_is_no_zero() -> None:
+    for form in ("stacked", "inline", "compact"):
+        text = row(Row(LAST), form, 100, marked=False).plain
+        assert "–" in text
+        assert "R – " in text or "REVISE   " in text.split("–")[0]
+
+
+def test_a_compact_row_has_two_lines_of_forty_cells() -> None:
+    told = Row(decided("CONTINUE", (1, 0, 0), source="learned", shadow=shadow("FINISH", (0, 0, 1))))
+    for label in (None, Label(0, "CONTINUE"), Label(0, "REVISE")):
+        lines = row(Row(told.decided, label), "compact", 40, marked=True).plain.splitlines()
+        assert len(lines) == 2
+        assert max(map(len, lines)) <= 40
+    assert lines[1].endswith("✎ REVISE")
+
+
+def test_agreement_and_judgement_are_told_in_words() -> None:
+    assert "= llm agrees" in row(Row(LAST), "stacked", 60, marked=False).plain
+    assert (
+        "✎ you: right (said afterwards)"
+        in row(Row(LAST, Label(0, "FINISH")), "stacked", 60, marked=False).plain
+    )
+    taught = Row(LAST, Label(0, "CONTINUE", "teach"))
+    assert "✎ you: CONTINUE (asked in teach mode)" in row(taught, "inline", 90, marked=False).plain
+    assert (
+        "by the budget"
+        in row(Row(decided("FINISH", (0, 0, 1), source="budget")), "inline", 90, marked=False).plain
+    )
+
+
+def test_numbers() -> None:
+    assert [percent(share) for share in (0, 0.001, 0.5, 0.999, 1)] == [
+        "  0%",
+        " <1%",
+        " 50%",
+        " 99%",
+        "100%",
+    ]
+    assert [took(ms) for ms in (0, 0.02, 0.3, 312, 1412)] == ["", "< 0.1 ms", "0.3 ms", "312 ms", "1.4 s"]
+    assert [bar(share, 4).plain for share in (0, 0.001, 0.5, 1)] == ["    ", "▏   ", "██  ", "████"]
+
+
+async def test_keys_label_the_decision_under_the_cursor() -> None:
+    app = Showing()
+    async with app.run_test() as pilot:
+        app.strip.show(fold_of(FIRST, LAST))
+        app.strip.focus()
+        await pilot.pause()
+        assert app.strip.highlighted == 1, "the newest"
+        await pilot.press("1", "c", "up", "2", "r", "3", "f")
+        assert app.said == [(1, "CONTINUE"), (1, "CONTINUE"), *[(0, "REVISE")] * 2, *[(0, "FINISH")] * 2]
+
+
+async def test_what_was_not_possible_cannot_be_said() -> None:
+    app = Showing()
+    async with app.run_test() as pilot:
+        app.strip.show(fold_of(FIRST, LAST))
+        app.strip.focus()
+        await pilot.press("2")
+        assert app.said == []
+        assert [n.message for n in app._notifications] == [
+            "REVISE was not possible there, only CONTINUE or FINISH."
+        ]
+
+
+async def test_backspace_takes_a_label_back_where_there_is_one() -> None:
+    app = Showing()
+    async with app.run_test() as pilot:
+        app.strip.show(fold_of(FIRST, LAST))
+        app.strip.show_labels({1: Label(1, "CONTINUE")})
+        app.strip.focus()
+        await pilot.press("backspace", "up", "backspace")
+        assert app.said == [1]
+        assert "✎ you: CONTINUE" in app.lines
+
+
+async def test_the_label_of_an_event_stands_until_the_store_says_otherwise() -> None:
+    app = Showing()
+    taught = decided("CONTINUE", (1, 0, 0), source="human", label="teach")
+    async with app.run_test() as pilot:
+        app.strip.show(fold_of(FIRST, taught))
+        await pilot.pause()
+        assert "asked in teach mode" in app.lines
+        app.strip.show_labels({}, stored=1)
+        assert "asked in teach mode" in app.lines, "the store does not hold the second decision yet"
+        app.strip.show_labels({}, stored=2)
+        assert "✎" not in app.lines, "it was taken back"
+
+
+async def test_the_cursor_follows_a_live_run_unless_it_was_moved() -> None:
+    app = Showing()
+    async with app.run_test() as pilot:
+        app.strip.show(fold_of(FIRST))
+        await pilot.pause()
+        app.strip.show(fold_of(FIRST, LAST))
+        await pilot.pause()
+        assert app.strip.highlighted == 1
+        app.strip.focus()
+        await pilot.press("up")
+        app.strip.show(fold_of(FIRST, LAST, LAST))
+        await pilot.pause()
+        assert app.strip.highlighted == 0
+        app.strip.show(fold_of(FIRST, LAST, run_id="b"))
+        await pilot.pause()
+        assert app.strip.highlighted == 1, "another run"
+
+
+async def test_a_run_that_asks_is_answered_on_its_last_row() -> None:
+    app = Showing()
+    asked = ev.Asked(
+        "decide",
+        "What next?",
+        ["CONTINUE", "FINISH"],
+        suggested="FINISH",
+        probabilities={"CONTINUE": 0.3, "REVISE": 0.0, "FINISH": 0.7},
+    )
+    async with app.run_test() as pilot:
+        app.strip.show(fold_of(FIRST, asked=asked))
+        app.strip.focus()
+        await pilot.press("2", "3")
+        assert app.said == ["FINISH"]
+        assert "suggested: ■ FINISH" in app.lines
+        assert "3 FINISH" in app.lines
+        app.strip.show(fold_of(FIRST, asked=ev.Asked("approve", "Show it?", ["accept"])))
+        await pilot.pause()
+        assert "Show it?" not in app.lines
+
+
+async def test_without_a_decision_it_says_what_will_be_here() -> None:
+    app = Showing()
+    async with app.run_test(size=(42, 12)) as pilot:
+        assert "No decision yet" in app.lines
+        app.strip.focus()
+        await pilot.press("1", "down")
+        assert app.said == []
+        app.strip.show(fold_of(FIRST))
+        await pilot.pause()
+        assert "No decision yet" not in app.lines
+        assert len(app.lines.splitlines()) == 2, "narrow is compact"
+        app.strip.show(fold_of(run_id="c"))
+        await pilot.pause()
+        assert "No decision yet" in app.lines

@@ -1,0 +1,159 @@
+"""The doctor in the app: rows as they are found, the sum of them, the report."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import OptionList, Static
+from textual.worker import get_current_worker
+
+from tests.tui.app.bare import bare
+from tests.tui.conftest import Look, MakeApp, Snap
+from tests.tui.waiting import until
+from tui.app.app import DeepthinkApp
+from tui.doctor.findings import Finding
+
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
+
+FOUND = [
+    Finding("Python", "ok", "3.11.9 on Linux x86_64"),
+    Finding("packages", "ok", "all 33 are installed"),
+    Finding("settings", "ok", "all defaults, no file"),
+    Finding("disk space", "warn", "1.2 GB free", "Models take about 2.0 GB; free some."),
+    Finding(
+        "language model",
+        "fail",
+        "qwen2.5-coder-1.5b (1.1 GB) is not on this machine, and neither is any other model that could "
+        "answer in its place.",
+        "Choose one:\n  deepthink models pull   the default (1.1 GB) and embedder\n  "
+        "deepthink models use PATH.gguf   any GGUF file on this machine",
+    ),
+    Finding("library", "ok", "12 documents in 2 collections, 3 MB, schema 5", "Add documents: F3."),
+    Finding("Ollama", "unknown", "nothing answers at http://127.0.0.1:11434; it is not needed"),
+]
+
+
+class _Doctor:
+    """Finds what it is told to find, and waits in the middle as long as it is held."""
+
+    def __init__(self) -> None:
+        self.found = list(FOUND)
+        self.go = threading.Event()
+        self.go.set()
+        self.asked = 0
+        self.terminal: Finding | None = None
+
+    def findings(self, terminal: Finding | None = None) -> Iterator[Finding]:
+        self.asked += 1
+        yield from self.found[:3]
+        while not self.go.wait(0.01):
+            if get_current_worker().is_cancelled:
+                return
+        yield from self.found[3:]
+        assert terminal is not None
+        yield self.terminal or terminal
+
+
+@pytest.fixture
+def doctor(monkeypatch: pytest.MonkeyPatch) -> _Doctor:
+    """Nothing of this machine is looked at."""
+    made = _Doctor()
+    monkeypatch.setattr("tui.doctor.findings.findings", made.findings)
+    return made
+
+
+def _rows(app: DeepthinkApp) -> list[str]:
+    rows = app.screen.query_one("#rows", OptionList)
+    return [str(option.prompt) for option in rows.options]
+
+
+def _sum(app: DeepthinkApp) -> str:
+    return str(app.screen.query_one("#sum", Static).render())
+
+
+async def test_rows_appear_as_they_are_found(make_app: MakeApp, doctor: _Doctor) -> None:
+    doctor.go.clear()
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("f9")
+        await until(pilot, lambda: len(_rows(app)) == 3)
+        assert _sum(app) == "… examining: 3 looked at"
+        await pilot.press("r")  # not while it examines
+        doctor.go.set()
+        await until(pilot, lambda: "✗" in _sum(app))
+        assert _sum(app) == "✗ 1 thing keeps deepthink from working"
+        assert doctor.asked == 1
+        rows = _rows(app)
+        assert rows[0].startswith("✓ ok       Python")
+        assert rows[3].splitlines()[1].strip() == "→ Models take about 2.0 GB; free some."
+        assert rows[6].startswith("? unknown")
+        assert rows[7].split("terminal")[1].strip().startswith("80 columns, ")
+
+
+async def test_a_row_in_full_and_short_again(make_app: MakeApp, doctor: _Doctor) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("f9")
+        await until(pilot, lambda: len(_rows(app)) == 8)
+        assert _rows(app)[4].splitlines()[0].endswith("…")
+        await pilot.press("down", "down", "down", "down", "enter")
+        assert "".join(_rows(app)[4].split()).count("anyothermodelthatcouldanswer") == 1
+        await pilot.press("enter")
+        assert _rows(app)[4].splitlines()[0].endswith("…")
+        assert all(len(line) <= 78 for row in _rows(app) for line in row.splitlines())
+
+
+async def test_the_report_is_copied_and_everything_looked_at_again(
+    make_app: MakeApp, doctor: _Doctor
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("f9")
+        await until(pilot, lambda: len(_rows(app)) == 8)
+        await pilot.press("c")
+        assert app.clipboard.startswith("deepthink ")
+        assert "fail    language model: qwen2.5-coder-1.5b" in app.clipboard
+        assert "        → Models take about 2.0 GB; free some." in app.clipboard
+        doctor.found = FOUND[:3]
+        await pilot.press("r")
+        await until(pilot, lambda: "✓" in _sum(app))
+        assert _sum(app) == "✓ All is well"
+        doctor.found = FOUND[:4]
+        await pilot.press("r")
+        await until(pilot, lambda: "!" in _sum(app))
+        assert _sum(app) == "! It works; 1 could be better"
+
+
+async def test_the_real_doctor_finds_its_rows_here(make_app: MakeApp, no_models: None) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("f9")
+        await until(pilot, lambda: "✗" in _sum(app))
+        assert sum(row.startswith("✗ fail") for row in _rows(app)) == 3
+
+
+@pytest.mark.parametrize(
+    ("look", "state"),
+    [("80x24-dark", "running"), ("120x40-light", "done")],
+    indirect=["look"],
+)
+def test_doctor_in_pictures(
+    state: str, look: Look, make_app: MakeApp, doctor: _Doctor, snap_compare: Snap
+) -> None:
+    async def show(pilot: Pilot[Any]) -> None:
+        if state == "running":
+            doctor.go.clear()
+        await pilot.press("f9")
+        await until(pilot, lambda: len(_rows(app)) == (3 if state == "running" else 8))
+        if state == "done":
+            await until(pilot, lambda: "✗" in _sum(app))
+            await pilot.press("down", "down", "down", "down", "enter")
+
+    doctor.terminal = Finding("terminal", "ok", "as wide as it is")
+    app = make_app(theme=look.theme)
+    assert snap_compare(app, terminal_size=look.size, run_before=show)

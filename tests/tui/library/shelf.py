@@ -1,0 +1,146 @@
+"""A small library with everything in it that the screens show, stored without reading a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from textual.app import ComposeResult
+
+from models.scripted import HashEmbedder
+from traces.library import Library
+from traces.records import NewChunk, NewDocument
+from traces.store import Store
+from tui.app.app import DeepthinkApp
+from tui.app.base import DeepScreen
+
+BANK = (
+    "At the end of June the company held 412 million in cash.\n"
+    "The company did not draw on its credit line in the quarter. It expects to repay the bonds in 2027."
+)
+TABLE = "Net sales by region (in millions)\nRegion | 2024 | 2023\nEurope | 1,204 | 1,118\nAsia | 618 | 655"
+
+
+class Beneath(DeepScreen):
+    """Nothing, for a window to lie over."""
+
+    MODE = "ask"
+
+    def compose(self) -> ComposeResult:
+        """Not even the frame, so that pictures of a window do not change with it."""
+        yield from ()
+
+
+def begin_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The app begins with an empty screen."""
+    monkeypatch.setitem(DeepthinkApp.MODES, "ask", Beneath)
+
+
+def put(
+    library: Library,
+    collection: str,
+    name: str,
+    texts: Sequence[tuple[str, str]],
+    *,
+    title: str = "",
+    source: str = "",
+    pages: int | None = None,
+    date: str = "",
+    coverage: float = 1.0,
+    notices: tuple[str, ...] = (),
+) -> int:
+    """Store a document of ``(section, text)`` chunks; returns its id."""
+    from agent.retrieval.terms import terms
+
+    embedder = HashEmbedder()
+    chunks = tuple(
+        NewChunk(
+            position=position,
+            kind="table" if " | " in text else "text",
+            section=tuple(section.split(" › ")) if section else (),
+            page=1 + position // 2 if pages else None,
+            text=text,
+            terms=tuple(terms(text)),
+        )
+        for position, (section, text) in enumerate(texts)
+    )
+    document = NewDocument(
+        collection=collection,
+        source=source or f"/documents/{name}",
+        name=name,
+        title=title or name,
+        media_type="application/pdf" if pages else "text/markdown",
+        sha256=f"{name:0<64}"[:64],
+        bytes=1000 * len(texts) + 234,
+        pages=pages,
+        date=date,
+        coverage=coverage,
+        notices=notices,
+        reader=1,
+        chunks=chunks,
+    )
+    return library.put_document(document, embedder.embed_passages([c.text for c in chunks]), embedder.name)
+
+
+def fill(store: Store) -> dict[str, int]:
+    """Two collections with four documents; document name to id."""
+    library = Library(store)
+    library.describe_collection("filings", "Quarterly and annual reports of Orlavane Thermal.")
+    return {
+        "report.pdf": put(
+            library,
+            "filings",
+            "report.pdf",
+            [
+                ("Overview", "Orlavane Thermal makes large heat pumps for district heating."),
+                ("Overview", "The company employs 2,310 people at three plants."),
+                ("Item 7. Results", TABLE),
+                ("Item 7. Results › Liquidity", BANK),
+                ("Item 7. Results › Liquidity", "The bonds carry a coupon of 4.5 percent."),
+                ("Item 1A. Risk factors", "A fire at a supplier's plant could halt production."),
+            ],
+            title="Report for the second quarter of 2025",
+            pages=3,
+            date="2025-06-30",
+        ),
+        "scan.pdf": put(
+            library,
+            "filings",
+            "scan.pdf",
+            [("", "Only the first page of this scan holds text.")],
+            title="A scanned letter",
+            pages=9,
+            coverage=0.31,
+            notices=("8 of 9 pages hold pictures only; run OCR on the file and add it again.",),
+        ),
+        "fire.md": put(
+            library,
+            "news",
+            "fire.md",
+            [("Fire", "A fire at the Brevnes plant of Tolvang Ceramics halted production in May.")],
+            title="Fire at Brevnes",
+            date="2025-05-12",
+        ),
+        "page": put(
+            library,
+            "news",
+            "example.org/bearings",
+            [("Bearings", "Orlavane buys all of its ceramic bearings from Tolvang Ceramics.")],
+            title="Bearings for heat pumps",
+            source="https://example.org/bearings",
+        ),
+    }
+
+
+def fill_long(store: Store, passages: int = 4000) -> int:
+    """One document of many passages; returns the id of its first."""
+    library = Library(store)
+    texts = [
+        (
+            f"Part {number // 40 + 1}",
+            f"This is passage number {number}. It says little, but at some length: " * 3,
+        )
+        for number in range(passages)
+    ]
+    document = put(library, "long", "long.md", texts, title="A long document")
+    return library.document_passages(document)[0].id

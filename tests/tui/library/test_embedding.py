@@ -1,0 +1,98 @@
+"""A library that another embedder made: told, searched all the same, and embedded anew on the way."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from textual.message import Message
+
+from models.scripted import HashEmbedder
+from tests.tui.conftest import QUESTION, Answer, Run
+from traces.library import Library
+from tui.app.engine import Engine, EngineChanged
+from tui.assemble import open_store
+from tui.library import embedding
+
+NEW = HashEmbedder(64)
+
+
+@pytest.fixture
+def changed(library: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """Two passages of another embedder; the one in use makes one vector at a time."""
+    for user in ("assemble", "ask.asking", "library.search", "library.tables"):
+        monkeypatch.setattr(f"tui.{user}.open_embedder", lambda _settings: NEW)
+    monkeypatch.setattr("agent.documents.embedding._BATCH", 1)
+    return Library(open_store())
+
+
+def test_a_few_passages_are_embedded_before_the_search(changed: Library, deepthink: Run) -> None:
+    ran = deepthink("library", "search", "ceramic bearings")
+    assert (ran.code, ran.err) == (0, "")
+    assert "vector" in ran.out
+    assert changed.embedded(NEW.name) == (2, 2)
+
+
+def test_many_are_told_of_and_embedded_little_by_little(
+    changed: Library, deepthink: Run, model: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "_FEW", 0)
+    monkeypatch.setattr(embedding, "_SECONDS", 0.0)
+    ran = deepthink("library", "search", "ceramic bearings")
+    assert "Tolvang" in ran.out
+    assert " ".join(ran.err.split()).startswith("Note: 2 of 2 passages have no vector by")
+    assert changed.embedded(NEW.name) == (1, 2)
+    assert f"vectors by {NEW.name}, 1 of 2 passages so far" in deepthink("library").out
+    model()
+    asked = deepthink("ask", QUESTION)
+    assert asked.code == 0
+    assert "Tolvang" in asked.out
+    assert "Note: 1 of 2 passages" in asked.err
+    assert changed.embedded(NEW.name) == (2, 2)
+    assert deepthink("library", "search", "ceramic bearings").err == ""
+
+
+def test_all_of_it_at_once(changed: Library, deepthink: Run) -> None:
+    for _ in range(2):
+        ran = deepthink("library", "embed")
+        assert (ran.code, ran.err) == (0, "")
+        assert f"Every passage has its vector by {NEW.name}." in ran.out
+    assert changed.embedded(NEW.name) == (2, 2)
+
+
+def test_the_app_does_it_between_answers_and_tells_how_far_it_is(
+    changed: Library, model: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.assemble.open_chat", lambda _settings: model())
+    told: list[Message] = []
+    first = threading.Event()
+
+    def tell(message: Message) -> None:
+        told.append(message)
+        first.set()
+
+    engine = Engine(tell)
+    work = threading.Thread(target=engine.embed_library)
+    with engine.chat():
+        work.start()
+        assert first.wait(20)
+        assert changed.embedded(NEW.name) == (1, 2), "it waits while an answer is written"
+    work.join(20)
+    assert changed.embedded(NEW.name) == (2, 2)
+    states = [(m.part, m.state, m.detail) for m in told if isinstance(m, EngineChanged)]
+    assert states == [
+        ("library", "loading", "50%"),
+        ("library", "loading", "100%"),
+        ("library", "ready", ""),
+    ]
+    told.clear()
+    engine.embed_library()
+    assert told == []
+
+
+def test_an_app_that_closes_stops_it(changed: Library) -> None:
+    engine = Engine()
+    engine.closing.set()
+    engine.embed_library()
+    assert changed.embedded(NEW.name) == (0, 2)

@@ -1,0 +1,229 @@
+"""The file picker: by tree, by path, by paste; and what it does not let through."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.widgets import Input, Static
+from textual.widgets._footer import FooterKey
+
+from tests.tui.conftest import MakeApp
+from tests.tui.library.shelf import begin_with_nothing, fill
+from tests.tui.waiting import until
+from tui.library.files import FilesScreen, PathInput, PathTree, completion
+from tui.library.intake import Intake
+
+SIZE = (80, 24)
+
+
+@pytest.fixture(autouse=True)
+def beneath(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin_with_nothing(monkeypatch)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with files that can be read, some that cannot, and hidden ones; the current one."""
+    root = tmp_path / "shelf"
+    for name in (
+        "letters/april.md",
+        "letters/may.txt",
+        "report.pdf",
+        "tool.exe",
+        ".secret.md",
+        "[b]odd.md",
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("A word.", encoding="utf-8")
+    monkeypatch.chdir(root)
+    return root
+
+
+def told(screen: FilesScreen) -> str:
+    return str(screen.query_one("#told", Static).content)
+
+
+def keys(screen: FilesScreen) -> list[str]:
+    """What the footer says the keys do."""
+    return [key.description for key in screen.query(FooterKey)]
+
+
+def rows(screen: FilesScreen) -> list[str]:
+    tree = screen.query_one(PathTree)
+    return [str(node.label) for node in tree.root.children]
+
+
+async def test_marked_files_and_folders_are_taken(make_app: MakeApp, shelf: Path) -> None:
+    app = make_app()
+    fill(app.engine.store)
+    taken: list[Intake | None] = []
+    async with app.run_test(size=SIZE) as pilot:
+        screen = FilesScreen(shelf)
+        app.push_screen(screen, taken.append)
+        await until(pilot, lambda: screen.is_mounted and rows(screen))
+        assert rows(screen) == ["letters", "[b]odd.md", "report.pdf"]
+        await until(pilot, lambda: "shelf holds 4 files that can be read" in told(screen))
+        await pilot.press("down")
+        await until(pilot, lambda: "letters holds 2 files" in told(screen))
+        await pilot.press("right")
+        await until(pilot, lambda: screen.query_one(PathTree).cursor_node.children)  # type: ignore[union-attr]
+        await pilot.press("left", "enter", "enter", "space", "down", "down", "space")
+        await until(pilot, lambda: "2 marked: Enter reads 3 files." in told(screen))
+        field = screen.query_one("#collection", Input)
+        assert field.value == "documents"
+        await pilot.press("tab", "ctrl+a", "ctrl+k", *"fil", "right")
+        assert field.value == "filings", "completed from what there is"
+        assert "Quarterly and annual" in screen.query_one("#description", Input).placeholder
+        await pilot.press("tab", *"Letters", "enter")
+        await until(pilot, lambda: taken)
+    assert taken == [Intake((shelf / "letters", shelf / "report.pdf"), (), "filings", "Letters")]
+
+
+async def test_hidden_files_and_the_folder_above(make_app: MakeApp, shelf: Path) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = FilesScreen(shelf)
+        app.push_screen(screen)
+        await until(pilot, lambda: screen.is_mounted and rows(screen))
+        await pilot.press("full_stop")
+        await until(pilot, lambda: ".secret.md" in rows(screen))
+        await pilot.press("full_stop")
+        await until(pilot, lambda: rows(screen) and ".secret.md" not in rows(screen))
+        await pilot.press("down", "down", "down")
+        await until(pilot, lambda: "Enter reads report.pdf" in told(screen))
+        await pilot.press("space")
+        assert list(screen.query_one(PathTree).marked) == [shelf / "report.pdf"]
+        await pilot.press("space")
+        assert not screen.query_one(PathTree).marked
+        await pilot.press("backspace")
+        await until(pilot, lambda: "shelf" in rows(screen))
+        await pilot.press("escape")
+        assert app.screen is not screen
+
+
+async def test_paths_are_typed_completed_and_pasted(make_app: MakeApp, shelf: Path) -> None:
+    app = make_app()
+    taken: list[Intake | None] = []
+    async with app.run_test(size=SIZE) as pilot:
+        screen = FilesScreen(shelf)
+        app.push_screen(screen, taken.append)
+        await until(pilot, lambda: screen.is_mounted and rows(screen))
+        line = screen.query_one(PathInput)
+        line.focus()
+        await pilot.press(*"let")
+        await until(pilot, lambda: line._suggestion)
+        await pilot.press("tab")
+        assert line.value == "letters/"
+        await until(pilot, lambda: rows(screen) == ["april.md", "may.txt"])
+        await until(pilot, lambda: told(screen) == "Enter reads 2 files.")
+        await pilot.press("ctrl+u", *"nowhere.md")
+        await until(pilot, lambda: "nowhere.md is not there" in told(screen))
+        await pilot.press("enter")
+        await until(pilot, lambda: "does not exist" in told(screen))
+        await pilot.press("ctrl+u")
+        line.post_message(events.Paste(f"{shelf / 'report.pdf'}\n{shelf / 'letters'}"))
+        await until(pilot, lambda: told(screen) == "Enter reads 3 files.")
+        await pilot.press("enter")
+        await until(pilot, lambda: taken)
+    assert taken == [Intake((shelf / "report.pdf", shelf / "letters"), (), "documents", "")]
+
+
+@pytest.mark.parametrize("text", ["~nobody-here/", pytest.param("x" * 300, id="too long"), "file://["])
+async def test_what_can_be_no_path_is_told_and_the_app_goes_on(
+    text: str, make_app: MakeApp, shelf: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = FilesScreen(shelf)
+        app.push_screen(screen)
+        await until(pilot, lambda: screen.is_mounted and rows(screen))
+        line = screen.query_one(PathInput)
+        line.focus()
+        await pilot.press(text[0])
+        line.post_message(events.Paste(text[1:]))
+        await until(pilot, lambda: line.value == text)
+        await pilot.press("enter")
+        await until(pilot, lambda: told(screen).startswith("✗"))
+        assert text.rstrip("/")[:20] in told(screen)
+        assert not app.failures
+
+
+async def test_what_is_typed_in_the_tree_goes_to_the_line_for_paths(make_app: MakeApp, shelf: Path) -> None:
+    app = make_app()
+    taken: list[Intake | None] = []
+    async with app.run_test(size=SIZE) as pilot:
+        screen = FilesScreen(shelf)
+        app.push_screen(screen, taken.append)
+        await until(pilot, lambda: screen.is_mounted and rows(screen))
+        line, tree = screen.query_one(PathInput), screen.query_one(PathTree)
+        await until(pilot, lambda: "Open or shut" in keys(screen))
+        await pilot.press("down", "down", "space")
+        assert list(tree.marked) == [shelf / "[b]odd.md"]
+        await until(pilot, lambda: "Open or shut" not in keys(screen))
+        assert "Read" in keys(screen)
+        await pilot.press(*"rep")
+        assert line.has_focus
+        assert line.value == "rep"
+        await until(pilot, lambda: line._suggestion)
+        await pilot.press("tab")
+        await until(pilot, lambda: told(screen) == "Enter reads 2 files, the 1 marked among them.")
+        await until(pilot, lambda: keys(screen)[:1] == ["Read"])
+        tree.focus()
+        tree.post_message(events.Paste(f" {shelf / 'letters'}"))
+        await until(pilot, lambda: line.has_focus and line.value.endswith("letters"))
+        line.value = "report.pdf"
+        await pilot.press("enter")
+        await until(pilot, lambda: taken)
+    assert taken == [Intake((Path("report.pdf"), shelf / "[b]odd.md"), (), "documents", "")]
+
+
+async def test_an_address_needs_the_web_and_a_collection_a_name(
+    make_app: MakeApp, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app()
+    taken: list[Intake | None] = []
+    async with app.run_test(size=SIZE) as pilot:
+        screen = FilesScreen(shelf, "mine")
+        app.push_screen(screen, taken.append)
+        await until(pilot, lambda: screen.is_mounted and screen.query_one("#collection", Input).value)
+        assert screen.query_one("#collection", Input).value == "mine"
+        await pilot.press("enter", "enter")  # shuts and opens the folder: nothing is marked
+        screen.set_focus(screen.query_one("#collection", Input))
+        await pilot.press("enter")
+        await until(pilot, lambda: "Mark something" in told(screen))
+        screen.query_one(PathInput).value = "https://example.org/a"
+        await until(pilot, lambda: told(screen) == "Enter reads 1 address.")
+        await pilot.press("enter")
+        await until(pilot, lambda: "while the web is off" in told(screen))
+        assert screen.query_one("#told").has_class("error")
+        monkeypatch.setenv("DEEPTHINK_WEB", "true")
+        app.engine.reload()
+        await pilot.press("escape")
+        again = FilesScreen(shelf)
+        app.push_screen(again, taken.append)
+        await until(pilot, lambda: again.is_mounted and again.query_one("#collection", Input).value)
+        again.query_one(PathInput).value = "https://example.org/a"
+        again.query_one("#collection", Input).value = "no/name"
+        again.set_focus(again.query_one("#collection", Input))
+        await pilot.press("enter")
+        await until(pilot, lambda: "cannot be the name" in told(again))
+        again.query_one("#collection", Input).value = "name"
+        await pilot.press("enter")
+        await until(pilot, lambda: len(taken) == 2)
+    assert taken == [None, Intake((), ("https://example.org/a",), "name", "")]
+
+
+def test_completion(shelf: Path) -> None:
+    assert completion("rep") == "report.pdf"
+    assert completion("letters") == "letters/"
+    assert completion("letters/m") == "letters/may.txt"
+    assert completion("too") is None, "it cannot be read"
+    assert completion("report.pdf") is None
+    assert completion(".s") == ".secret.md"
+    assert completion("nowhere/x") is None
+    assert completion("~nobody-here/x") is None
+    assert completion("a\0b/x") is None
+    assert completion("https://exa") is None
+    assert completion("") is None

@@ -1,0 +1,81 @@
+"""What a person names to be read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from traces.records import Document
+from tui.failures import WrongUsage
+from tui.library.intake import Intake, WebOff, again, count_readable, intake, pasted
+from tui.settings.settings import Settings
+
+
+def test_dropped_files_are_taken_apart(tmp_path: Path) -> None:
+    spaced = tmp_path / "two words.md"
+    spaced.touch()
+    assert pasted(str(spaced)) == [str(spaced)], "it stands there just so"
+    assert pasted(r"/a/two\ words.md '/b/it is.pdf' ~/c.txt") == [
+        "/a/two words.md",
+        "/b/it is.pdf",
+        "~/c.txt",
+    ]
+    assert pasted("/a.md\n\n/b.md\n") == ["/a.md", "/b.md"]
+    assert pasted("file:///a/two%20words.md") == ["/a/two words.md"]
+    assert pasted("/it's.md") == ["/it's.md"]
+    assert pasted("https://example.org/a?b=c") == ["https://example.org/a?b=c"]
+    assert pasted("  ") == []
+
+
+def test_what_can_be_no_path_is_left_as_it_was_typed() -> None:
+    assert pasted("~nobody-here/a.md") == ["~nobody-here/a.md"]
+    assert pasted("x" * 300) == ["x" * 300]
+    assert pasted("a\0b") == ["a\0b"]
+    assert pasted("file://[") == ["file://["]
+    assert count_readable([Path("~nobody-here"), Path("x" * 300)], 100) == (0, False)
+
+
+def test_names_are_sorted_into_paths_and_addresses() -> None:
+    chosen = intake(["a.md", "https://example.org"], Settings(web=True), None, " what \n it holds ")
+    assert chosen.paths == (Path("a.md"),)
+    assert chosen.addresses == ("https://example.org",)
+    assert (chosen.collection, chosen.description) == ("documents", "what it holds")
+    assert intake(["a"], Settings(collection="mine")).collection == "mine"
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(WebOff):
+        intake(["https://example.org"], Settings())
+    with pytest.raises(WrongUsage):
+        intake(["ftp://example.org"], Settings(web=True))
+    with pytest.raises(WrongUsage):
+        intake(["a.md"], Settings(), "/")
+
+
+def test_files_are_counted_as_they_would_be_read(tmp_path: Path) -> None:
+    for name in ("a.md", "b.PDF", "c.exe", ".d.md", "inner/e.txt", ".git/f.md", "~$g.docx"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert count_readable([tmp_path], 100) == (3, False)
+    assert count_readable([tmp_path], 2) == (2, True)
+    assert count_readable([tmp_path / "c.exe", tmp_path / "nowhere"], 100) == (1, False)
+    assert count_readable([tmp_path], 100, lambda: True) == (0, False)
+
+
+def test_what_is_read_again_is_what_can_be_found(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("A")
+
+    def document(name: str, source: str) -> Document:
+        return Document(1, "c", source, name, "", "", "", 0, None, "", 1.0, (), 1, datetime.min, 1)
+
+    documents = [
+        document("a.md", str(tmp_path / "a.md")),
+        document("b.md", str(tmp_path / "b.md")),
+        document("page", "https://example.org/page"),
+    ]
+    chosen, missing = again(documents, Settings())
+    assert chosen == Intake((tmp_path / "a.md",), (), "c")
+    assert missing == [f"b.md is no longer at {tmp_path / 'b.md'}.", "page is on the web, which is off."]
+    assert again(documents[2:], Settings(web=True)) == (Intake((), ("https://example.org/page",), "c"), [])

@@ -1,0 +1,196 @@
+"""The passage viewer: where it opens, what it marks, how one moves in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input, Static
+
+from tests.tui.conftest import MakeApp
+from tests.tui.library.shelf import BANK, TABLE, begin_with_nothing, fill, fill_long
+from tests.tui.waiting import until
+from traces.library import Library
+from tui.library.passage import DocumentText, PassageScreen, aligned, find_quote, find_words
+
+SIZE = (80, 24)
+
+
+@pytest.fixture(autouse=True)
+def beneath(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin_with_nothing(monkeypatch)
+
+
+def shown(text: DocumentText) -> str:
+    """What is in view."""
+    return "\n".join(text.render_line(y).text.rstrip() for y in range(text.size.height))
+
+
+def told(screen: PassageScreen, which: str) -> str:
+    return str(screen.query_one(which, Static).content)
+
+
+async def test_it_opens_at_the_passage_with_the_sentence_marked(make_app: MakeApp) -> None:
+    app = make_app()
+    ids = fill(app.engine.store)
+    passages = Library(app.engine.store).document_passages(ids["report.pdf"])
+    async with app.run_test(size=SIZE) as pilot:
+        screen = PassageScreen(
+            passages[3].id, "The company did not\n draw on its credit line in the quarter.", number=3
+        )
+        app.push_screen(screen)
+        await until(pilot, lambda: screen.is_mounted and screen.query_one(DocumentText).passage)
+        text = screen.query_one(DocumentText)
+        assert text.current == 3
+        view = shown(text)
+        assert "▸ cited as [3]" in view
+        assert "“The company did not draw on its credit line in the quarter.”" in " ".join(
+            view.split()
+        ).replace("▌ ", "")
+        assert told(screen, "#heading") == "Report for the second quarter of 2025"
+        place = told(screen, "#place")
+        assert (
+            place
+            == "filings · report.pdf · 2025-06-30 · p. 2 of 3 · passage 4 of 6\nItem 7. Results › Liquidity"
+        )
+        await pilot.press("n")
+        assert text.current == 4
+        await pilot.press("p", "p")
+        assert text.current == 2
+        await pilot.press("c")
+        assert app.clipboard == TABLE
+        await pilot.press("end", "n")
+        assert text.current == 5
+        await pilot.press("home")
+        assert text.current == 0
+        await pilot.press("q")
+        assert app.screen is not screen
+
+
+async def test_words_are_found_one_after_the_other(make_app: MakeApp) -> None:
+    app = make_app()
+    ids = fill(app.engine.store)
+    first = Library(app.engine.store).document_passages(ids["report.pdf"])[0].id
+    async with app.run_test(size=SIZE) as pilot:
+        screen = PassageScreen(first)
+        app.push_screen(screen)
+        await until(pilot, lambda: screen.is_mounted and screen.query_one(DocumentText).passage)
+        text, words = screen.query_one(DocumentText), screen.query_one("#words", Input)
+        await pilot.press("slash", *"bonds")
+        assert words.has_focus
+        assert text.current == 3
+        assert words.border_subtitle == "2 passages"
+        await pilot.press("enter")
+        assert text.current == 4
+        await pilot.press("down")
+        assert text.current == 3, "it goes on at the other end"
+        await pilot.press("up")
+        assert text.current == 4
+        await pilot.press(*"xyz")
+        assert words.border_subtitle == "no passages"
+        await pilot.press("escape")
+        assert text.has_focus
+        assert not words.display
+        await pilot.press("escape")
+        assert app.screen is not screen
+
+
+async def test_thousands_of_passages_are_laid_out_as_they_come_near(make_app: MakeApp) -> None:
+    app = make_app()
+    first = fill_long(app.engine.store)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = PassageScreen(first + 2000)
+        app.push_screen(screen)
+        await until(pilot, lambda: screen.is_mounted and screen.query_one(DocumentText).passage)
+        text = screen.query_one(DocumentText)
+        assert text.laid_out < 100
+        assert "passage number 2000." in shown(text)
+        for _ in range(40):
+            await pilot.press("pageup")
+        assert text.laid_out < 300
+        view = shown(text)
+        assert "passage number 2000." not in view
+        await pilot.press("pagedown", "pageup")
+        assert shown(text) == view, "what comes before does not push the view away"
+        await pilot.press("end")
+        assert "passage number 3999." in shown(text)
+        await pilot.press("home")
+        assert "passage number 0." in shown(text)
+        for _ in range(60):
+            await pilot.press("pagedown")
+        assert text.laid_out > 60
+
+
+async def test_a_passage_that_is_gone_is_shown_as_it_was_kept(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = PassageScreen(
+            7, "It was so.", "news", 2, title="An old page", section="Then", text="Once. It was so."
+        )
+        app.push_screen(screen)
+        await until(pilot, lambda: screen.is_mounted and screen.query_one("#gone").display)
+        assert "no longer in the library" in told(screen, "#gone")
+        assert told(screen, "#heading") == "An old page"
+        assert "Once. “It was so.”" in shown(screen.query_one(DocumentText))
+        bare = PassageScreen(8)
+        app.push_screen(bare)
+        await until(pilot, lambda: bare.is_mounted and bare.query_one("#gone").display)
+        await pilot.press("n", "c", "slash", "a", "escape", "escape")
+        assert app.screen is screen
+
+
+async def test_the_original_is_opened_or_named(
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app()
+    opened: list[str] = []
+    monkeypatch.setattr(app, "open_url", opened.append)
+    library = Library(app.engine.store)
+    (document,) = (d for d in library.documents("facts") if d.name == "fire.md")
+    async with app.run_test(size=SIZE) as pilot:
+        app.push_screen(PassageScreen(library.document_passages(document.id)[0].id))
+        await until(
+            pilot, lambda: app.screen.query(DocumentText) and app.screen.query_one(DocumentText).passage
+        )
+        monkeypatch.setenv("DISPLAY", ":0")
+        await pilot.press("o")
+        assert opened == [(filled / "fire.md").resolve().as_uri()]
+        (filled / "fire.md").unlink()
+        await pilot.press("o")
+        assert "no longer there" in [toast.message for toast in app._notifications][-1]
+
+
+def test_a_quotation_is_found_however_it_is_broken() -> None:
+    (span,) = find_quote(BANK, "the company did not draw  on its credit\nline in the quarter.")
+    assert BANK[slice(*span)] == "The company did not draw on its credit line in the quarter."
+    (row,) = find_quote(TABLE, "Europe 1,204 1,118")
+    assert TABLE[slice(*row)] == "Europe | 1,204 | 1,118"
+    spans = find_quote(BANK, "It expects to repay the bonds in 2027. Something that is not there at all.")
+    assert [BANK[slice(*span)] for span in spans] == ["It expects to repay the bonds in 2027."]
+    parted = find_quote(BANK, "At the end of June … to repay the bonds in 2027.")
+    assert len(parted) == 2
+    assert find_quote(BANK, "") == []
+    assert find_quote(BANK, "nowhere") == []
+    assert find_words("Fire, fire and FIRE", "fire") == [(0, 4), (6, 10), (15, 19)]
+
+
+def test_a_table_is_aligned_where_there_is_room() -> None:
+    assert aligned(TABLE, 60).splitlines() == [
+        "Net sales by region (in millions)",
+        "Region   2024   2023",
+        "Europe  1,204  1,118",
+        "Asia      618    655",
+    ]
+    assert aligned(TABLE, 10) == TABLE
+    named = (
+        "(in millions) | Year ended 2024 | Year ended 2023\nNet income | $92.8 | $74.2\nTaxes | (27.0) | —"
+    )
+    assert aligned(named, 40).splitlines() == [
+        "              Year   Year",
+        "(in          ended  ended",
+        "millions)     2024   2023",
+        "Net income   $92.8  $74.2",
+        "Taxes       (27.0)      —",
+    ]
+    assert aligned("No cells", 60) == "No cells"
+    assert aligned("a | b | c\nlonger | x", 60) == "a       b  c\nlonger  x"

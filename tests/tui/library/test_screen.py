@@ -1,0 +1,378 @@
+"""The library screen: what is there, reading more, changing it, searching it; by keys alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from agent.documents import ingest as ing
+from agent.documents.sample_library import COLLECTIONS
+from tests.tui.conftest import MakeApp
+from tests.tui.library.shelf import fill, put
+from tests.tui.waiting import until
+from traces.library import Library
+from traces.records import Collection, Document
+from tui.app.app import DeepthinkApp
+from tui.app.confirm import ConfirmScreen
+from tui.library.files import FilesScreen, PathInput
+from tui.library.ingest_panel import IngestJob, IngestPanel
+from tui.library.intake import Intake
+from tui.library.passage import DocumentText, PassageScreen
+from tui.library.screen import LibraryScreen
+from tui.library.shelves import DescribeScreen, Outline, Shelves
+
+SIZE = (80, 24)
+
+
+@pytest.fixture(autouse=True)
+def begin_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DeepthinkApp, "DEFAULT_MODE", "library")
+
+
+def screen_of(pilot: Pilot[int]) -> LibraryScreen:
+    screen = pilot.app.screen
+    assert isinstance(screen, LibraryScreen)
+    return screen
+
+
+async def opened(pilot: Pilot[int]) -> LibraryScreen:
+    await until(pilot, lambda: isinstance(pilot.app.screen, LibraryScreen) and "…" not in facts(pilot))
+    return screen_of(pilot)
+
+
+def facts(pilot: Pilot[int]) -> str:
+    """The details, in one line."""
+    screen = pilot.app.screen_stack[0]
+    if not screen.query("#facts"):
+        return "…"
+    return " ".join(str(screen.query_one("#facts", Static).content).split()) or "…"
+
+
+def told(pilot: Pilot[int]) -> str:
+    """What the panel tells of the reading."""
+    return str(pilot.app.screen_stack[0].query_one(IngestPanel).query_one(Static).content)
+
+
+def held(app: DeepthinkApp) -> dict[str, list[str]]:
+    """Names of the stored documents by collection."""
+    library = Library(app.engine.store)
+    return {c.name: [d.name for d in library.documents(c.name)] for c in library.collections()}
+
+
+def notices(app: DeepthinkApp) -> str:
+    return "\n".join(notification.message for notification in app._notifications)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = tmp_path / "shelf"
+    made.mkdir()
+    (made / "fire.md").write_text("# Fire\n\nA fire at the Brevnes plant halted production.\n")
+    (made / "empty.md").touch()
+    monkeypatch.chdir(made)
+    return made
+
+
+async def test_collections_documents_sections_and_passages(make_app: MakeApp) -> None:
+    app = make_app()
+    fill(app.engine.store)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        tree = screen.query_one(Shelves)
+        await until(pilot, lambda: "on average" in facts(pilot))
+        assert isinstance(tree.chosen, Collection)
+        assert "filings Quarterly and annual reports" in facts(pilot)
+        assert "documents 2 passages 7" in facts(pilot)
+        assert "coverage 65.5% on average; 31.0% low in scan.pdf" in facts(pilot)
+        assert "kinds 2 PDF" in facts(pilot)
+        assert "vectors by hash" in facts(pilot)
+        assert not tree.root.children[0].children, "documents come when the collection is opened"
+        await pilot.press("right")
+        await until(pilot, lambda: tree.root.children[0].children)
+        labels = [str(node.label) for node in tree.root.children[0].children]
+        assert labels == ["report.pdf", "scan.pdf  low"]
+        await pilot.press("down", "down")
+        await until(pilot, lambda: "A scanned letter" in facts(pilot))
+        assert "coverage 31.0% low: the rest of its text is in no passage" in facts(pilot)
+        assert "! 8 of 9 pages hold pictures only" in facts(pilot)
+        await pilot.press("up")
+        outline = screen.query_one(Outline)
+        await until(
+            pilot, lambda: "Report for the second quarter" in facts(pilot) and outline.root.children
+        )
+        assert "kind PDF source /documents/report.pdf size 6 kB pages 3 date 2025-06-30" in facts(pilot)
+        assert [str(node.label) for node in outline.root.children] == [
+            "Overview  2",
+            "Item 7. Results  3",
+            "Item 1A. Risk factors  1",
+        ]
+        await pilot.press("tab", "down", "down", "enter")
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen) and app.screen.query(DocumentText))
+        text = app.screen.query_one(DocumentText)
+        await until(pilot, lambda: text.passage)
+        assert text.passage is not None
+        assert text.passage.section == "Item 7. Results › Liquidity"
+        await pilot.press("escape", "shift+tab", "enter")
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        await pilot.press("escape", "left", "left")
+        assert tree.root.children[0].is_collapsed
+        await pilot.press("enter")
+        assert tree.root.children[0].is_expanded
+        assert app.failures == []
+
+
+async def test_an_empty_library_says_how_to_begin_and_reads_the_samples(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        assert "The library is empty. Press a to add documents" in facts(pilot)
+        assert "Press t to read the sample library" in facts(pilot)
+        for action in ("reread", "remove", "describe", "stop", "hide"):
+            assert screen.check_action(action, ()) is False
+        await pilot.press("t")
+        await until(pilot, lambda: "✓ Read the sample library" in told(pilot))
+        assert set(held(app)) == set(COLLECTIONS)
+        await until(pilot, lambda: len(screen.query_one(Shelves).root.children) == 2)
+        assert screen.check_action("samples", ()) is False
+        assert screen.query_one(IngestPanel).has_class("-shown")
+        await pilot.press("escape")
+        assert not screen.query_one(IngestPanel).has_class("-shown")
+
+
+async def test_files_are_chosen_and_what_fails_is_told(make_app: MakeApp, folder: Path) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, FilesScreen) and app.screen.query("#collection"))
+        picker = app.screen
+        await until(pilot, lambda: picker.query_one("#collection", Input).value)
+        picker.query_one(PathInput).focus()
+        await pilot.press(*f"{folder}", "enter")
+        await until(pilot, lambda: "✗ Read into documents: 1 added, 1 failed" in told(pilot))
+        assert "✗ empty.md: empty.md is empty." in told(pilot)
+        assert "Check that it is the file you meant." in told(pilot)
+        assert held(app) == {"documents": ["fire.md"]}
+        await until(pilot, lambda: "documents 1 passages 1" in facts(pilot))
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, FilesScreen))
+        await pilot.press("escape")
+        assert isinstance(app.screen, LibraryScreen)
+
+
+async def test_dropped_files_are_read_into_the_collection_one_is_in(
+    make_app: MakeApp, folder: Path
+) -> None:
+    app = make_app()
+    fill(app.engine.store)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.query_one(Shelves).chosen)
+        await pilot.press("down")
+        app.post_message(events.Paste(f"'{folder / 'fire.md'}'"))
+        await until(pilot, lambda: "✓ Read into news: 1 added" in told(pilot))
+        assert held(app)["news"] == ["example.org/bearings", "fire.md", "fire.md"]
+        screen.post_message(events.Paste("just some words"))
+        await until(pilot, lambda: app.failures)
+        assert "There is no file just" in app.failures[0].error.message
+
+
+async def test_a_document_is_read_again_and_what_is_gone_is_said(make_app: MakeApp, folder: Path) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        app.post_message(events.Paste(str(folder / "fire.md")))
+        await until(pilot, lambda: "1 added" in told(pilot) and screen.query_one(Shelves).chosen)
+        (folder / "fire.md").write_text("# Fire\n\nThe plant runs again.\n\n# Later\n\nMore.\n")
+        put(Library(app.engine.store), "documents", "gone.md", [("", "Gone.")])
+        await pilot.press("u", "r")
+        await until(pilot, lambda: "✓ Read into documents: 1 updated" in told(pilot))
+        await until(pilot, lambda: "gone.md is no longer at /documents/gone.md." in notices(app))
+        assert "What the library holds of it stays." in notices(app)
+        assert held(app) == {"documents": ["fire.md", "gone.md"]}
+        await pilot.press("right")
+        shelf = screen.query_one(Shelves).root.children[0]
+        await until(pilot, lambda: len(shelf.children) == 2)
+        await pilot.press("down", "r")
+        await until(pilot, lambda: "1 unchanged" in told(pilot))
+
+
+async def test_removing_asks_first(make_app: MakeApp) -> None:
+    app = make_app()
+    fill(app.engine.store)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        tree = screen.query_one(Shelves)
+        await until(pilot, lambda: tree.chosen)
+        await pilot.press("right")
+        await until(pilot, lambda: tree.root.children[0].children)
+        await pilot.press("down", "d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        question = str(app.screen.query_one(".title", Static).content)
+        assert question == "Remove report.pdf from filings?"
+        assert "Its 6 passages" in str(app.screen.query_one("#detail", Static).content)
+        await pilot.press("n")
+        assert held(app)["filings"] == ["report.pdf", "scan.pdf"]
+        await pilot.press("d", "y")
+        await until(pilot, lambda: held(app)["filings"] == ["scan.pdf"])
+        await until(pilot, lambda: len(tree.root.children[0].children) == 1)
+        assert tree.root.children[0].is_expanded
+        await until(pilot, lambda: isinstance(tree.chosen, Collection))
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        assert "Remove filings with its 1 documents?" in str(app.screen.query_one(".title", Static).content)
+        await pilot.press("y")
+        await until(pilot, lambda: set(held(app)) == {"news"})
+        await until(pilot, lambda: len(tree.root.children) == 1)
+
+
+async def test_a_collection_that_is_being_read_is_not_removed(make_app: MakeApp) -> None:
+    app = make_app()
+    fill(app.engine.store)
+    slow, refused = Slow(), "filings is being read."
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.query_one(Shelves).chosen)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        screen._begin(IngestJob("into filings", slow, ["filings"]))
+        await pilot.press("y")
+        await until(pilot, lambda: refused in notices(app))
+        app.clear_notifications()
+        await pilot.press("d")
+        await until(pilot, lambda: refused in notices(app))
+        assert app.screen is screen
+        assert "filings" in held(app)
+        await pilot.press("down", "d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: set(held(app)) == {"filings"})
+        slow.go.set()
+        await until(pilot, lambda: not screen.query_one(IngestPanel).running)
+        await until(pilot, lambda: screen.query_one(Shelves).collection == "filings")
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: not held(app))
+
+
+async def test_a_collection_is_described(make_app: MakeApp) -> None:
+    app = make_app()
+    fill(app.engine.store)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.query_one(Shelves).chosen)
+        await pilot.press("down", "e")
+        await until(pilot, lambda: isinstance(app.screen, DescribeScreen) and app.screen.query(Input))
+        await pilot.press("escape", "e")
+        await until(pilot, lambda: isinstance(app.screen, DescribeScreen) and app.screen.query(Input))
+        await pilot.press(*"What happened", "enter")
+        await until(pilot, lambda: "news What happened" in facts(pilot))
+        described = {c.name: c.description for c in Library(app.engine.store).collections()}
+        assert described["news"] == "What happened"
+
+
+class Slow:
+    """A reading that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.cancelled = False
+
+    def __call__(self, cancel: threading.Event) -> Iterator[ing.IngestEvent]:
+        yield ing.FileFound(2)
+        yield ing.FileStarted("/a.md", "a.md")
+        yield ing.FileEmbedding("/a.md", 32, 64)
+        while not self.go.wait(0.01):
+            if cancel.is_set():
+                self.cancelled = True
+                return
+        yield ing.FileDone("/a.md", "a.md", "added", 64, 1.0, None, 1.0, ())
+        yield ing.IngestFinished(1, 0, 0, 0, 0, 64, 1.0)
+
+
+async def test_a_reading_goes_on_while_one_is_elsewhere_and_can_be_stopped(make_app: MakeApp) -> None:
+    app = make_app()
+    slow, other = Slow(), Slow()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        panel = screen.query_one(IngestPanel)
+        assert panel.begin(IngestJob("into first", slow))
+        await until(pilot, lambda: "32 of 64 passages" in told(pilot))
+        assert "0 of 2 files" in told(pilot)
+        screen._begin(IngestJob("into second", other))
+        assert "Reading into first; then into second" in told(pilot)
+        await until(pilot, lambda: "into second: read after" in notices(app))
+        await pilot.press("f9")
+        assert app.screen is not screen
+        slow.go.set()
+        told_by = panel.query_one(Static)
+        await until(pilot, lambda: "Reading into second" in str(told_by.content))
+        await until(pilot, lambda: "Reading has ended: 1 added." in notices(app))
+        await pilot.press("f3", "x")
+        await until(pilot, lambda: "✓ Stopped reading into second: nothing was read" in told(pilot))
+        assert other.cancelled
+
+
+async def test_a_reading_that_breaks_off_is_told(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app()
+    fill(app.engine.store)
+
+    def read(_cancel: threading.Event) -> Iterator[ing.IngestEvent]:
+        yield ing.FileFound(1)
+        raise ing.NothingToIngest("No readable file in /x.", "Choose another folder.")
+
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        screen.query_one(IngestPanel).begin(IngestJob("into x", read))
+        await until(pilot, lambda: "✗ No readable file in /x. Choose another folder." in told(pilot))
+        await until(pilot, lambda: app.failures)
+        assert screen.is_running
+
+
+async def test_thousands_of_documents_are_listed(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app()
+    fill(app.engine.store)
+    first = Library(app.engine.store).documents("filings")[0]
+    many = [
+        Document(
+            1000 + number,
+            "filings",
+            f"/documents/{number:05}.pdf",
+            f"{number:05}.pdf",
+            *(getattr(first, name) for name in list(Document.__dataclass_fields__)[4:]),
+        )
+        for number in range(3000)
+    ]
+    real: Callable[..., list[Document]] = Library.documents
+    monkeypatch.setattr(
+        Library, "documents", lambda self, name=None: many if name == "filings" else real(self, name)
+    )
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        tree = screen.query_one(Shelves)
+        await until(pilot, lambda: tree.chosen)
+        await pilot.press("right")
+        await until(pilot, lambda: len(tree.root.children[0].children) == 3000)
+        await pilot.press("end", "up")
+        await until(pilot, lambda: isinstance(tree.chosen, Document) and tree.chosen.name == "02999.pdf")
+
+
+async def test_a_collection_is_only_read_into_where_it_may_be(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        screen.read(None)
+        assert not screen.query_one(IngestPanel).running
+        screen.read(Intake((Path("/nowhere"),), (), "c"))
+        await until(pilot, lambda: "does not exist" in told(pilot))

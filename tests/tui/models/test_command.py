@@ -1,0 +1,156 @@
+"""`deepthink models`: what there is, choosing, and pulls that show how far they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.catalogue import ALL_MINILM_L6_V2, ModelEntry
+from models.fetch import ChecksumMismatch, DiskFull, PullCancelled, PullProgress
+from models.probe import ProbeResult
+from tests.tui.conftest import Answering, Run
+from tui.settings.settings import load
+
+
+@pytest.fixture
+def pulls(monkeypatch: pytest.MonkeyPatch, no_models: None) -> list[str]:
+    """Names of the models that were pulled; nothing is fetched."""
+    pulled: list[str] = []
+
+    def pull(entry: ModelEntry, *, progress: Callable[[PullProgress], None], **_: Any) -> Path:
+        half = entry.size // 2
+        progress(PullProgress(entry.name, "waiting", 0, entry.size, None, "another process is at it"))
+        progress(PullProgress(entry.name, "fetching", 0, entry.size, "publisher", "example.org"))
+        progress(PullProgress(entry.name, "fetching", 0, entry.size, "publisher", "example.org is away"))
+        progress(PullProgress(entry.name, "fetching", 0, entry.size, "wheels", "part1 0.2.0 (1 of 2)"))
+        progress(PullProgress(entry.name, "fetching", half, entry.size, "wheels", "part2 0.2.0 (2 of 2)"))
+        progress(PullProgress(entry.name, "checking", entry.size, entry.size))
+        progress(PullProgress(entry.name, "done", entry.size, entry.size))
+        pulled.append(entry.name)
+        return Path("/models") / entry.name
+
+    monkeypatch.setattr("tui.models.pulling.pull", pull)
+    return pulled
+
+
+def test_the_list_says_what_is_here_and_in_use(no_models: None, deepthink: Run) -> None:
+    for arguments in (("models",), ("models", "list")):
+        lines = deepthink(*arguments).out.splitlines()
+        pull = "deepthink models pull qwen2.5-coder"
+        assert f"qwen2.5-coder-1.5b  model, 1.1 GB, in use, not here: {pull}-1.5b" in lines
+        assert f"qwen2.5-coder-0.5b  model, 491 MB, not here: {pull}-0.5b" in lines
+
+
+def test_a_pull_takes_the_default_models(pulls: list[str], deepthink: Run) -> None:
+    ran = deepthink("models", "pull")
+    assert (ran.code, ran.err) == (0, "")
+    assert pulls == ["qwen2.5-coder-1.5b", "bge-small-en", "ms-marco-minilm-l12"]
+    assert ran.out.splitlines()[:6] == [
+        "qwen2.5-coder-1.5b: another process is at it",
+        "qwen2.5-coder-1.5b: 0 % of 1.1 GB from publisher",
+        "qwen2.5-coder-1.5b: publisher: example.org is away",
+        "qwen2.5-coder-1.5b: 50 % of 1.1 GB from wheels",
+        "qwen2.5-coder-1.5b: 1.1 GB in place, sha256 as the catalogue lists it.",
+        "bge-small-en: another process is at it",
+    ]
+
+
+def test_a_pull_of_named_models_takes_each_once(pulls: list[str], deepthink: Run) -> None:
+    assert deepthink("models", "pull", "qwen2.5-coder-0.5b", "QWEN2.5-coder-0.5b").code == 0
+    assert pulls == ["qwen2.5-coder-0.5b"]
+    ran = deepthink("models", "pull", "nope")
+    assert ran.code == 5
+    assert "Pick one of these" in ran.err
+
+
+def test_a_file_that_is_not_the_published_one_is_pulled(
+    pulls: list[str], deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def checked(*_: Any, **__: Any) -> Path:
+        raise ChecksumMismatch("It differs.", "Pull it.")
+
+    monkeypatch.setattr("tui.models.pulling.checked", checked)
+    assert deepthink("models", "pull", "qwen2.5-coder-0.5b").code == 0
+    assert pulls == ["qwen2.5-coder-0.5b"]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(DiskFull("No room.", "Make some."), 5), (PullCancelled("It was cancelled.", "Pull again."), 130)],
+)
+def test_a_pull_that_fails_is_told(
+    error: Exception, code: int, no_models: None, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pull(*_: Any, **__: Any) -> Path:
+        raise error
+
+    monkeypatch.setattr("tui.models.pulling.pull", pull)
+    ran = deepthink("models", "pull")
+    assert ran.code == code
+    assert len(ran.err.splitlines()) == 2
+
+
+def test_use_writes_what_is_there(deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    gguf = tmp_path / "mine.gguf"
+    gguf.write_bytes(b"GGUF")
+    embedder = tmp_path / "embedder"
+    embedder.mkdir()
+    (embedder / "modules.json").write_text("[]")
+    reranker = tmp_path / "reranker"
+    reranker.mkdir()
+    (reranker / "config.json").write_text(json.dumps({"architectures": ["BertForSequenceClassification"]}))
+    assert deepthink("models", "use", "mine.gguf").out == f"model = {gguf}\n"
+    assert deepthink("models", "use", str(reranker)).out == f"reranker = {reranker}\n"
+    chosen = deepthink("models", "use", str(embedder))
+    assert chosen.out == f"embedder = {embedder}\n"
+    assert "embedded anew" in chosen.err
+    settings = load()
+    assert (settings.model, settings.embedder, settings.reranker) == (
+        str(gguf),
+        str(embedder),
+        str(reranker),
+    )
+    unnamed = deepthink("models", "use", "ollama:")
+    assert (unnamed.code, unnamed.out, "No model of Ollama's is named" in unnamed.err) == (5, "", True)
+    assert deepthink("models", "use", "ollama:llama3").out == "model = ollama:llama3\n"
+    ollama = deepthink("models", "use", "ollama:nomic-embed-text", "--as", "embedder")
+    assert ollama.out == "embedder = ollama:nomic-embed-text\n"
+    assert "in use as model: ollama:llama3" in deepthink("models").out
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nope", "no model called “nope”"),
+        ("/nowhere/x.gguf", "no model file /nowhere/x.gguf"),
+        ("/nowhere/folder", "no model in /nowhere/folder"),
+        (ALL_MINILM_L6_V2.name, "is not on this machine"),
+    ],
+)
+def test_use_refuses_what_is_not_there(name: str, words: str, no_models: None, deepthink: Run) -> None:
+    ran = deepthink("models", "use", name)
+    assert (ran.code, ran.out) == (5, "")
+    assert words in ran.err
+    assert load().model_dump() == load().model_dump()
+
+
+def test_a_probe_is_shown_and_remembered(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def probe(chat: Answering, **_: Any) -> ProbeResult:
+        return ProbeResult(
+            chat.name, "1-1", "2026-01-02T03:04:05+00:00", 4096, True, None, True, 85.2, 12.1
+        )
+
+    chat = Answering(name="llama.cpp:qwen2.5-coder-1.5b")
+    monkeypatch.setattr("tui.assemble.open_chat", lambda _settings: chat)
+    monkeypatch.setattr("tui.models.tables.probe", probe)
+    ran = deepthink("models", "probe")
+    assert (ran.code, ran.err) == (0, "")
+    assert "4,096 tokens are really granted" in ran.out
+    assert chat.closed
+    speed = "measured 2026-01-02: reads 85 tokens/s, writes 12 tokens/s"
+    assert f"llama.cpp:qwen2.5-coder-1.5b, {speed}" in deepthink("models").out

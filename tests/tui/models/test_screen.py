@@ -1,0 +1,387 @@
+"""The models in the app: what there is, every key, progress, failures, and what follows from a choice."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from models.catalogue import BGE_SMALL_EN, QWEN_CODER_0_5B, QWEN_CODER_1_5B, ModelEntry
+from models.fetch import DiskFull, PullCancelled, PullProgress
+from models.fetch.files import CheckedFiles
+from models.probe import ProbeResult, remember
+from models.protocols import GenerationCancelled
+from models.servers.ollama import ModelFacts, OllamaServer
+from tests.tui.app.bare import bare
+from tests.tui.conftest import QUESTION, Answering, Gate, Look, MakeApp, Snap
+from tests.tui.waiting import until
+from tui.app.app import DeepthinkApp
+from tui.app.confirm import ConfirmScreen
+from tui.ask.screen import AskScreen
+from tui.models.screen import ModelList
+from tui.settings.settings import load
+
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
+
+_RESULT = ProbeResult(
+    "llama.cpp:qwen2.5-coder-1.5b", "1-1", "2026-01-02T03:04:05+00:00", 8192, True, None, True, 85.2, 12.1
+)
+
+
+def _install(folder: Path, entry: ModelEntry) -> None:
+    """Files of the right names and sizes, with hardly a byte on the disk, taken for the published ones."""
+    for file in entry.files:
+        path = folder / entry.name / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as stream:
+            if file.path == "config.json":
+                stream.write(b'{"architectures": ["BertModel"]}'.ljust(file.size))
+            stream.truncate(file.size)
+    home = folder / entry.name
+    for file in entry.files:
+        CheckedFiles(home).add(file)
+
+
+class _Machine:
+    """A models folder with the default models in it, and a pull that brings the others."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.hold = threading.Event()
+        self.hold.set()
+        self.fails: Exception | None = None
+        self.prepared: list[str] = []
+        self.ollama: dict[str, frozenset[str]] = {}
+        for entry in (QWEN_CODER_1_5B, BGE_SMALL_EN):
+            _install(folder, entry)
+        monkeypatch.setenv("DEEPTHINK_MODELS", str(folder))
+        monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "http://127.0.0.1:1")
+        monkeypatch.setattr("models.fetch.pull", self.pull)
+        monkeypatch.setattr("models.fetch.checked", self.verify)
+        monkeypatch.setattr("models.probe.probe", self.probe)
+        monkeypatch.setattr(
+            "tui.app.engine.Engine.prepare", lambda engine: self.prepared.append(engine.settings().model)
+        )
+
+    def serve(self, monkeypatch: pytest.MonkeyPatch, models: Mapping[str, str]) -> None:
+        monkeypatch.setattr(OllamaServer, "models", lambda _self: dict.fromkeys(models, "digest"))
+        monkeypatch.setattr(
+            OllamaServer, "facts", lambda _self, name: ModelFacts(8192, frozenset({models[name]}))
+        )
+
+    def _wait(self, cancel: threading.Event, error: Exception) -> None:
+        while not self.hold.wait(0.01):
+            if cancel.is_set():
+                raise error
+        if self.fails is not None:
+            raise self.fails
+
+    def pull(
+        self,
+        entry: ModelEntry,
+        *,
+        progress: Callable[[PullProgress], None],
+        cancel: threading.Event,
+        **_: Any,
+    ) -> Path:
+        size = entry.size
+        progress(
+            PullProgress(entry.name, "waiting", 0, size, None, "another process is fetching this model")
+        )
+        progress(PullProgress(entry.name, "fetching", 0, size, "publisher", "example.org is away"))
+        progress(PullProgress(entry.name, "fetching", size // 4, size, "wheels", "part2 0.9.0 (2 of 6)"))
+        self._wait(cancel, PullCancelled("It was cancelled.", "Pull again."))
+        _install(self.folder, entry)
+        return self.folder
+
+    def verify(
+        self,
+        entry: ModelEntry,
+        *,
+        progress: Callable[[PullProgress], None],
+        cancel: threading.Event,
+        again: bool,
+    ) -> Path:
+        assert again
+        progress(PullProgress(entry.name, "checking", entry.size // 2, entry.size))
+        self._wait(cancel, PullCancelled("It was cancelled.", "Again."))
+        return self.folder
+
+    def probe(
+        self, chat: Answering, *, cancel: threading.Event, on_step: Callable[[str], None]
+    ) -> ProbeResult:
+        on_step("how fast it reads")
+        self._wait(cancel, GenerationCancelled("It was cancelled."))
+        return _RESULT
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Machine:
+    """The default models are here, the smaller one is not, and no Ollama."""
+    return _Machine(tmp_path / "models", monkeypatch)
+
+
+def _told(app: DeepthinkApp, part: str = "told") -> str:
+    return str(app.screen.query_one(f"#{part}", Static).render())
+
+
+def _line(app: DeepthinkApp, name: str) -> str:
+    rows = app.screen.query_one(ModelList)
+    return next((str(o.prompt) for o in rows.options if o.id and name in o.id), "")
+
+
+async def _at(app: DeepthinkApp, pilot: Pilot[Any], name: str, role: Any = "chat") -> None:
+    if app.current_mode != "models":
+        await pilot.press("f7")
+    rows = app.screen.query_one(ModelList)
+    await until(pilot, lambda: _line(app, name))
+    rows.go_to(role, name)
+    await until(pilot, lambda: rows.row is not None and rows.row.name == name)
+
+
+async def test_what_is_here_what_is_not_and_what_is_in_use(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = machine.folder / "mine.gguf"
+    mine.write_bytes(b"GGUF" * 300_000)
+    (machine.folder / "notes.txt").write_text("not a model")
+    (machine.folder / "odd").mkdir()
+    machine.serve(monkeypatch, {"llama3:latest": "completion", "nomic:latest": "embedding"})
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, QWEN_CODER_1_5B.name)
+        await until(pilot, lambda: _line(app, "ollama:nomic"))
+        assert _line(app, QWEN_CODER_1_5B.name).split()[::3] == ["✓", "GB", "use"]
+        assert _line(app, QWEN_CODER_0_5B.name).split() == [
+            "–",
+            QWEN_CODER_0_5B.name,
+            "491",
+            "MB",
+            "not",
+            "here",
+        ]
+        assert _line(app, "mine.gguf").split() == ["✓", "mine", "1", "MB"]
+        assert "notes" not in "".join(_line(app, name) for name in ("notes", "odd"))
+        assert _line(app, "ollama:llama3").split() == ["✓", "ollama:llama3"]
+        rows = app.screen.query_one(ModelList)
+        rows.go_to("embedder", "ollama:nomic:latest")
+        await until(pilot, lambda: rows.row is not None and rows.row.role == "embedder")
+        assert "Apache-2.0" not in _told(app, "detail")
+        assert _told(app, "ollama") == "Ollama at http://127.0.0.1:1 has 2 models."
+
+
+async def test_another_model_is_used_from_now_on(make_app: MakeApp, machine: _Machine) -> None:
+    mine = machine.folder / "mine.gguf"
+    mine.write_bytes(b"GGUF")
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, str(mine))
+        await pilot.press("enter")
+        await until(pilot, lambda: "✓ In use from now on." in _told(app))
+        assert load().model == str(mine)
+        assert machine.prepared == [str(mine)]
+        await until(pilot, lambda: "in use" in _line(app, "mine.gguf"))
+        await _at(app, pilot, "none", "reranker")
+        await pilot.press("enter")
+        await until(pilot, lambda: load().reranker == "none")
+        await until(pilot, lambda: "in use" in _line(app, "reranker none"))
+        assert len(machine.prepared) == 1
+
+
+async def test_another_embedder_says_that_the_library_is_embedded_anew(
+    make_app: MakeApp, machine: _Machine, filled: Path
+) -> None:
+    app = make_app()
+    with app.engine.store.connect() as db:
+        db.execute("UPDATE library SET embedder = 'the one before'")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("f7", "i", *"ollama:nomic-embed-text")
+        app.screen.query_one("#path", Input).value = str(machine.folder / BGE_SMALL_EN.name)
+        await pilot.press("enter")
+        await until(pilot, lambda: "! 2 passages are embedded anew in the background" in _told(app))
+        assert load().embedder == str(machine.folder / BGE_SMALL_EN.name)
+
+
+async def test_a_path_is_named_or_left(make_app: MakeApp, machine: _Machine) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, QWEN_CODER_1_5B.name)
+        await pilot.press("i", *"/nowhere/x.gguf", "enter")
+        await until(pilot, lambda: "There is no model file /nowhere/x.gguf." in _told(app))
+        assert "Fetch it in F7 Models, or choose another one there." in _told(app)
+        assert "deepthink models" not in _told(app)
+        assert app.screen.query_one("#path", Input).has_focus
+        await pilot.press("escape")
+        assert not app.screen.query_one("#path").display
+        assert app.screen.query_one(ModelList).has_focus
+        await pilot.press("i", *"ollama:llama3", "enter")
+        await until(pilot, lambda: load().model == "ollama:llama3")
+        await until(pilot, lambda: "in use" in _line(app, "ollama:llama3"))
+
+
+async def test_a_pull_shows_how_far_it_is_and_offers_the_model(
+    make_app: MakeApp, machine: _Machine
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, QWEN_CODER_0_5B.name)
+        machine.hold.clear()
+        await pilot.press("p")
+        await until(pilot, lambda: "25% of 491 MB" in _told(app, "pull"))
+        assert "! publisher: example.org is away" in _told(app, "pull")
+        await pilot.press("p", "t", "v", "enter", "i")  # one job at a time
+        await pilot.press("x")
+        await until(pilot, lambda: _told(app) == "Stopped; what was fetched is kept.")
+        machine.hold.set()
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("n")
+        await until(pilot, lambda: "✓ qwen2.5-coder-0.5b is here." in _told(app))
+        assert load().model == QWEN_CODER_1_5B.name
+        _uninstall(machine.folder / QWEN_CODER_0_5B.name)
+        await pilot.press("u")
+        await until(pilot, lambda: "not here" in _line(app, QWEN_CODER_0_5B.name))
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: load().model == QWEN_CODER_0_5B.name)
+
+
+@pytest.mark.parametrize("elsewhere", ["f9", "f1"], ids=["another screen", "a window over this one"])
+async def test_a_pull_that_ends_while_one_is_elsewhere_takes_no_keys(
+    elsewhere: str, make_app: MakeApp, machine: _Machine
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, QWEN_CODER_0_5B.name)
+        machine.hold.clear()
+        await pilot.press("p")
+        await until(pilot, lambda: "25% of 491 MB" in _told(app, "pull"))
+        await pilot.press(elsewhere)
+        there = app.screen
+        machine.hold.set()
+        await until(pilot, lambda: app._notifications)
+        assert [n.message for n in app._notifications] == [f"{QWEN_CODER_0_5B.name} is here; f7 uses it."]
+        assert app.screen is there
+        await pilot.press("y")
+        assert load().model == QWEN_CODER_1_5B.name
+
+
+def _uninstall(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+
+
+async def test_a_pull_that_fails_is_told_with_its_way_out(make_app: MakeApp, machine: _Machine) -> None:
+    machine.fails = DiskFull("It needs 0.49 GB, and there are 0.1.", "Make room.")
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, QWEN_CODER_0_5B.name)
+        await pilot.press("p")
+        await until(pilot, lambda: "✗ Not enough disk space" in _told(app))
+        assert "Make room." in _told(app)
+        assert len(app.failures) == 1
+        assert not app.screen.query_one("#pull").display
+
+
+async def test_a_model_is_measured(make_app: MakeApp, machine: _Machine) -> None:
+    app = make_app(Answering(name="llama.cpp:qwen2.5-coder-1.5b"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, QWEN_CODER_1_5B.name)
+        assert "Not measured yet." in _told(app, "detail")
+        machine.hold.clear()
+        await pilot.press("t")
+        await until(pilot, lambda: _told(app) == "… measuring: how fast it reads")
+        await pilot.press("x")
+        await until(pilot, lambda: _told(app) == "Stopped.")
+        machine.hold.set()
+        await pilot.press("t")
+        await until(pilot, lambda: "8,192 tokens are really granted" in _told(app, "detail"))
+        assert "reads 85 tokens/s, writes 12 tokens/s" in _told(app, "detail")
+
+
+async def test_nothing_is_measured_while_a_run_goes_on(
+    make_app: MakeApp, machine: _Machine, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DeepthinkApp, "MODES", {**DeepthinkApp.MODES, "ask": AskScreen})
+    mine = machine.folder / "mine.gguf"
+    mine.write_bytes(b"GGUF")
+    gate, opened = Gate(1), list[Answering]()
+    app = make_app()
+
+    def open_chat(_settings: object) -> Answering:
+        opened.append(Answering(during=gate))
+        return opened[-1]
+
+    monkeypatch.setattr("tui.assemble.open_chat", open_chat)
+    async with app.run_test(size=(80, 24)) as pilot:
+        asking = app.screen
+        assert isinstance(asking, AskScreen)
+        asking.ask(QUESTION)
+        await until(pilot, gate.reached.is_set)
+        await _at(app, pilot, str(mine))
+        await pilot.press("enter")
+        await until(pilot, lambda: "once the run that goes on has ended" in _told(app))
+        await until(pilot, lambda: "in use" in _line(app, "mine.gguf"))
+        await pilot.press("t")
+        assert _told(app) == "! A run goes on. Measure it when the run has ended."
+        assert [chat.closed for chat in opened] == [False]
+        asking.cancel()
+        await until(pilot, lambda: asking.live is None)
+        await pilot.press("t")
+        await until(pilot, lambda: _told(app) == "mine is measured.")
+        assert [chat.closed for chat in opened] == [True, False]
+
+
+async def test_what_the_settings_name_and_is_not_here(make_app: MakeApp, machine: _Machine) -> None:
+    _uninstall(machine.folder / QWEN_CODER_1_5B.name)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, QWEN_CODER_1_5B.name)
+        assert _line(app, QWEN_CODER_1_5B.name).endswith("▸ not here")
+        assert "the settings name it, and it is not on this machine" in _told(app, "detail")
+
+
+async def test_a_model_is_verified(make_app: MakeApp, machine: _Machine) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, BGE_SMALL_EN.name, "embedder")
+        machine.hold.clear()
+        await pilot.press("v")
+        await until(pilot, lambda: "checking the sha256" in _told(app, "pull"))
+        machine.hold.set()
+        await until(pilot, lambda: "byte for byte" in _told(app))
+        machine.hold.clear()
+        await pilot.press("v")
+        await until(pilot, lambda: app.screen.query_one("#pull").display)
+        await pilot.press("x")
+        await until(pilot, lambda: _told(app) == "Stopped.")
+
+
+@pytest.mark.parametrize(
+    ("look", "state"),
+    [("80x24-dark", "normal"), ("120x40-dark", "pulling"), ("120x40-light", "measured")],
+    indirect=["look"],
+)
+def test_models_in_pictures(
+    state: str, look: Look, make_app: MakeApp, machine: _Machine, snap_compare: Snap
+) -> None:
+    async def show(pilot: Pilot[Any]) -> None:
+        wanted = QWEN_CODER_1_5B if state in {"normal", "measured"} else QWEN_CODER_0_5B
+        await _at(app, pilot, wanted.name)
+        await until(pilot, lambda: _told(app, "ollama"))
+        if state == "pulling":
+            machine.hold.clear()
+            await pilot.press("p")
+            await until(pilot, lambda: "25%" in _told(app, "pull"))
+
+    if state == "measured":
+        remember(_RESULT)
+    app = make_app(theme=look.theme)
+    assert snap_compare(app, terminal_size=look.size, run_before=show)

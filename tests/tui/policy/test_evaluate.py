@@ -1,0 +1,140 @@
+"""``deepthink evaluate``: from questions to tables, again from the rows, one question, wrong input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.scripted import HashEmbedder
+from tests.agent.conftest import UnsureReader
+from tests.benchmarks.test_policies import _record
+from tests.tui.conftest import QUESTION, Answering, Run
+
+SYSTEMS = "closed-book,shallow,search-and-guess,lean"
+
+
+@pytest.fixture
+def chat(monkeypatch: pytest.MonkeyPatch) -> Answering:
+    model = Answering()
+    monkeypatch.setattr("tui.policy.evaluating.open_chat", lambda _settings: model)
+    monkeypatch.setattr("tui.policy.evaluating.open_embedder", lambda _settings: HashEmbedder())
+    monkeypatch.setattr("tui.policy.evaluating.open_reader", lambda _settings: UnsureReader())
+    return model
+
+
+@pytest.fixture
+def own(folder: Path, deepthink: Run, tmp_path: Path) -> Path:
+    """Questions about two documents of the person's own."""
+    assert deepthink("ingest", str(folder), "-c", "facts").code == 0
+    asked: list[dict[str, Any]] = [
+        {"id": "a", "question": QUESTION, "answer": "Tolvang Ceramics", "evidence": ["supplier.md"]},
+        {"id": "b", "question": "Who owns the moon?"},
+    ]
+    return _written(tmp_path / "mine.jsonl", asked)
+
+
+def _written(file: Path, records: list[dict[str, Any]]) -> Path:
+    file.write_text("\n".join(map(json.dumps, records)), "utf-8")
+    return file
+
+
+def test_from_questions_to_tables_and_again_without_the_model(
+    own: Path, chat: Answering, deepthink: Run, tmp_path: Path
+) -> None:
+    out = tmp_path / "out" / "table.md"
+    first = deepthink("evaluate", str(own), "--systems", SYSTEMS, "--out", str(out))
+    assert (first.code, first.err) == (0, "")
+    assert "mine, scripted" in first.out
+    for system in SYSTEMS.split(","):
+        assert system in first.out
+    table = out.read_text("utf-8")
+    assert "deepthink evaluate mine.jsonl --systems" in table
+    assert str(tmp_path) not in table
+    assert json.loads(out.with_suffix(".json").read_text("utf-8"))["scopes"]
+
+    def silent(_options: object) -> None:
+        raise AssertionError("it was asked again")
+
+    chat.during = silent
+    again = deepthink("evaluate", str(own), "--systems", SYSTEMS)
+    assert again.code == 0
+    assert "8 of 8" in again.out
+    assert "search-and-guess" in deepthink("evaluate", "report").out
+
+
+def test_a_tilde_is_the_home_folder(
+    own: Path, chat: Answering, deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    work, out = "--work=~/work", "--out=~/table.md"
+    assert deepthink("evaluate", str(own), "--systems", "closed-book", work, out).code == 0
+    assert {file.name for file in (tmp_path / "home").iterdir()} >= {
+        "work",
+        "table.md",
+        "table.json",
+    }
+    assert not (tmp_path / "~").exists()
+
+
+def test_one_question_is_looked_at(own: Path, chat: Answering, deepthink: Run) -> None:
+    deepthink("evaluate", str(own), "--systems", SYSTEMS, "--limit", "2")
+    assert chat.closed
+    shown = deepthink("evaluate", "show", "a").out
+    assert "search-and-guess" in shown
+    assert "Tolvang" in shown
+    missing = deepthink("evaluate", "show", "zzz")
+    assert missing.code == 2
+    assert "No finished question is called zzz." in missing.err
+
+
+def test_a_published_set_is_asked_over_its_own_paragraphs(
+    chat: Answering, deepthink: Run, tmp_path: Path
+) -> None:
+    file = _written(tmp_path / "folk_dev.jsonl", [_record("folk", number) for number in range(3)])
+    work = tmp_path / "work"
+    ran = deepthink(
+        "evaluate", str(file), "--systems", "shallow,closed-book", "--work", str(work), "--limit", "2"
+    )
+    assert ran.code == 0
+    assert "folk_dev" in ran.out
+    rows = [json.loads(line) for line in (work / "rows.jsonl").read_text("utf-8").splitlines()]
+    assert len(rows) == 4
+    assert all("recall" in row["measures"] for row in rows)
+    assert "sung by" not in (work / "rows.jsonl").read_text("utf-8")  # no passages
+    assert chat.closed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["none.jsonl"], "none.jsonl cannot be read"),
+        (["sample", "--systems", "deep"], "There is no system “deep”."),
+        (["sample", "--few", "seed"], "name a system and a number"),
+        (["sample", "--few", "deep=3"], "There is no system “deep”."),
+        (["sample", "--limit", "0"], "--limit"),
+        (["sample", "--out", "t.json"], "--out t.md also writes .json beside it"),
+        (["sample", "--out", "t.JSON"], "--out t.md also writes"),
+        (["sample", "--out", "."], "is a folder"),
+        (["report", "--out", ".."], "is a folder"),
+        (["report"], "There is no finished question yet."),
+    ],
+)
+def test_wrong_input_is_a_sentence(arguments: list[str], told: str, deepthink: Run) -> None:
+    ran = deepthink("evaluate", *arguments)
+    assert ran.code == 2
+    assert told in ran.err
+
+
+def test_a_file_that_is_none_is_told(deepthink: Run, tmp_path: Path) -> None:
+    (tmp_path / "odd.jsonl").write_text("not json\n", "utf-8")
+    assert "Line 1 of odd.jsonl is not JSON" in deepthink("evaluate", str(tmp_path / "odd.jsonl")).err
+
+
+def test_without_a_command_it_says_what_there_is(deepthink: Run) -> None:
+    ran = deepthink("evaluate")
+    assert ran.code == 0
+    assert "report" in ran.out

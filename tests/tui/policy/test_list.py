@@ -1,0 +1,169 @@
+"""The policies on their screen: told in full, promoted, forced, rolled back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from policy.folder import Base, Gate
+from policy.registry import Registry
+from tests.policy.made import policy
+from tests.tui.conftest import MakeApp
+from tests.tui.policy.test_screen import opened, text
+from tests.tui.waiting import until
+from tui.app.confirm import ConfirmScreen
+from tui.policy.list import PolicyBook, PolicyRows, figure, read_policies
+from tui.policy.screen import PolicyScreen
+
+SHIPPED, PASSED, FAILED, UNASKED = "forest-shipped", "value-c", "value-b", "value-a"
+GAIN = "utility over the default schedule"
+
+
+@pytest.fixture
+def root(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One in the box, three trained here; the folder of these."""
+    box, root = tmp_path / "box", home / "data" / "policies"
+    monkeypatch.setattr("policy.registry._SHIPPED", box)
+    policy(box, SHIPPED)
+    passed = Gate(passed=True, reason="It gains.", rule="Gain.", measures={GAIN: [0.031, 0.018, 0.044]})
+    policy(root, PASSED, method="reward", gate=passed)
+    policy(root, FAILED, gate=Gate(passed=False, reason="It gains nothing.", rule="Gain."))
+    policy(root, UNASKED, gate=None)
+    return root
+
+
+def card(screen: PolicyScreen) -> str:
+    """What is told of the policy under the cursor."""
+    return str(screen.query_one("#card Static", Static).content)
+
+
+def rows(screen: PolicyScreen) -> list[str]:
+    """The lines of the list."""
+    listed = screen.query_one(PolicyRows)
+    return [str(listed.get_option_at_index(at).prompt) for at in range(listed.option_count)]
+
+
+async def on(pilot: Pilot[Any], name: str) -> PolicyScreen:
+    """The screen, with the cursor on a policy."""
+    screen = await opened(pilot)
+    screen.query_one(PolicyRows).go_to(name)
+    await until(pilot, lambda: (row := screen.query_one(PolicyBook).row) and row.name == name)
+    return screen
+
+
+async def test_every_policy_is_listed_and_told_in_full(make_app: MakeApp, root: Path) -> None:
+    (root / UNASKED / "README.md").write_text("other")
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        assert isinstance(screen.focused, PolicyRows)
+        box, passed, failed, broken = rows(screen)
+        assert box.startswith("▸ box")
+        assert box.split()[-4:] == ["✓", "passed", "●", "active"]
+        assert passed.split()[:5] == ["value-c", "reward", "+0.031", "✓", "passed"]
+        assert "✗ not passed" in failed
+        assert "active" not in failed
+        assert "✗ unusable" in broken
+        told = card(screen)
+        for part in (
+            SHIPPED,
+            "came with this version",
+            "It is better.",
+            "500 (musique 500)",
+            "Better than",
+        ):
+            assert part in told, part
+        await pilot.press("down", "down", "down")
+        await until(pilot, lambda: "tampered" in card(screen))
+        assert rows(screen)[3].startswith("▸ "), "the row under the cursor has a sign"
+        assert not rows(screen)[0].startswith("▸ ")
+        await pilot.press("enter")
+        assert Registry().active().name == "box", "what cannot be used is not used"
+
+
+async def test_a_policy_that_passed_is_promoted_and_rolled_back(make_app: MakeApp, root: Path) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await on(pilot, PASSED)
+        assert not [
+            b for _, b, on_, _ in screen.active_bindings.values() if b.id == "policy.rollback" and on_
+        ]
+        await pilot.press("enter")
+        await until(pilot, lambda: "● active" in rows(screen)[1])
+        assert (Registry().active().name, Registry().history()[0].forced) == (PASSED, False)
+        assert f"learned, as the profile lean has it · the policy {PASSED}" in text(screen, "#deciding")
+        assert "chosen value-c" in card(screen)
+        await pilot.press("b")
+        await until(pilot, lambda: "● active" in rows(screen)[0])
+        assert Registry().active().name == "box"
+        assert [change.how for change in Registry().history()] == ["rollback", "use"]
+        await pilot.press("b")
+        await until(pilot, lambda: app.failures)
+        assert "No policy was active before box" in app.failures[0].error.message
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [(FAILED, "It gains nothing."), (UNASKED, "The gate was not asked")]
+)
+async def test_one_that_did_not_pass_is_used_only_after_a_yes(
+    name: str, why: str, make_app: MakeApp, root: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await on(pilot, name)
+        for answer, active in (("n", "box"), ("escape", "box"), ("y", name)):
+            await pilot.press("p")
+            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            assert why in str(app.screen.query_one("#detail", Static).content)
+            await pilot.press(answer)
+            await until(pilot, lambda: app.screen is screen)
+            if answer == "y":
+                await until(pilot, lambda: any("● active" in row and name in row for row in rows(screen)))
+            assert Registry().active().name == active
+        assert Registry().history()[0].forced
+        assert "although the gate did not pass it" in card(screen)
+        assert any("although the gate did not pass it" in n.message for n in app._notifications)
+
+
+async def test_a_promotion_that_fails_is_told_and_changes_nothing(
+    make_app: MakeApp, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await on(pilot, PASSED)
+        (root / PASSED / "README.md").write_text("other")
+        await pilot.press("p")
+        await until(pilot, lambda: app.failures)
+        assert "tampered" in app.failures[0].error.message
+        assert "● active" in rows(screen)[0]
+        assert Registry().active().name == "box"
+
+
+async def test_a_damaged_record_is_told(make_app: MakeApp, root: Path) -> None:
+    (root / "active.json").write_text("{")
+    async with make_app().run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        assert "! " in text(screen, "#deciding")
+        assert "the policy in the box is active" in text(screen, "#deciding")
+
+
+def test_what_a_manifest_tells_is_read_into_plain_words(home: Path) -> None:
+    root = home / "data" / "policies"
+    policy(
+        root,
+        base=Base(name="nowhere", sha256="a" * 64),
+        metrics={"quality": 0.5, "interval": [0.1, -0.2, 0.3], "by set": {"musique": 1}},
+    )
+    (row,) = read_policies(Registry()).rows
+    assert (row.said, row.boxed, row.gain) == ("unusable", False, ())
+    assert "nowhere" in row.reason
+    policy(root, "forest-b", metrics={"by set": {"musique": 1}, GAIN: [0.1, -0.2, 0.3]})
+    row = next(row for row in read_policies(Registry()).rows if row.name == "forest-b")
+    assert row.gain == (0.1, -0.2, 0.3)
+    told = dict(row.sections)
+    assert ("by set, musique", "1") in told["Measured on held-out questions"]
+    assert figure([0.1, -0.2, 0.3]) == "+0.100 [-0.200, +0.300]"
+    assert figure(None) == "–"

@@ -1,0 +1,234 @@
+"""The screen of the policy: what was gathered, who decides, and changing that."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+from textual_plotext import PlotextPlot
+
+from policy.gathered import Gathered, gathered
+from policy.registry import Registry
+from tests.policy.made import policy
+from tests.tui.conftest import MakeApp
+from tests.tui.decisions.test_screen import TAKEN, store_decided
+from tests.tui.decisions.test_strip import decided, shadow
+from tests.tui.waiting import until
+from traces.decisions import Agreement
+from traces.ratings import Ratings
+from traces.store import Store
+from tui.policy.agreement import pairs, points, spans, table
+from tui.policy.screen import PolicyScreen
+from tui.settings import settings
+
+MARCH = date(2026, 3, 2)
+
+
+def some(**changed: Any) -> Gathered:
+    """A few decisions of a few runs."""
+    fields: dict[str, Any] = {
+        "runs": 402,
+        "sources": {"rules": 900, "llm": 290, "human": 14},
+        "actions": {"CONTINUE": 700, "REVISE": 104, "FINISH": 400},
+        "labels": {"override": 6, "teach": 14, "said": 31},
+        "ratings": {"good": 40, "partly": 12, "wrong": 8},
+        "agreement": [
+            *(Agreement(MARCH + timedelta(n), "llm", "rules", 9 + n, 20) for n in range(10)),
+            *(Agreement(MARCH + timedelta(n), "rules", "human", 1 + n % 2, 5) for n in range(0, 10, 3)),
+        ],
+        "usable": 1204,
+        "needed": 3000,
+        **changed,
+    }
+    return Gathered(**fields)
+
+
+def fill(store: Store) -> None:
+    """Two runs on two days, labelled and rated."""
+    for n in range(2):
+        run_id = store_decided(store, labels={0: "FINISH"}, at=datetime(2026, 3, 14 + n))
+        Ratings(store).rate(run_id, "good")
+        with store.connect() as db:
+            db.execute(
+                "UPDATE decisions SET taken = ? WHERE run_id = ?", [datetime(2026, 3, 14 + n), run_id]
+            )
+
+
+async def opened(pilot: Pilot[Any]) -> PolicyScreen:
+    """The screen, once it has read what there is or has failed to."""
+    await pilot.press("f6")
+    await until(pilot, lambda: isinstance(pilot.app.screen, PolicyScreen))
+    screen = pilot.app.screen
+    assert isinstance(screen, PolicyScreen)
+    told = screen.query_one("#told", Static)
+    await until(pilot, lambda: not told.display or "Counting" not in str(told.content))
+    return screen
+
+
+def text(screen: PolicyScreen, of: str) -> str:
+    """What a section says."""
+    return str(screen.query_one(of, Static).content)
+
+
+async def test_without_decisions_it_says_how_they_come_about(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        assert "Nothing yet" in text(screen, "#data")
+        assert "Press f2 and ask" in text(screen, "#data")
+        assert "0 of 3,000 decisions" in text(screen, "#until")
+        assert "No two sources" in text(screen, "#pairs")
+        assert not screen.query(PlotextPlot)
+        assert "There is no policy yet" in text(screen, "#none")
+        assert "t goes to the training" in text(screen, "#none")
+        assert "the rules decide" in text(screen, "#none")
+
+
+async def test_what_was_gathered_is_counted_and_drawn(make_app: MakeApp) -> None:
+    app = make_app()
+    fill(app.engine.store)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        told = text(screen, "#data")
+        assert "8 decisions in 2 runs" in told
+        for part in ("llm ", "you ", "the budget", "→ CONTINUE", "asked in teach mode", "good in part"):
+            assert part in told, part
+        assert "2,992 decisions missing" in text(screen, "#until")
+        assert "About 748 runs more" in text(screen, "#until")
+        assert "llm and rules" in text(screen, "#pairs")
+        assert "15 Mar" in text(screen, "#pairs")
+        await pilot.press("3")
+        await until(pilot, lambda: screen.query(PlotextPlot))
+        plot = screen.query_one(PlotextPlot)
+        await until(pilot, lambda: "100%" in plot.render().plain)  # type: ignore[union-attr]
+        app.theme = "light"
+        await pilot.pause()
+        assert "100%" in plot.render().plain  # type: ignore[union-attr]
+        app.theme = "ansi-dark"
+        await pilot.pause()
+        assert "100%" in plot.render().plain  # type: ignore[union-attr]
+
+
+async def test_who_decides_is_switched(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        assert "as the profile lean has it" in text(screen, "#deciding")
+        await pilot.press("d")
+        await until(pilot, lambda: "llm, as set" in text(screen, "#deciding"))
+        assert settings.load().decider == "llm"
+        assert app.engine.settings().decider == "llm", "for the next run"
+        assert "the language model decides" in text(screen, "#none")
+        await pilot.press("d")
+        await until(pilot, lambda: "rules, as set" in text(screen, "#deciding"))
+        assert settings.load().decider == "rules", "there is no policy that could decide"
+
+
+async def says(pilot: Pilot[Any], screen: PolicyScreen, part: str) -> None:
+    """Wait until the lines on who decides say it."""
+    await until(pilot, lambda: part in text(screen, "#deciding"))
+
+
+async def test_a_policy_decides_and_is_asked_where_there_is_one(make_app: MakeApp, home: Path) -> None:
+    policy(home / "data" / "policies", "forest-a")
+    Registry().use("forest-a")
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await says(pilot, screen, "learned, as the profile lean has it · the policy forest-a")
+        for name in ("rules", "llm", "learned"):
+            await pilot.press("d")
+            await says(pilot, screen, f"{name}, as set")
+            assert settings.load().decider == name
+        await pilot.press("d")
+        await says(pilot, screen, "rules, as set")  # whose second opinion is asked goes by who decides
+        for name in ("llm", "learned"):
+            await pilot.press("s")
+            await says(pilot, screen, f"{name}, recorded and not acted on")
+            assert settings.load().shadow == name
+
+
+async def test_what_the_environment_says_is_not_written_over(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPTHINK_DECIDER", "llm")
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        assert "DEEPTHINK_DECIDER in the environment goes before" in text(screen, "#deciding")
+        await pilot.press("d")
+        told = [n.message for n in app._notifications]
+        assert told == ["DEEPTHINK_DECIDER in the environment says so; unset it first."]
+        assert settings.load().decider == "llm"
+
+
+async def test_a_settings_file_that_cannot_be_written_is_told(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_arguments: object) -> None:
+        raise settings.BadSetting("The settings file cannot be written.", "Make the folder writable.")
+
+    monkeypatch.setattr("tui.settings.file.put", broken)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("d")
+        await until(pilot, lambda: app.failures)
+        assert "cannot be written" in app.failures[0].error.message
+        assert "rules, as the profile" in text(screen, "#deciding")
+
+
+async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: MakeApp) -> None:
+    app = make_app()
+    path = app.engine.store.path
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"this is no database")
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        assert "The library file cannot be used" in text(screen, "#told")
+        assert "u reads again" in text(screen, "#told")
+        await pilot.press("d", "s")
+        path.unlink()
+        await pilot.press("u")
+        await until(pilot, lambda: "Nothing yet" in text(screen, "#data"))
+        assert not screen.query_one("#told").display
+
+
+def test_pairs_and_their_table() -> None:
+    first, second = pairs(some().agreement)
+    assert (first.name, first.compared) == ("llm and rules", 200)
+    assert second.name == "rules and you"
+    assert first.share == pytest.approx(sum(range(9, 19)) / 200)
+    lines = table([first, second]).plain.splitlines()
+    assert lines[1].startswith("● llm and rules")
+    assert "90% of 20, 11 Mar" in lines[1]
+    assert lines[2].startswith("▲ rules and you")
+    assert max(map(len, lines)) < 60
+
+
+def test_days_are_taken_together_where_there_are_many() -> None:
+    def lasting(days: int) -> list[Agreement]:
+        return [Agreement(MARCH + timedelta(n), "llm", "rules", n % 2, 1) for n in range(days)]
+
+    for days, together, words in (
+        (24, 1, "day"),
+        (25, 7, "week"),
+        (169, 28, "four weeks"),
+        (900, 28, "four"),
+    ):
+        (pair,) = listed = pairs(lasting(days))
+        assert spans(listed)[0] == together
+        assert words in spans(listed)[1]
+        across, up = points(pair, MARCH, together)
+        assert across == list(range(0, days, together))
+        assert up[0] == pytest.approx({1: 0.0, 7: 300 / 7, 28: 50.0}[together])
+
+
+def test_what_is_counted_is_what_the_store_holds(store: Store) -> None:
+    store_decided(store, [*TAKEN, decided("FINISH", (0, 0, 1), shadow=shadow("FINISH", (0, 0, 1), "llm"))])
+    found = gathered(store)
+    assert found.decisions == 5
+    assert {(a.first, a.second) for a in found.agreement} <= {("llm", "rules"), ("llm", "human")}

@@ -1,0 +1,111 @@
+"""What is known of a run from its events, and what of the picture each of them changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent import events as ev
+from tests.tui import parts
+from tui.app.lists import hanging
+from tui.ask.watching import Typed, read
+from tui.run.fold import EVERYTHING, RunFold
+
+
+def folded(*events: ev.Event) -> RunFold:
+    fold = RunFold()
+    fold.take_all(events)
+    return fold
+
+
+def test_every_part_is_drawn_by_some_event_and_no_event_names_another() -> None:
+    fold = RunFold()
+    drawn = fold.take_all(
+        [*parts.whole_run(), ev.Asked("approve", "?", ["accept"]), ev.NodeProgress("plan", 0, "…")]
+    )
+    assert drawn == EVERYTHING
+
+
+def test_steps_are_under_way_then_found_nothing_or_skipped() -> None:
+    begun = [parts.started(), ev.StepStarted(1, parts.STEP), ev.NodeStarted("retrieve", 1)]
+    fold = folded(*begun)
+    assert fold.state_of(fold.outcome.steps[0]) == "under way"
+    fold.take(ev.Noted(parts.note("It is Tolvang."), "rule"))
+    assert fold.state_of(fold.outcome.steps[0]) == "found"
+    nothing = folded(*begun, ev.Noted({**parts.note("Nothing."), "found": False}, "rule"))
+    assert nothing.state_of(nothing.outcome.steps[0]) == "nothing"
+    skipped = folded(*begun, ev.Steered("skip"))
+    assert skipped.state_of(skipped.outcome.steps[0]) == "skipped"
+    cut_off = folded(*begun, parts.finished("cancelled"))
+    assert cut_off.state_of(cut_off.outcome.steps[0]) == "open"
+
+
+def test_an_answer_that_is_written_anew_begins_anew() -> None:
+    fold = folded(parts.started(), ev.NodeStarted("synthesise", 0), ev.AnswerText("one"))
+    assert fold.text == "one"
+    fold.take(ev.NodeStarted("synthesise", 0))
+    fold.take(ev.AnswerText("two"))
+    assert fold.text == "two"
+
+
+def test_what_is_asked_is_gone_with_the_reply_the_decision_or_the_end() -> None:
+    asked = ev.Asked("decide", "What now?", ["CONTINUE", "FINISH"])
+    assert folded(asked).asked is asked
+    assert folded(asked, ev.Replied("decide", "What now?", "FINISH", "person")).asked is None
+    assert folded(asked, parts.decided()).asked is None
+    approve = ev.Asked("approve", "?", ["accept"])
+    assert folded(approve, parts.decided()).asked is approve
+    assert folded(approve, parts.finished()).asked is None
+
+
+def test_the_seconds_stand_still_while_the_run_waits_for_a_person() -> None:
+    fold = folded(ev.Heartbeat("plan", 0, 5.0, 0), ev.Steered("pause"), ev.Heartbeat("plan", 0, 9.0, 0))
+    assert fold.elapsed == 5.0
+
+
+def test_a_resumed_run_goes_on_counting_its_seconds() -> None:
+    fold = folded(parts.started(), ev.Heartbeat("plan", 0, 5.0, 0))
+    fold.take(ev.Resumed("abc", parts.LONG, "retrieve", "qwen"))
+    fold.take(ev.Heartbeat("retrieve", 1, 2.0, 0))
+    assert fold.elapsed == 7.0
+    assert not fold.over
+
+
+def test_pause_is_known_until_the_run_goes_on() -> None:
+    assert folded(ev.Steered("pause")).paused
+    assert not folded(ev.Steered("pause"), ev.Steered("resume")).paused
+    assert not folded(ev.Steered("pause"), parts.finished()).paused
+
+
+def test_a_question_names_collections_and_files(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text("x")
+    known = frozenset({"facts", "reports"})
+    assert read("plain question", known) == Typed("plain question")
+    assert read("#facts what is #1? #reports #facts", known) == Typed("what is #1?", ("facts", "reports"))
+    assert read(f"sum up @{file} for me@home.org @nowhere", known) == Typed(
+        "sum up for me@home.org @nowhere", (), (file,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [(40, "▸ 1. who and what"), (0, "▸ 1. who and what"), (21, "▸ 1. who and what")],
+)
+def test_short_lines_stay_whole(width: int, told: str) -> None:
+    assert hanging("▸ 1. ", "who and what", width) == told
+
+
+def test_long_lines_go_on_under_their_text() -> None:
+    assert hanging("▸ 1. ", "who supplies the bearings", 21).splitlines() == [
+        "▸ 1. who supplies the",
+        "     bearings",
+    ]
+
+
+def test_the_fold_does_not_keep_events_of_another_run() -> None:
+    first = folded(parts.started())
+    second = folded(replace(parts.started(), run_id="other"))
+    assert (first.run_id, second.run_id) == ("abc123def456", "other")

@@ -1,0 +1,152 @@
+"""Questions of a run: how they are shown, what counts as a reply, and how to get away from one."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+
+import pytest
+
+from agent import events as ev
+from agent.state import Claim, Verdict
+from agent.steering import Steering
+from tui.interrupts import ctrl_c
+from tui.run import questions
+
+OPTIONS = ["accept", "rewrite", "search", "stop"]
+CLARIFY = ev.Asked("clarify", "Which plant do you mean?", [])
+
+
+def _claim(text: str, verdict: Verdict = "supported", reason: str = "", number: int = 1) -> Claim:
+    return Claim(text=text, cites=[number], support=0.5, verdict=verdict, reason=reason)
+
+
+APPROVE = ev.Asked(
+    "approve",
+    "What shall become of it?",
+    OPTIONS,
+    [
+        _claim("Tolvang supplies the bearings."),
+        _claim("It burnt in May.", "partly", "[2] does not say “May”", 2),
+        _claim("The chairman resigned.", "not", "no passage says this", 3),
+    ],
+)
+
+
+@pytest.fixture
+def steering() -> Steering:
+    return Steering()
+
+
+def _reply(steering: Steering) -> str | None:
+    return steering.wait_for_reply(lambda: True)  # at once: it is there, or never
+
+
+def _type(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+
+@pytest.mark.parametrize(
+    ("typed", "reply"),
+    [
+        ("a\n", "accept"),
+        (" R \n", "rewrite"),
+        ("search\n", "search"),
+        ("t\n", "stop"),
+        ("Stop\n", "stop"),
+        ("what?\n\nx\nacc\ns\n", "search"),
+    ],
+)
+def test_a_choice_is_a_letter_or_its_word_and_anything_else_is_asked_again(
+    typed: str, reply: str, steering: Steering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _type(typed, monkeypatch)
+    questions.put(APPROVE, steering, live=False)
+    assert _reply(steering) == reply
+    assert not steering.cancelled.is_set()
+
+
+def test_approval_shows_every_sentence_and_what_is_wrong_with_it(
+    steering: Steering, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _type("a\n", monkeypatch)
+    questions.put(APPROVE, steering, live=False)
+    told = capsys.readouterr()
+    assert told.out == "", "stdout may be a file: the question goes where the person looks"
+    assert told.err.splitlines() == [
+        "approve: What shall become of it?",
+        "    Tolvang supplies the bearings. [1]",
+        "    It burnt in May. [2] (only partly supported: [2] does not say “May”)",
+        "    The chairman resigned. [3] (not supported: no passage says this)",
+        "    a  accept it as it is",
+        "    r  rewrite it from the evidence",
+        "    s  search for more",
+        "    t  stop, and withhold it",
+        "a, r, s, t: ",
+    ]
+
+
+def test_on_the_live_screen_it_stands_in_the_column_of_the_rest(
+    steering: Steering, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _type("t\n", monkeypatch)
+    questions.put(APPROVE, steering, live=True)
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert "approve   What shall become of it?" in lines
+    assert "          The chairman resigned. [3] (not supported: no passage says this)" in lines
+    assert "          t  stop, and withhold it" in lines
+
+
+@pytest.mark.parametrize(("typed", "reply"), [("The one  in Brevnes\n", "The one in Brevnes"), ("\n", "")])
+def test_a_clarification_is_any_text_or_none(
+    typed: str, reply: str, steering: Steering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _type(typed, monkeypatch)
+    questions.put(CLARIFY, steering, live=False)
+    assert _reply(steering) == reply
+
+
+@pytest.mark.parametrize("asked", [CLARIFY, APPROVE], ids=lambda asked: asked.about)
+def test_the_end_of_the_input_cancels_the_run(
+    asked: ev.Asked, steering: Steering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _type("", monkeypatch)
+    questions.put(asked, steering, live=False)
+    assert steering.cancelled.is_set()
+    assert _reply(steering) is None
+
+
+def test_ctrl_c_at_a_question_cancels_the_run_and_is_then_what_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    typing = io.StringIO("a\n")
+    monkeypatch.setattr(typing, "readline", lambda: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr("sys.stdin", typing)
+    before = signal.getsignal(signal.SIGINT)
+    with ctrl_c() as cancel:
+        steering = Steering(cancel)
+        during = signal.getsignal(signal.SIGINT)
+        questions.put(CLARIFY, steering, live=False)
+        assert signal.getsignal(signal.SIGINT) is during
+    assert cancel.is_set()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_after_a_cancelled_question_stops_at_once() -> None:
+    with ctrl_c() as cancel:
+        cancel.set()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_an_option_of_a_later_version_is_chosen_by_its_word() -> None:
+    letters = questions.choices(["accept", "translate"])
+    assert letters == {"a": "accept", "translate": "translate"}
+    assert questions.chosen("translate", letters) == "translate"
+    assert questions.chosen("r", letters) is None
+
+
+def test_a_question_cannot_steer_the_terminal() -> None:
+    shown = questions.blocks(ev.Asked("approve", "\x1b[2Jx", OPTIONS, [_claim("\x9b31m y", "not", "\x07")]))
+    assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for b in shown for c in b.text + "".join(b.items))

@@ -1,0 +1,198 @@
+"""A run on a terminal: eighty columns, with and without colour, moving or not, live or replayed."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from agent import events as ev
+from agent.steering import Steering
+from tests.tui.parts import evidence, whole_run
+from tui.run.keyboard import Wheel
+from tui.run.render import LiveRun, PlainRun
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+def _shown(events: list[ev.Event], *, replay: bool, width: int = 80, **how: object) -> str:
+    stream = io.StringIO()
+    out = Console(file=stream, force_terminal=True, width=width, height=24, highlight=False, **how)  # type: ignore[arg-type]
+    with LiveRun(out, replay=replay) as screen:
+        for event in events:
+            screen.take(event)
+    return stream.getvalue()
+
+
+def test_a_replay_reads_as_it_should_in_eighty_columns() -> None:
+    text = ESCAPES.sub("", _shown(whole_run(), replay=True))
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert max(map(cell_len, lines)) <= 80
+    assert [line[:9].strip() for line in lines if line[:1].strip()] == [
+        *("question", "route", "look", "plan", "step 1", "search", "grade", "kept", "finding", "decide"),
+        *("answer", "check", "sources", "[1]", "[2]", "done"),
+    ]
+    assert "          llama.cpp:qwen · profile lean · decisions by rules · no reranker, the" in lines
+    assert "route     research in steps: It needs one fact to find another." in lines
+    assert "          also: who makes the bearings" in lines
+    assert "grade     1 relevant, 2 not relevant (threshold): enough" in lines
+    assert "decide    FINISH (llm, 81%): enough is known" in lines
+    assert "          reports · annual-report.html · 2025-02-28" in lines
+    assert "          Revenue | 26,974" in lines
+    assert "done      answered, 1 min 01 s (llm: enough is known)" in lines
+    assert "          1 of 2 sentences is supported by its sources" in lines
+    assert "          run abc123def456" in lines
+    place = "Annual report 2024 › Item 1A. Risk Factors › A single supplier, p. 12"
+    assert f"[1]       {place}" in lines
+
+
+def test_the_final_answer_stands_there_once_after_a_live_run() -> None:
+    text = _shown(whole_run(), replay=False)
+    after = text.rsplit("\x1b[2K", 1)[-1]
+    assert after.count("Tolvang Ceramics (not supported") <= 1
+    assert " ".join(ESCAPES.sub("", text).split()).count("(not supported by the sources)") == 1
+    assert "tokens written" in text
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    text = ESCAPES.sub("", _shown(whole_run(), replay=True, width=width))
+    assert max(map(cell_len, text.splitlines())) <= width
+
+
+def test_without_colour_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    coloured = _shown(whole_run(), replay=True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = _shown(whole_run(), replay=True)
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", plain), "a colour in spite of NO_COLOR"
+    assert re.search(r"\x1b\[[0-9;]*3[0-7]m", coloured)
+    assert ESCAPES.sub("", plain) == ESCAPES.sub("", coloured)
+
+
+def test_a_document_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    evil = evidence(
+        1, title="\x1b[2Jgone\x07", excerpt="\x1b]0;owned\x07 [red]x[/red] \x9b31m", section="a\rb"
+    )
+    for screen in (PlainRun(), PlainRun(replay=True)):
+        for event in whole_run(evil):
+            screen.take(event)
+    told = capsys.readouterr()
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", told.out)
+    assert "[red]x[/red]" in told.out
+    shown = ESCAPES.sub("", _shown(whole_run(evil), replay=True))
+    assert "\x1b" not in shown
+    assert "[red]x[/red]" in shown
+
+
+def test_plain_is_one_line_per_event(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = PlainRun()
+    shown = []
+    for event in whole_run():
+        screen.take(event)
+        shown.append(capsys.readouterr().out.count("\n"))
+    assert shown == [1, 1, 1, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 11]
+
+
+def _bottom(events: Sequence[ev.Event], wheel: Wheel | None = None, width: int = 80) -> list[str]:
+    """What stands beneath the transcript after these events."""
+    stream = io.StringIO()
+    out = Console(file=stream, force_terminal=True, width=width, height=24, highlight=False)
+    screen = LiveRun(out, wheel=wheel)
+    for event in events:
+        screen.take(event)
+    stream.truncate(0)
+    out.print(screen._bottom())
+    return ESCAPES.sub("", stream.getvalue()).strip("\0").splitlines()
+
+
+def test_the_line_at_the_bottom_says_what_is_done_and_which_keys_there_are() -> None:
+    wheel = Wheel(Steering())
+    line = _bottom([ev.NodeStarted("distil", 2), ev.ModelCalled("x", 1, 1, 340, 1.0)], wheel)[-1]
+    assert "step 2: picking out what matters · 0.0 s · 340 tokens written" in line
+    assert line.rstrip().endswith(" ? keys")
+    assert cell_len(line) <= 80
+    wide = _bottom([ev.NodeStarted("distil", 2)], wheel, 100)[-1]
+    assert wide.endswith("p pause · f answer now · ? keys")
+    assert "keys" not in _bottom([ev.NodeStarted("distil", 2)])[-1]
+    assert "step" not in _bottom([ev.NodeStarted("synthesise", 2)], wheel)[-1]
+    page = ev.NodeProgress("correct", 2, f"reading https://example.org/{'x' * 90}")
+    assert "step 2: reading https://" in _bottom([page], wheel)[-1]
+    assert len(_bottom([page], wheel)) == 1
+    assert (
+        "picking out" in _bottom([ev.NodeStarted("distil", 2), ev.NodeProgress("distil", 2, "distil")])[-1]
+    )
+
+
+def test_a_paused_run_says_so_until_it_goes_on() -> None:
+    steering = Steering()
+    wheel = Wheel(steering)
+    wheel.press("p")
+    assert "pausing when this is done" in _bottom([ev.NodeStarted("plan", 0)], wheel)[-1]
+    paused = _bottom([ev.NodeStarted("plan", 0), ev.Steered("pause")], wheel)[-1]
+    assert paused.startswith("= paused · ")
+    assert paused.rstrip().endswith("p go on · f answer now · ? keys")
+    wheel.press("p")
+    assert (
+        "planning"
+        in _bottom([ev.NodeStarted("plan", 0), ev.Steered("pause"), ev.Steered("resume")], wheel)[-1]
+    )
+
+
+def test_what_is_typed_and_the_keys_stand_beneath_the_draft() -> None:
+    wheel = Wheel(Steering())
+    for key in "?a" + "Who was it, " * 12 + "then":
+        wheel.press(key)
+    lines = _bottom([ev.AnswerText("Orlavane " * 400)], wheel)
+    assert lines[0].startswith("answer ")
+    assert lines[-1].rstrip().endswith("then▏")
+    assert any(line.startswith("keys      p  pause") for line in lines)
+    assert len(lines) <= 24
+    assert max(map(cell_len, lines)) <= 80
+
+
+def test_a_second_draft_takes_the_place_of_the_first() -> None:
+    events = [ev.AnswerText("First."), ev.Answered("First.", [], []), ev.AnswerText("Second.")]
+    assert "First." in _bottom(events[:2])[0], "it stands there while it is checked"
+    assert "First." not in _bottom(events)[0]
+    assert "Second." in _bottom(events)[0]
+
+
+def test_nothing_moves_while_a_question_is_asked() -> None:
+    stream = io.StringIO()
+    out = Console(file=stream, force_terminal=True, width=80, height=24)
+    with LiveRun(out) as screen:
+        screen.take(ev.NodeStarted("approve", 0))
+        with screen.aside():
+            assert stream.getvalue().endswith("\x1b[2K"), "the moving line is gone"
+            assert stream.getvalue().rindex("\x1b[?25h") > stream.getvalue().rindex("\x1b[?25l")
+            before = stream.getvalue()
+            out.print("What shall become of it?")
+        screen.take(ev.Replied("approve", "", "accept", "person"))
+    after = stream.getvalue().removeprefix(before)
+    assert after.startswith("What shall become of it?\n")
+    assert "\x1b[1A" not in after.partition("\n")[2][:40], "what was asked is not wiped away"
+    assert "you: accept it as it is" not in after, "they have just typed it"
+
+
+def test_a_warning_goes_to_stderr_live_and_into_the_text_of_a_replay(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    warned = ev.Warned("The time budget is used up.")
+    PlainRun().take(warned)
+    live = capsys.readouterr()
+    PlainRun(replay=True).take(warned)
+    replayed = capsys.readouterr()
+    assert (live.out, live.err) == ("", "Note: The time budget is used up.\n")
+    assert (replayed.out, replayed.err) == ("note: The time budget is used up.\n", "")
+
+
+def test_an_event_of_a_later_version_is_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
+    class FromTheFuture(ev.Event):
+        pass
+
+    PlainRun().take(FromTheFuture())
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,268 @@
+"""Stepping into a run in the app: pausing, answering, deciding, being asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.geometry import Region
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList
+
+from agent.events import Asked, NodeStarted, Routed
+from models.protocols import ChatOptions
+from tests.tui.ask.test_screen import answer_of, asked, begun, ready, shown
+from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
+from tests.tui.waiting import until
+from traces.labels import Labels
+from traces.runs import Runs
+from tui.ask.conversation import Conversation
+from tui.ask.prompt import Prompt
+from tui.ask.screen import AskScreen
+from tui.ask.watching import RunBar
+from tui.run.asked import AskedBox
+from tui.run.exchange import Exchange
+from tui.run.meters import Meters
+
+UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
+
+
+async def held(pilot: Pilot[int], gate: Gate) -> AskScreen:
+    """Ask, and wait until the run stands at the gate."""
+    screen = await begun(pilot)
+    await until(pilot, gate.reached.is_set)
+    return screen
+
+
+async def over(pilot: Pilot[int], screen: AskScreen) -> None:
+    """Wait for the end of the run."""
+    await until(pilot, lambda: screen.live is None)
+
+
+async def accept(pilot: Pilot[int], screen: AskScreen) -> None:
+    """Accept the answer as it is, if that is asked."""
+    if screen.live is not None:
+        choices = screen.query_one(AskedBox).query_one(OptionList)
+        await until(pilot, lambda: choices.has_focus)
+        await pilot.press("down", "enter")
+
+
+def asking(screen: AskScreen, about: str) -> Callable[[], bool]:
+    """Whether the run asks about that."""
+    return lambda: any(box.asked.about == about and box.children for box in screen.query(AskedBox))
+
+
+async def test_cancelling_restores_the_prompt_and_the_run_can_be_resumed(
+    make_app: MakeApp, filled: Path
+) -> None:
+    gate = Gate()
+    chat = Answering(during=gate)
+    app = make_app(chat)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        await pilot.press("escape")
+        await over(pilot, screen)
+        assert screen.query_one(Prompt).text == QUESTION
+        assert screen.query_one(Prompt).has_focus
+        assert not app.failures
+        run = Runs(app.engine.store).find("last")
+        assert run.status == "cancelled"
+        gate.open()
+        screen.resume(run.id)
+        await until(pilot, lambda: len(screen.query(Exchange)) == 2)
+        await over(pilot, screen)
+        assert Runs(app.engine.store).find(run.id).status == "answered"
+
+
+async def test_pause_and_go_on(make_app: MakeApp, filled: Path) -> None:
+    gate = Gate(1)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        await pilot.press("ctrl+o")
+        gate.open()
+        await until(pilot, lambda: screen.fold is not None and screen.fold.paused)
+        assert "go on" in shown(screen.query_one("RunBar"))  # type: ignore[arg-type]
+        assert "paused after" in shown(screen.query_one(Exchange).query_one(".state"))  # type: ignore[arg-type]
+        await pilot.press("ctrl+o")
+        await over(pilot, screen)
+        assert "Tolvang Ceramics" in answer_of(screen.query_one(Exchange))
+
+
+async def test_a_pause_that_is_asked_for_is_shown_until_it_is_taken_back(
+    make_app: MakeApp, filled: Path
+) -> None:
+    gate = Gate(1)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        bar = screen.query_one(RunBar)
+        for label, said in (("go on", "Pausing after this step."), ("pause", "Resumed.")):
+            await pilot.press("ctrl+o")
+            screen.draw_all()  # as each event of the run has it
+            assert label in shown(bar)
+            assert app._notifications
+            assert [toast.message for toast in app._notifications][-1] == said
+        gate.open()
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+        await accept(pilot, screen)
+        await over(pilot, screen)
+
+
+@pytest.mark.parametrize(
+    ("route", "node", "said"),
+    [
+        ("deep", "synthesise", "This run has made its last decision."),
+        ("single", "grade", "This run makes no decisions: it answers in one go."),
+        ("direct", "", "This run makes no decisions: it answers in one go."),
+    ],
+)
+async def test_no_step_and_no_decision_is_promised_where_none_can_come(
+    route: str, node: str, said: str, make_app: MakeApp, filled: Path
+) -> None:
+    gate = Gate()
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        assert screen.fold is not None
+        screen.fold.take_all([Routed(route, "", "rules", QUESTION, QUESTION), NodeStarted(node, 0)])
+        screen.query_one(Prompt).put("What does the plant cost?")
+        for key in ("ctrl+b", "ctrl+d"):
+            app.clear_notifications()
+            await pilot.press(key)
+            await until(pilot, lambda: [toast.message for toast in app._notifications] == [said])
+        assert screen.query_one(Prompt).text == "What does the plant cost?"
+        assert not screen.query(AskedBox)
+        screen.cancel()
+        gate.open()
+        await over(pilot, screen)
+
+
+async def test_answer_now_skip_and_add(make_app: MakeApp, filled: Path) -> None:
+    gate = Gate(2)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        await pilot.press("ctrl+b")  # nothing to add
+        screen.query_one(Prompt).put("What does the plant cost?")
+        await pilot.press("ctrl+b", "ctrl+g")
+        assert screen.query_one(Prompt).text == ""
+        gate.open()
+        await until(pilot, lambda: screen.fold and len(screen.fold.outcome.plan) > 2)
+        assert screen.fold is not None
+        assert screen.fold.steered
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+        await accept(pilot, screen)
+        await over(pilot, screen)
+        steered = [event.what for event in screen.fold.outcome.steering]
+        assert {"skip", "add"} <= set(steered)
+
+
+async def test_a_decision_is_taken_by_the_person_and_is_a_label(make_app: MakeApp, filled: Path) -> None:
+    gate = Gate(1)
+    app = make_app(Answering(during=gate))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        await pilot.press("ctrl+d")
+        gate.open()
+        await until(pilot, asking(screen, "decide"))  # the run waits there
+        choices = screen.query_one(AskedBox).query_one(OptionList)
+        await until(pilot, lambda: choices.has_focus)
+        assert choices.highlighted is not None, "what is suggested is under the cursor"
+        await pilot.press(str(choices.option_count))  # FINISH comes last
+        await until(pilot, lambda: not asking(screen, "decide")())
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+        await accept(pilot, screen)
+        await over(pilot, screen)
+        run = Runs(app.engine.store).find("last")
+        assert next(d.source for d in Runs(app.engine.store).decisions(run.id) if not d.shadow) == "human"
+        labels = Labels(app.engine.store).of_run(run.id).values()
+        assert [(label.origin, label.action) for label in labels] == [("teach", "FINISH")], "one alone"
+
+
+async def test_teaching_asks_at_each_decision(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        await pilot.press("ctrl+t")
+        assert "teaching" in shown(screen.query_one(Meters))
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press("enter")
+        await until(pilot, asking(screen, "decide"))
+        choices = screen.query_one(AskedBox).query_one(OptionList)
+        assert sum("← suggested" in str(option.prompt) for option in choices.options) == 1
+        await until(pilot, lambda: choices.has_focus)
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.fold and screen.fold.outcome.decisions)
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+        await accept(pilot, screen)
+        await over(pilot, screen)
+        run = Runs(app.engine.store).find("last")
+        assert Labels(app.engine.store).of_run(run.id)[0].origin == "teach"
+
+
+async def test_an_answer_without_support_is_the_persons_to_judge_as_often_as_needed(
+    make_app: MakeApp, filled: Path
+) -> None:
+    app = make_app(Answering(answer=UNSUPPORTED))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        await until(pilot, asking(screen, "approve"))
+        box = screen.query_one(AskedBox)
+        choices = box.query_one(OptionList)
+        await until(pilot, lambda: choices.has_focus)
+        choices.highlighted = choices.get_option_index("search")
+        await pilot.press("enter")
+        await until(pilot, lambda: box not in screen.query(AskedBox) and asking(screen, "approve")())
+        await until(pilot, lambda: isinstance(app.focused, OptionList))
+        choices = screen.query_one(AskedBox).query_one(OptionList)
+        choices.highlighted = choices.get_option_index("stop")
+        await pilot.press("enter")
+        await over(pilot, screen)
+        assert Runs(app.engine.store).find("last").status == "rejected"
+
+
+async def test_what_is_vague_is_asked_back_inline(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await begun(pilot, "What about it?")
+        await until(pilot, asking(screen, "clarify"))
+        field = screen.query_one(AskedBox).query_one(Input)
+        await until(pilot, lambda: field.has_focus)
+        await pilot.press(*"Which")
+        assert field.content_size.height == 1
+        assert "Which" in field.render_line(0).text, "what is typed is seen"
+        field.value = QUESTION
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
+        await accept(pilot, screen)
+        await over(pilot, screen)
+        assert Runs(app.engine.store).find("last").status == "answered"
+
+
+@pytest.mark.parametrize("question", ["The [acme] or the [/beta] report?", "[A] or [B]?", "[link=x] it?"])
+async def test_what_is_asked_back_is_no_markup(question: str, make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot)
+        box = AskedBox(Asked("clarify", question, []))
+        exchange = screen.query_one(Conversation).begin(QUESTION)
+        await until(pilot, lambda: exchange.is_mounted)
+        exchange.ask(box)
+        await until(pilot, lambda: question in box.render_lines(Region(0, 0, box.size.width, 1))[0].text)
+
+
+async def test_a_worker_that_breaks_never_closes_the_app(make_app: MakeApp, filled: Path) -> None:
+    def breaks(_options: ChatOptions) -> None:
+        raise ZeroDivisionError("what nobody foresaw")
+
+    app = make_app(Answering(during=breaks))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        await until(pilot, lambda: app.failures)
+        assert app.failures[-1].error.title == "This should not have happened"
+        assert "ZeroDivisionError" in app.failures[-1].detail
+        assert screen.query_one(Prompt).text == QUESTION

@@ -1,0 +1,322 @@
+"""`deepthink runs`: what ran can be listed, shown again and written down."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from agent import checkpoints
+from agent.run import Resumable
+from tests.tui import stored
+from tests.tui.conftest import QUESTION, Answer, Run
+from traces.runs import Runs, StoredEvent
+from tui.assemble import open_store
+from tui.run.fold import outcome_of
+
+
+def cut_off() -> str:
+    """A run that left a checkpoint."""
+    run_id = stored.store_run(status="running")
+    with checkpoints.opened(open_store(), run_id, lambda _log: None):
+        return run_id
+
+
+@pytest.fixture
+def ran(library: Path, model: Answer, deepthink: Run) -> str:
+    """One run is stored; what it showed."""
+    model()
+    return deepthink("ask", QUESTION, "--plain").out
+
+
+def test_a_replay_shows_what_the_run_showed(ran: str, deepthink: Run) -> None:
+    assert deepthink("runs", "show").out == ran
+    assert deepthink("runs", "show", "last", "--plain").out == ran
+    run_id = ran.rsplit("run ", maxsplit=1)[-1].strip()
+    assert deepthink("runs", "show", run_id[:5]).out == ran
+
+
+def test_the_list_names_the_run(ran: str, deepthink: Run) -> None:
+    for arguments in (("runs",), ("runs", "list", "-n", "1")):
+        listed = deepthink(*arguments).out
+        assert ran.rsplit("run ", maxsplit=1)[-1].strip() in listed
+        assert "answered" in listed
+        assert QUESTION in listed
+
+
+def test_export_to_markdown_holds_everything(ran: str, deepthink: Run, tmp_path: Path) -> None:
+    text = deepthink("runs", "export").out
+    assert text.startswith(f"# {QUESTION}\n\nOrlavane buys its ceramic bearings from Tolvang Ceramics [")
+    headings = [line for line in text.splitlines() if line.startswith("## ")]
+    assert headings == ["## Claims", "## Sources", "## Plan", "## Steps", "## Decisions", "## Run"]
+    assert "> A fire at the Brevnes plant of Tolvang Ceramics halted production in May." in text
+    assert "after step 1: CONTINUE by rules" in text
+    assert " model calls; " in text
+    file = tmp_path / "run.md"
+    assert deepthink("runs", "export", "last", "-o", str(file)).code == 0
+    assert file.read_text(encoding="utf-8") == text
+
+
+def test_an_imported_run_is_exported_as_what_is_known_of_it(
+    ran: str, deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "t.parquet"
+    original = json.loads(deepthink("runs", "export", "-f", "json").out)
+    assert deepthink("traces", "export", str(file)).code == 0
+    monkeypatch.setenv("DEEPTHINK_HOME", str(tmp_path / "other"))
+    assert deepthink("traces", "import", str(file)).code == 0
+    exported = json.loads(deepthink("runs", "export", "-f", "json").out)
+    for name in ("run_id", "question", "status"):
+        assert exported[name] == original[name]
+    assert exported["decisions"] == original["decisions"]
+    assert deepthink("runs", "export").out.startswith(f"# {QUESTION}\n")
+
+
+def test_export_to_json_is_what_ask_gives(library: Path, model: Answer, deepthink: Run) -> None:
+    model()
+    asked = json.loads(deepthink("ask", QUESTION, "--json").out)
+    assert json.loads(deepthink("runs", "export", "--format", "json").out) == asked
+
+
+def test_document_text_is_no_markdown(library: Path, model: Answer, deepthink: Run) -> None:
+    (library / "evil.md").write_text(
+        "# *Bold* <b>\n\nOrlavane buys `all` of its *ceramic* bearings | here.\n"
+    )
+    deepthink("ingest", str(library), "-c", "facts")
+    model()
+    deepthink("ask", QUESTION)
+    text = deepthink("runs", "export").out
+    assert "<b>" not in text
+
+
+def test_markdown_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
+    stored.store_page()
+    stored.store_run(stored.everything(), question=stored.ASKED)
+    text = deepthink("runs", "export").out
+    for part in (
+        f"# {stored.ASKED}\n\nTaken to ask: {stored.QUESTION}\n",
+        "Supported by the sources: 1 of 3 sentences.",
+        "- supported: Tolvang supplies it. [1]\n",
+        "- **partly supported** (the sources do not say “May”): It burnt in May. [2]\n",
+        "**[1] Supply › Bearings, p. 3** (facts, `supplier.md`, 2024-05-01)",
+        f"(web, <{stored.PAGE}>, 2024-06-02)",
+        "- “40 units” [1], 2024-05-01, is followed; “30 ",
+        "1. Who supplies it?  \n   Tolvang does. [1]\n   - searched “who supplies it” (hybrid, in facts)",
+        "   - read by calibrated: 1 maybe relevant, 1 not relevant\n"
+        "   - not enough found: asking the web\n"
+        f"     - <{stored.PAGE}>\n     - javascript:alert(1)\n   - searched “fire at Tolvang”",
+        "- after step 1: FINISH by rules (FINISH 70%, CONTINUE 20%, REVISE 10%): enough",
+        "- Which year? → the last one (person, to clarify)\n",
+        "- added a step: What of Brevnes?\n",
+        "- route: deep, by llm: it asks for two things\n",
+        "- ended: answered\n",
+        "- resumed: once\n",
+    ):
+        assert part in text
+    assert "<script>" not in text
+    assert not re.search(r"[\x00-\x08\x0b-\x1f]", text)
+
+
+def test_json_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
+    stored.store_page()
+    stored.store_run(stored.everything(), question=stored.ASKED, session="0123456789ab")
+    run = json.loads(deepthink("runs", "export", "-f", "json").out)
+    assert (run["question"], run["standalone"], run["session"]) == (
+        stored.ASKED,
+        stored.QUESTION,
+        "0123456789ab",
+    )
+    assert (run["route"], run["routed_because"], run["routed_by"]) == (
+        "deep",
+        "it asks for two things",
+        "llm",
+    )
+    assert (run["grounded"], run["share"], run["resumed"]) == (False, 0.5, 1)
+    assert [(s["verdict"], s["flagged"]) for s in run["sentences"]] == [
+        ("supported", False),
+        ("partly", True),
+        ("not", True),
+    ]
+    assert run["answer"].startswith("Tolvang supplies it")  # the last one, not the draft before it
+    assert [source["url"] for source in run["sources"]] == ["", stored.PAGE, ""]
+    assert run["sources"][0]["quote"] == stored.QUOTE
+    assert [item["number"] for item in run["evidence"]] == [1, 2, 3]
+    (step,) = run["steps"]
+    assert [(s["query"], s["strategy"], s["rung"], len(s["hits"])) for s in step["searches"]] == [
+        ("who supplies it", "hybrid", "", 2),
+        ("supplier of it", "keyword", "", 1),
+        ("fire at Tolvang", "hybrid", "web", 1),
+    ]
+    assert [hit["passage_id"] for hit in step["hits"]] == [101, 102, 103]
+    assert [grading["grade"] for grading in step["gradings"]] == ["incorrect", "correct"]
+    assert step["gradings"][0]["passages"][0] == {
+        "passage_id": 101,
+        "grade": "ambiguous",
+        "probability": 0.4,
+    }
+    assert step["grade"] == "correct"
+    assert [(c["rung"], len(c["pages"])) for c in step["corrections"]] == [("web", 2)]
+    assert step["kept"] == [1, 2, 3]
+    assert run["contradictions"][0]["value"] == "40 units"
+    assert [(r["about"], r["reply"], r["by"]) for r in run["replies"]] == [
+        ("clarify", "the last one", "person"),
+        ("approve", "accept", "person"),
+    ]
+    assert run["steering"] == [{"what": "add", "detail": "What of Brevnes?", "waited": 0.0}]
+    assert run["nodes"][0] == {
+        "node": "route",
+        "step": 0,
+        "seconds": 0.3,
+        "evaluated": 50,
+        "reused": 10,
+        "generated": 5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [("answered", 0), ("not_found", 3), ("waiting", 7), ("rejected", 8)]
+)
+def test_how_a_run_ended_is_its_exit_code(status: str, code: int, deepthink: Run) -> None:
+    runs = Runs(open_store())
+    run_id = stored.store_run(status=status)
+    outcome = outcome_of(runs.find(run_id), runs.events(run_id))
+    assert (outcome.status, outcome.exit_code) == (status, code)
+    assert json.loads(deepthink("runs", "export", "-f", "json").out)["status"] == status
+    assert status.replace("_", " ") in deepthink("runs").out
+
+
+def test_runs_of_an_earlier_version_can_still_be_shown(deepthink: Run) -> None:
+    """Answers had flags before there were verdicts, and passages had no grade."""
+    run_id = stored.store_run(status="running")
+    old_hit = {name: value for name, value in stored.candidate(7).items() if name != "grade"}
+    sentences = [
+        {"text": "It is so.", "cites": [1], "support": 1.0, "flagged": False},
+        {"text": "Or not.", "cites": [], "support": 0.0, "flagged": True},
+    ]
+    step = {"question": "Is it so?", "reason": "", "tool": "", "keywords": "", "section": ""}
+    where = {"strategy": "hybrid", "reason": "", "tool": "", "section": ""}
+    old: list[tuple[str, dict[str, Any]]] = [
+        ("StepStarted", {"step": 1, "plan_step": step}),
+        ("Searched", {"step": 1, "query": "so", **where, "hits": [old_hit]}),
+        ("NodeFinished", {"node": "retrieve", "step": 1, "seconds": 0.5}),
+        ("Answered", {"answer": "It is so [1].", "sentences": sentences, "sources": [stored.passage(1)]}),
+    ]
+    Runs(open_store()).record(
+        run_id, [StoredEvent(seq, 0.1, kind, payload) for seq, (kind, payload) in enumerate(old, start=1)]
+    )
+    run = json.loads(deepthink("runs", "export", "-f", "json").out)
+    assert [s["verdict"] for s in run["sentences"]] == ["supported", "not"]
+    for form in ("md", "html"):
+        assert "not supported" in deepthink("runs", "export", "-f", form).out
+    assert "It is so [1]." in deepthink("runs", "show").out
+
+
+@pytest.mark.parametrize("command", [("runs", "--unfinished"), ("runs", "list", "-u")])
+def test_what_can_be_resumed_is_listed_with_why_and_how(
+    command: tuple[str, ...], deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "nothing to resume" in deepthink(*command).out
+    runs = Runs(open_store())
+
+    def one(why: Literal["waiting", "interrupted", "failed", "cancelled", "going on"]) -> Resumable:
+        status = "running" if why in {"interrupted", "going on"} else why
+        return Resumable(runs.find(stored.store_run(status=status, question=f"Why {why}?")), why)
+
+    found = [one("waiting"), one("interrupted"), one("failed"), one("cancelled"), one("going on")]
+    monkeypatch.setattr("agent.run.resumable", lambda _store: found)
+    lines = [" ".join(line.split()) for line in deepthink(*command).out.splitlines()]
+    for entry, words in zip(
+        found,
+        ("waits for you", "was interrupted", "failed", "was cancelled", "is going on"),
+        strict=True,
+    ):
+        (line,) = (line for line in lines if line.startswith(entry.run.id))
+        assert words in line
+        assert f"Why {entry.why}?" in line
+        assert (f"deepthink resume {entry.run.id}" in line) == (entry.why != "going on")
+
+
+def test_unfinished_belongs_to_the_list(deepthink: Run) -> None:
+    refused = deepthink("runs", "--unfinished", "show")
+    assert (refused.code, refused.out) == (2, "")
+    assert "runs list" in refused.err
+
+
+def test_a_replay_says_what_is_to_be_done_about_a_run_without_an_end(deepthink: Run) -> None:
+    waiting = stored.store_run(status="waiting")
+    assert f"deepthink resume {waiting}" in deepthink("runs", "show").out
+    cut_off()
+    assert "deepthink runs --unfinished" in deepthink("runs", "show").out
+
+
+def test_deleting_takes_all_that_is_stored_of_a_run_and_no_other(deepthink: Run) -> None:
+    gone, kept = cut_off(), cut_off()
+    ran = deepthink("runs", "delete", gone[:8], "--yes")
+    assert (ran.code, ran.out, ran.err) == (0, f"Deleted run {gone}.\n", "")
+    runs = Runs(open_store())
+    assert [run.id for run in runs.recent()] == [kept]
+    assert not runs.events(gone)
+    assert not checkpoints.exists(open_store(), gone)
+    assert checkpoints.exists(open_store(), kept)
+
+
+def test_deleting_asks_on_a_terminal_and_needs_a_yes_elsewhere(
+    deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = stored.store_run(question=f"Why {stored.EVIL}?")
+    refused = deepthink("runs", "delete", "last")
+    assert (refused.code, refused.out) == (2, "")
+    assert "needs a yes" in refused.err
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    asked: list[str] = []
+
+    def confirm(text: str, **_how: object) -> None:
+        asked.append(text)
+
+    monkeypatch.setattr("typer.confirm", confirm)
+    assert deepthink("runs", "delete", "last").code == 0
+    (question,) = asked
+    assert question.startswith(f"Delete run {run_id} “Why ")
+    assert "\x1b" not in question
+    assert not Runs(open_store()).recent()
+
+
+def test_a_run_that_is_going_on_is_not_deleted(deepthink: Run) -> None:
+    run_id = stored.store_run(status="running")
+    with checkpoints.opened(open_store(), run_id, lambda _log: None):
+        ran = deepthink("runs", "delete", run_id, "--yes")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"Run {run_id} is being worked on by another process." in ran.err
+    assert Runs(open_store()).find(run_id)
+
+
+@pytest.mark.parametrize("command", ["show", "export", "delete"])
+def test_an_unknown_run_is_wrong_usage(command: str, deepthink: Run) -> None:
+    for wanted in ("last", "zzz"):
+        ran = deepthink("runs", command, wanted)
+        assert (ran.code, ran.out) == (2, "")
+        assert len(ran.err.splitlines()) == 2
+
+
+def test_no_run_yet(deepthink: Run) -> None:
+    assert "deepthink ask" in deepthink("runs").out
+
+
+def test_an_export_that_cannot_be_written_names_the_file(deepthink: Run, tmp_path: Path) -> None:
+    stored.store_run()
+    missing = tmp_path / "not" / "there.md"
+    refused = deepthink("runs", "export", "-o", str(missing))
+    assert refused.code == 4
+    assert str(missing) in refused.err
+    assert "Traceback" not in refused.err
+
+
+def test_a_run_that_nothing_is_kept_of_is_not_sent_in_a_circle(deepthink: Run) -> None:
+    killed = stored.store_run(status="running")
+    assert deepthink("runs", "--unfinished").out == "There is nothing to resume.\n"
+    shown = deepthink("runs", "show", killed).out
+    assert f"Run {killed} has no end" in shown
+    assert "--unfinished" not in shown

@@ -1,0 +1,177 @@
+"""Two runs held against each other: what is said of them, and every key of the screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from agent import events as ev
+from agent.state import PlanStep
+from tests.tui import stored
+from tests.tui.app.bare import bare
+from tests.tui.conftest import MakeApp
+from tests.tui.runs.test_screen import opened
+from tests.tui.waiting import until
+from traces.runs import Runs
+from tui.assemble import open_store
+from tui.run.fold import outcome_of
+from tui.runs.compare import Compared, CompareScreen, Row, Section, compare
+from tui.runs.replay import ReplayScreen
+from tui.runs.screen import RunsScreen
+
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
+SIZE = (120, 40)
+
+
+def step(question: str) -> PlanStep:
+    """A step of a plan."""
+    return PlanStep(question=question, reason="", tool="facts", keywords="", section="")
+
+
+def decided(after: int, action: str, source: str = "rules") -> tuple[float, ev.Event]:
+    """A decision, after a step."""
+    return 1.0, ev.Decided(after, 1, {}, [], action, {action: 0.8}, source, 0.3, "", 1.0)
+
+
+def two_runs() -> tuple[str, str]:
+    """Two runs of the same question: the second took a step and a passage more, and other words."""
+    shared, other = stored.passage(1), stored.passage(2, text="Brevnes makes them.", title="Fire")
+    first = [
+        (0.5, ev.Planned([step("Who supplies it?")], 0, "model")),
+        (0.6, ev.EvidenceKept(1, [shared], [])),
+        decided(1, "FINISH"),
+    ]
+    second = [
+        (0.5, ev.Planned([step("Who supplies it?"), step("Where?")], 0, "model")),
+        (0.6, ev.EvidenceKept(1, [other, {**shared, "number": 3, "passage_id": 77}], [])),
+        decided(1, "CONTINUE", "llm"),
+        decided(2, "FINISH"),
+        (6.1, ev.Warned("late")),
+    ]
+    return (
+        stored.store_run(first, answer="Tolvang [1]."),
+        stored.store_run(second, answer="Tolvang, in Brevnes [1][3]."),
+    )
+
+
+def read(run_id: str) -> Compared:
+    """A stored run, to be compared."""
+    runs = Runs(open_store())
+    run = runs.find(run_id)
+    return Compared(run, outcome_of(run, runs.events(run.id)))
+
+
+@pytest.fixture
+def sections() -> dict[str, Section]:
+    """Those two runs, by section."""
+    first, second = map(read, two_runs())
+    return {section.title: section for section in compare(first, second)}
+
+
+def test_what_is_the_same_is_said_once(sections: dict[str, Section]) -> None:
+    assert sections["Question"].rows == (Row(stored.QUESTION, stored.QUESTION, "same"),)
+    assert sections["Settings"].rows == ()
+    assert "profile lean" in sections["Settings"].words
+    assert "model llama.cpp:small" in sections["Settings"].words
+    assert sections["End"].rows[0].first == "answered: enough was found"
+
+
+def test_steps_and_decisions_stand_side_by_side(sections: dict[str, Section]) -> None:
+    assert sections["Plan"].rows == (
+        Row("1. Who supplies it?", "1. Who supplies it?", "same"),
+        Row("–", "2. Where?", "only B"),
+    )
+    assert sections["Decisions"].rows == (
+        Row("after step 1: FINISH (rules, 80%)", "after step 1: CONTINUE (llm, 80%)", "differs"),
+        Row("–", "after step 2: FINISH (rules, 80%)", "only B"),
+    )
+
+
+def test_a_passage_is_the_same_by_its_text_whatever_its_numbers(sections: dict[str, Section]) -> None:
+    both, only = sections["Evidence"].rows
+    assert both == Row("[1] (in B [3]) Supply › Bearings, p. 3", "[3] Supply › Bearings, p. 3", "same")
+    assert only == Row("–", "[2] Fire › Supply › Bearings, p. 3", "only B")
+    assert sections["Evidence"].words == "1 in both, 0 only in A, 1 only in B"
+
+
+def test_answers_and_cost(sections: dict[str, Section]) -> None:
+    assert sections["Answer"].rows == (Row("Tolvang [1].", "Tolvang, in Brevnes [1][3].", "differs"),)
+    time, calls, *_ = sections["Cost"].rows
+    assert (time.first, time.second, time.sign) == ("time: 1.1 s", "time: 6.2 s", "differs")
+    assert time.ratio == pytest.approx(6.2 / 1.1)
+    assert (calls.first, calls.sign) == ("model calls: 2", "same")
+
+
+def test_runs_that_came_to_nothing_can_be_compared() -> None:
+    run = read(stored.store_run(status="running", answer=""))
+    found = {s.title: s for s in compare(run, run)}
+    assert found["Plan"].words == "Neither has a plan."
+    assert found["Decisions"].words == "Neither took a decision."
+    assert found["Evidence"].words == "Neither kept any passage."
+    assert found["Answer"].rows[0].first == "(no answer)"
+    assert found["Cost"].rows[0] == Row("time: not known", "time: not known", "same")
+
+
+def texts(screen: CompareScreen) -> list[str]:
+    """Everything that is on the page."""
+    return [str(line.content) for line in screen.query_one("#compare").query(Static)]
+
+
+async def compared(pilot: Pilot[Any], first: str, second: str) -> CompareScreen:
+    """The screen over two runs."""
+    pilot.app.action_mode("runs")  # type: ignore[attr-defined]
+    await pilot.pause()
+    screen = CompareScreen(first, second)
+    pilot.app.push_screen(screen)
+    await until(pilot, lambda: screen.is_mounted and "Cost" in texts(screen))
+    return screen
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_two_runs_are_chosen_in_the_list(size: tuple[int, int], make_app: MakeApp) -> None:
+    first, second = two_runs()
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot, 2)
+        await pilot.press("c", "down", "c")
+        await until(pilot, lambda: isinstance(app.screen, CompareScreen) and "Cost" in texts(app.screen))
+        assert second in str(app.screen.query_one("#compare-first", Static).content)
+        assert first in str(app.screen.query_one("#compare-second", Static).content)
+        assert "A only" in texts(app.screen)  # type: ignore[arg-type]
+
+
+async def test_they_can_be_swapped_and_replayed(make_app: MakeApp) -> None:
+    first, second = two_runs()
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await compared(pilot, first, second)
+        assert "B only" in texts(screen)
+        await pilot.press("s")
+        await until(pilot, lambda: "A only" in texts(screen))
+        for key, run_id in (("1", second), ("2", first)):
+            await pilot.press(key)
+            await until(pilot, lambda: isinstance(app.screen, ReplayScreen) and app.screen.player.position)
+            replay = app.screen
+            assert isinstance(replay, ReplayScreen)
+            assert replay.player.fold.run_id == run_id
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is screen)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+
+
+async def test_a_run_that_is_gone_cannot_be_compared(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        app.action_mode("runs")
+        await pilot.pause()
+        screen = CompareScreen(stored.store_run(), "nope")
+        app.push_screen(screen)
+        await until(pilot, lambda: app.failures)
+        assert "cannot be compared" in texts(screen)[0]
+        await pilot.press("1", "s", "escape")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))

@@ -1,0 +1,186 @@
+"""Pictures of the stored runs: the list in its states, replay, comparison, and the windows over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any, cast
+from uuid import UUID
+
+import pytest
+from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.widgets import Input, Static
+
+from tests.tui import stored
+from tests.tui.app.bare import bare
+from tests.tui.conftest import Look, MakeApp, Snap, looks
+from tests.tui.runs.test_compare import two_runs
+from tests.tui.runs.test_screen import cut_off
+from tests.tui.waiting import until
+from traces.ratings import Ratings
+from traces.runs import Runs
+from traces.sessions import Sessions
+from traces.store import StoreError
+from tui.assemble import open_store
+from tui.run.exchange import Answer
+from tui.runs.compare import CompareScreen
+from tui.runs.export import ExportScreen
+from tui.runs.list import RunList
+from tui.runs.replay import ReplayScreen
+from tui.runs.screen import RunsScreen
+from tui.runs.sessions import SessionList, SessionsScreen
+from tui.runs.unfinished import UnfinishedScreen, unfinished
+
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
+LONG = "Which single supplier does Orlavane buy its ceramic bearings from, and why only one?"
+_NOON = datetime(2026, 3, 14, 12, 0)
+
+
+@pytest.fixture(autouse=True)
+def fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Moments a minute apart by a clock in UTC, ids in order."""
+    moments, ids = count(), count(1)
+    for module in ("traces.runs", "traces.sessions", "traces.ratings", "traces.store"):
+        monkeypatch.setattr(f"{module}.now", lambda: _NOON + timedelta(minutes=next(moments)))
+    monkeypatch.setattr("tui.runs.list.now", lambda: _NOON)
+    monkeypatch.setattr("uuid.uuid4", lambda: UUID(int=next(ids) * (2**96 + 2**80)))
+    monkeypatch.setenv("TZ", "UTC")
+    import time
+
+    time.tzset()
+
+
+def some_runs() -> None:
+    """Runs of every status, some of them rated."""
+    questions = [
+        (
+            "Which single supplier does Orlavane buy its ceramic bearings from, and why only one?",
+            "answered",
+        ),
+        ("What is the boiling point of the sealant?", "not_found"),
+        ("Who owns the plant in Brevnes?", "cancelled"),
+        ("Compare the revenue of 2023 and 2024.", "failed"),
+        (stored.QUESTION, "answered"),
+    ]
+    ids = [stored.store_run(question=question, status=status) for question, status in questions]
+    for run_id, rating in zip(ids, ("wrong", "partly"), strict=False):
+        Ratings(open_store()).rate(run_id, rating)  # type: ignore[arg-type]
+    cut_off(question="What stopped production in May?")
+    Ratings(open_store()).rate(stored.store_run(stored.everything()), "good")
+
+
+async def listed(pilot: Pilot[Any]) -> None:
+    """Go to the list and wait for what it shows."""
+    await pilot.press("f4")
+    await until(pilot, lambda: pilot.app.screen.query(RunList))
+    screen = cast(RunsScreen, pilot.app.screen)
+    await until(pilot, lambda: screen.query("#runs.-none") or screen.query_one(RunList).row_count)
+    if not screen.query("#runs.-none"):
+        await until(pilot, lambda: str(screen.query_one("#preview-question", Static).content))
+
+
+def still(pilot: Pilot[Any]) -> None:
+    """No cursor blinks."""
+    for line in pilot.app.screen.query(Input):
+        line.cursor_blink = False
+
+
+def over(make: Callable[[], Screen[Any]], ready: Callable[[Any], object], *keys: str) -> Any:
+    """Lay a screen over the list, wait until it is ready, press keys."""
+
+    async def run(pilot: Pilot[Any]) -> None:
+        await listed(pilot)
+        screen = make()
+        await pilot.app.push_screen(screen)
+        await until(pilot, lambda: ready(screen))
+        still(pilot)
+        for key in keys:
+            await pilot.press(key)
+        await pilot.pause()
+
+    return run
+
+
+@looks("80x24-dark")
+def test_no_run_yet(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=listed)
+
+
+@looks("80x24-dark", "120x40-light")
+def test_the_list(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    some_runs()
+    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=listed)
+
+
+@looks("120x40-dark")
+def test_the_list_cannot_be_read(
+    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_arguments: object, **_how: object) -> None:
+        raise StoreError("The library file cannot be used: it is damaged.", "`deepthink doctor` checks it.")
+
+    monkeypatch.setattr(Runs, "search", broken)
+    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=listed)
+
+
+@pytest.mark.parametrize(
+    ("keys", "look"),
+    [
+        pytest.param(("n", "right", "right", "right", "right"), "120x40-dark", id="middle-120x40-dark"),
+        pytest.param(("end",), "80x24-dark", id="end-80x24-dark"),
+    ],
+    indirect=["look"],
+)
+def test_the_replay(keys: Sequence[str], look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    run_id = stored.store_run(stored.everything())
+
+    async def played(pilot: Pilot[Any]) -> None:
+        await over(lambda: ReplayScreen(run_id), lambda screen: screen.player.position, *keys)(pilot)
+        if "end" in keys:
+            await until(pilot, lambda: pilot.app.screen.query_one(Answer).citations)
+
+    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=played)
+
+
+@looks("120x40-dark")
+def test_the_comparison(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    ids = two_runs()
+    shown = over(lambda: CompareScreen(*ids), lambda screen: len(screen.query(".section")) == 8)
+    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
+
+
+@looks("80x24-dark")
+def test_the_unfinished_runs(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    cut_off(question=LONG)
+    cut_off(status="waiting", question="Which year?")
+    shown = over(lambda: UnfinishedScreen(unfinished(open_store())), lambda screen: screen.is_mounted)
+    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
+
+
+@looks("80x24-dark")
+def test_the_sessions(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+    sessions = Sessions(open_store())
+    for name in ("", "bearings"):
+        session = sessions.begin(name)
+        stored.store_run(session=session)
+        stored.store_run(session=session, question=stored.ASKED)
+    sessions.begin("an empty one")
+
+    shown = over(SessionsScreen, lambda screen: screen.query_one(SessionList).row_count == 3, "down", "r")
+    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
+
+
+@looks("80x24-dark")
+def test_the_export(
+    look: Look, make_app: MakeApp, snap_compare: Snap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_id = stored.store_run()
+    shown = over(
+        lambda: ExportScreen(run_id, stored.QUESTION), lambda screen: screen.is_mounted, "down", "space"
+    )
+    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)

@@ -1,0 +1,143 @@
+"""The player without a screen: positions, steps, waits, speeds, and the fold at each position."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from agent import events as ev
+from tests.tui import parts, stored
+from tui.run.fold import EVERYTHING, RunFold
+from tui.runs.replay import READING, SPEEDS, Player, reading_time, told
+
+
+def a_run() -> tuple[list[ev.Event], list[float]]:
+    """A run of two steps, ten seconds between its events."""
+    events = [e for e in parts.whole_run() if e.stored]
+    step = next(n for n, e in enumerate(events) if isinstance(e, ev.StepStarted))
+    end = next(n for n, e in enumerate(events) if isinstance(e, ev.Decided))
+    second = [replace(e, step=2) if isinstance(e, ev.StepStarted) else e for e in events[step:end]]
+    events[end + 1 : end + 1] = second
+    return events, [10.0 * n for n in range(len(events))]
+
+
+@pytest.fixture
+def player() -> Player:
+    """At the beginning of that run."""
+    return Player(*a_run())
+
+
+def test_each_position_is_the_fold_of_what_came_before(player: Player) -> None:
+    count = len(player.events)
+    for position in [*range(count + 1), *range(count, -1, -1)]:
+        player.seek(position)
+        fold = RunFold()
+        fold.take_all(player.events[:position])
+        assert player.fold.outcome == fold.outcome
+        assert (player.fold.node, player.fold.step, player.fold.run_id) == (
+            fold.node,
+            fold.step,
+            fold.run_id,
+        )
+        assert player.position == position
+
+
+def test_going_on_changes_little_and_going_back_everything(player: Player) -> None:
+    assert player.seek(1) == {"question", "status", "meters"}
+    assert player.seek(1) == frozenset()
+    assert "decisions" not in player.seek(4)
+    assert player.seek(2) == EVERYTHING
+
+
+def test_it_stays_within_the_run(player: Player) -> None:
+    player.seek(10_000)
+    assert player.over
+    assert player.position == len(player.events)
+    assert isinstance(player.last, ev.RunFinished)
+    player.seek(-5)
+    assert (player.position, player.elapsed, player.over) == (0, 0.0, False)
+    assert Player(player.events, player.at).last is None
+
+
+def test_the_time_is_that_of_the_last_event_until_the_run_tells_its_own(player: Player) -> None:
+    player.seek(4)
+    assert player.elapsed == player.fold.elapsed == 30.0
+    assert player.total == 10.0 * (len(player.events) - 1)
+    player.seek(len(player.events))
+    assert player.fold.elapsed == 61.2
+
+
+def test_research_steps_are_gone_through(player: Player) -> None:
+    first, second = player.steps
+    assert player.part(1) == first
+    player.seek(first)
+    assert isinstance(player.last, ev.StepStarted)
+    assert (player.part(1), player.part(-1)) == (second, 0)
+    player.seek(second + 1)
+    assert (player.part(1), player.part(-1)) == (len(player.events), second)
+
+
+def test_long_waits_are_cut_short_and_speeds_divide_them(player: Player) -> None:
+    player.seek(1)
+    waits = []
+    for speed in SPEEDS[:3]:
+        player.speed = speed
+        waits.append(player.wait())
+    assert waits == [2.0, 0.5, 0.125]
+    player = Player(player.events, [0.5 * n for n in range(len(player.events))])
+    player.seek(1)
+    assert player.wait() == 0.5
+    player.seek(len(player.events))
+    assert player.wait() == 0.0
+
+
+def test_at_reading_speed_an_event_stands_as_long_as_it_has_words(player: Player) -> None:
+    player.speed = READING
+    player.seek(1)
+    assert player.wait() == pytest.approx(len(parts.LONG.split()) / 4)
+    assert reading_time(ev.NodeFinished("plan", 0, 3.0)) == 0.0
+    long = ev.Answered("word " * 1000, [], [])
+    slow = Player([long, long], [0.0, 0.1])
+    slow.speed = READING
+    slow.seek(1)
+    assert slow.wait() == 8.0
+
+
+def test_what_is_close_together_is_shown_together() -> None:
+    events, _ = a_run()
+    player = Player(events, [0.01 * n for n in range(len(events))])
+    assert player.within(0.055) == 6
+    player.seek(6)
+    player.speed = 16
+    assert player.within(10.0) == len(events)
+    player.seek(len(events))
+    assert player.within(1.0) == len(events)
+    far = Player(events, [10.0 * n for n in range(len(events))])
+    far.seek(1)
+    assert far.within(0.05) == 2
+
+
+def test_the_speed_ends_at_either_end(player: Player) -> None:
+    player.faster(-1)
+    assert player.speed == SPEEDS[0]
+    for _ in range(5):
+        player.faster(1)
+    assert player.speed == SPEEDS[-1]
+    player.faster(-1)
+    assert player.speed == SPEEDS[-2]
+
+
+def test_a_run_without_events_is_over() -> None:
+    empty = Player((), ())
+    assert empty.over
+    assert (empty.total, empty.part(1), empty.part(-1), empty.seek(3)) == (0.0, 0, 0, frozenset())
+
+
+def test_every_event_that_is_stored_has_words_that_cannot_steer_the_terminal() -> None:
+    events = [event for _, event in stored.everything()] + [e for e in parts.whole_run() if e.stored]
+    for event in [*events, ev.NotebookGrew(stored.EVIL), ev.Steered("skip"), ev.Resumed("", "", "", "")]:
+        line = told(event)
+        assert line
+        assert "\x1b" not in line
+        assert "\n" not in line

@@ -1,0 +1,328 @@
+"""The stored runs: found, previewed, rated, marked, deleted, taken up again; every key of the list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, cast
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Footer, Static
+from textual.widgets._footer import FooterKey
+
+from agent import checkpoints
+from tests.traces.many_runs import fill
+from tests.tui import stored
+from tests.tui.app.bare import BareScreen, bare
+from tests.tui.conftest import MakeApp
+from tests.tui.waiting import until
+from traces.ratings import Ratings
+from traces.runs import Runs
+from traces.store import StoreError
+from tui.app.app import DeepthinkApp
+from tui.app.confirm import ConfirmScreen
+from tui.ask.prompt import Prompt
+from tui.ask.screen import AskScreen
+from tui.assemble import open_store
+from tui.runs.list import RunFilter, RunList
+from tui.runs.screen import RunsScreen
+
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
+SIZE = (120, 40)
+
+
+def cut_off(**how: Any) -> str:
+    """A run that can be resumed."""
+    run_id = stored.store_run(**{"status": "running", **how})
+    with checkpoints.opened(open_store(), run_id, lambda _log: None):
+        return run_id
+
+
+def said(app: DeepthinkApp, selector: str) -> str:
+    """What a line says."""
+    return str(app.screen.query_one(selector, Static).content)
+
+
+def listed(app: DeepthinkApp) -> list[str]:
+    """The ids in the list, as it has them."""
+    return [str(row.key.value) for row in app.screen.query_one(RunList).ordered_rows]
+
+
+def footer(app: DeepthinkApp) -> list[str]:
+    """What the footer says in 80 columns, word by word."""
+    line = app.screen.query_one(Footer)
+    parts = [(part.region, part) for part in line.query("FooterKey, FooterLabel")]
+    return [
+        part.description or part.key if isinstance(part, FooterKey) else str(part.render())
+        for region, part in parts
+        if region.right <= line.region.right
+    ]
+
+
+async def opened(pilot: Pilot[Any], count: int) -> None:
+    """Go to the runs and wait for them and the preview."""
+    app = cast(DeepthinkApp, pilot.app)
+    await pilot.press("f4")
+    await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+    await shows(pilot, count)
+
+
+async def shows(pilot: Pilot[Any], count: int) -> None:
+    """Wait for so many runs, and for the first preview."""
+    runs = pilot.app.screen.query_one(RunList)
+    await until(pilot, lambda: runs.row_count == count)
+    if count:
+        await until(pilot, lambda: said(cast(DeepthinkApp, pilot.app), "#preview-question"))
+
+
+@pytest.fixture
+def three() -> list[str]:
+    """Three runs, newest first."""
+    made = [
+        stored.store_run(question="Who makes the seals?", answer="Brevnes [1]."),
+        stored.store_run(status="not_found", question="Who paints them?", answer="Not found."),
+        stored.store_run(stored.everything()),
+    ]
+    return made[::-1]
+
+
+async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str], make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        assert listed(app) == three
+        assert said(app, "#run-count") == "3 runs"
+        assert stored.QUESTION in said(app, "#preview-question")
+        assert "3 sources" in said(app, "#preview-facts")
+        assert "because enough was found" in said(app, "#preview-facts")
+        assert "Tolvang." in said(app, "#preview-answer")
+        await pilot.press("down")
+        await until(pilot, lambda: "Who paints them?" in said(app, "#preview-question"))
+        assert "not found in your documents" in said(app, "#preview-facts")
+
+
+async def test_questions_and_answers_are_searched(three: list[str], make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("slash", *"brevnes")
+        await until(pilot, lambda: listed(app) == three[2:])
+        assert said(app, "#run-count") == "1 run found"
+        await pilot.press("x", "y")
+        await until(pilot, lambda: "No run fits" in said(app, "#runs-none"))
+        await pilot.press("escape")
+        await until(pilot, lambda: listed(app) == three)
+        await until(pilot, lambda: app.screen.query_one(RunList).has_focus)
+        await pilot.press("slash", *"seals", "enter")
+        await until(pilot, lambda: listed(app) == three[2:])
+        assert app.screen.query_one(RunList).has_focus
+
+
+async def test_a_status_is_chosen(three: list[str], make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("f")
+        await until(pilot, lambda: len(listed(app)) == 2)
+        assert "‹answered›" in said(app, "#run-status")
+        await pilot.press("f")
+        await until(pilot, lambda: listed(app) == [three[1]])
+        await pilot.press("F")
+        await until(pilot, lambda: len(listed(app)) == 2)
+        await pilot.press("escape")
+        await until(pilot, lambda: listed(app) == three)
+
+
+async def test_an_empty_store_says_what_to_do(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("f4")
+        await until(pilot, lambda: "No run is stored yet" in said(app, "#runs-none"))
+        await pilot.press("enter", "c", "g", "x", "r", "o", "d")
+        assert isinstance(app.screen, RunsScreen)
+        assert not app.failures
+
+
+async def test_a_rating_is_stored_and_taken_back(three: list[str], make_app: MakeApp) -> None:
+    ratings = Ratings(open_store())
+
+    def rating() -> str:
+        row = ratings.of(three[0])
+        return row.rating if row else ""
+
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        runs = app.screen.query_one(RunList)
+
+        def shown(word: str) -> bool:
+            return runs.current is not None and runs.current.rating == word
+
+        for key, word in (("g", "good"), ("p", "partly"), ("w", "wrong"), ("w", "")):
+            await pilot.press(key)
+            await until(pilot, partial(shown, word))
+            assert rating() == word
+            assert word in str(runs.get_cell(three[0], "rating"))
+
+
+async def test_deleting_asks_first(three: list[str], make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+        assert len(Runs(open_store()).recent()) == 3
+        await pilot.press("delete")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen) and listed(app) == three[1:])
+        assert not Runs(open_store()).events(three[0])
+
+
+async def test_the_mark_goes_with_the_run(three: list[str], make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("c", "d")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen) and listed(app) == three[1:])
+        await pilot.press("c")
+        assert isinstance(app.screen, RunsScreen), "there is nothing to compare it with"
+        assert app.screen.query_one(RunList).marked == three[1]
+
+
+async def test_a_run_that_is_going_on_is_not_deleted(make_app: MakeApp) -> None:
+    run_id = stored.store_run(status="running")
+    app = make_app()
+    with checkpoints.opened(open_store(), run_id, lambda _log: None):
+        async with app.run_test(size=SIZE) as pilot:
+            await opened(pilot, 1)
+            assert "a process is working on it" in said(app, "#preview-facts")
+            await pilot.press("d")
+            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            await pilot.press("y")
+            await until(pilot, lambda: app.failures)
+    assert app.failures[0].error.title == "The run is still going on"
+    assert Runs(open_store()).find(run_id)
+
+
+class Asked:
+    """What was handed to the screen where one asks."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls: list[Sequence[str]] = []
+        for name in ("put_question", "resume"):
+            monkeypatch.setattr(BareScreen, name, self._take, raising=False)
+
+    def _take(self, *arguments: str) -> None:
+        self.calls.append(arguments)
+
+
+async def test_a_question_is_asked_again(
+    three: list[str], make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked(monkeypatch)
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("o")
+        await until(pilot, lambda: asked.calls)
+        assert app.current_mode == "ask"
+    assert asked.calls == [(stored.QUESTION,)]
+
+
+async def test_the_question_is_in_the_prompt(
+    three: list[str], make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DeepthinkApp, "MODES", {**DeepthinkApp.MODES, "ask": AskScreen})
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(app.screen, AskScreen) and app.screen.query(Prompt))
+        assert app.screen.query_one(Prompt).text == stored.QUESTION
+
+
+async def test_only_what_can_go_on_is_resumed(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked(monkeypatch)
+    resumable = cut_off()
+    stored.store_run()
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 2)
+        await pilot.press("r")
+        await pilot.pause()
+        assert app.current_mode == "runs"
+        await pilot.press("down")
+        await until(pilot, lambda: "r goes on" in said(app, "#preview-answer"))
+        assert "interrupted" in said(app, "#preview-facts")
+        await pilot.press("r")
+        await until(pilot, lambda: asked.calls)
+        assert app.current_mode == "ask"
+    assert asked.calls == [(resumable,)]
+
+
+async def test_what_matters_most_fits_into_the_footer(make_app: MakeApp) -> None:
+    cut_off()
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, 1)
+        await until(pilot, lambda: "Resume" in footer(app))
+        assert footer(app)[:9] == ["Replay", "Search", "g", "p", "w", "Rate", "Resume", "Export", "Delete"]
+
+
+async def test_a_list_that_cannot_be_read_says_so_and_is_read_again(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored.store_run()
+    found = Runs.search
+
+    def broken(*_arguments: object, **_how: object) -> None:
+        raise StoreError("The file is damaged.", "Move it away.")
+
+    monkeypatch.setattr(Runs, "search", broken)
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("f4")
+        await until(pilot, lambda: "cannot be read" in said(app, "#runs-none"))
+        assert "Move it away." in said(app, "#runs-none")
+        assert app.failures
+        monkeypatch.setattr(Runs, "search", found)
+        await pilot.press("R")
+        await shows(pilot, 1)
+
+
+async def test_what_comes_meanwhile_is_there_on_return(three: list[str], make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("down")
+        await pilot.press("f2")
+        new = stored.store_run(question="What is new?")
+        await pilot.press("f4")
+        await until(pilot, lambda: listed(app) == [new, *three])
+        current = app.screen.query_one(RunList).current
+        assert current is not None
+        assert current.id == three[1]
+
+
+async def test_ten_thousand_runs_come_by_the_page(make_app: MakeApp) -> None:
+    fill(open_store(), 10_000)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, 100)
+        assert said(app, "#run-count") == "10,000 runs"
+        runs = app.screen.query_one(RunList)
+        for count in (200, 300):
+            await pilot.press("end")
+            await shows(pilot, count)
+        assert len(set(listed(app))) == 300
+        await pilot.press("slash", *"company 42 revenue")
+        choice = app.screen.query_one(RunFilter)
+        await until(pilot, lambda: choice.active and runs.row_count == 100)
+        assert "found" in said(app, "#run-count")

@@ -1,0 +1,208 @@
+"""Settings: who wins, what is refused and how that is said, and a file that stays the person's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.budget import Budget
+from tests.tui.conftest import Run
+from traces.paths import config_file
+from tui.settings import file
+from tui.settings.settings import BadSetting, Settings, entries, keys, load, variable
+
+
+def _write(text: str) -> Path:
+    path = config_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_flag_wins_over_the_environment_the_file_and_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load().budget.steps == Budget().steps
+    _write('profile = "seed"\n[budget]\nsteps = 3\nseconds = 60\n')
+    assert (load().budget.steps, load().profile) == (3, "seed")
+    monkeypatch.setenv("DEEPTHINK_BUDGET_STEPS", "4")
+    monkeypatch.setenv("DEEPTHINK_CONTEXT_TOKENS", "4096")
+    settings = load({"budget.steps": "5", "profile": None})
+    assert (settings.budget.steps, settings.budget.seconds) == (5, 60.0)
+    assert (settings.profile, settings.context_tokens) == ("seed", 4096)
+    assert load().budget.steps == 4
+    assert settings.run_budget() == Budget(steps=5, seconds=60.0)
+
+
+def test_each_value_says_where_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _write('model = "qwen2.5-coder-0.5b"\n[budget]\ntokens = 9000\n')
+    monkeypatch.setenv("DEEPTHINK_THREADS", "3")
+    found = {entry.key: entry for entry in entries()}
+    assert (found["model"].layer, found["model"].origin) == ("file", str(path))
+    assert (found["budget.tokens"].value, found["budget.tokens"].layer) == (9000, "file")
+    assert (found["threads"].value, found["threads"].origin) == (3, "DEEPTHINK_THREADS")
+    assert found["profile"].layer == "default"
+
+
+def test_every_setting_is_described() -> None:
+    assert all(keys().values()), keys()
+    assert len({variable(key) for key in keys()}) == len(keys())
+
+
+def test_folders_in_the_environment_are_no_settings(home: Path) -> None:
+    assert load().model_dump() == Settings().model_dump(), (
+        "DEEPTHINK_HOME and DEEPTHINK_MODELS belong to traces.paths"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("model = ", "not valid TOML"),
+        ("[budget]\nsteps = 0", "it has to be at least 1, not “0”"),
+        ('[budget]\nsteps = "many"', "it has to be a whole number, not “many”"),
+        ('profile = "wild"', "it has to be one of lean, seed"),
+        ('decider = "coin"', "it has to be one of: rules, llm, learned, not “coin”"),
+        ('approve = "maybe"', "it has to be ask, always or never, not “maybe”"),
+        ('length = "endless"', "it has to be brief, normal or report"),
+        ('ollama_url = "http://x:port"', "it has to be an address"),
+        ('web_search = "google"', "ddgs or an address"),
+        ('web_search = "http://127.0.0.1:x"', "ddgs or an address"),
+        ('web = "maybe"', "it has to be true or false, not “maybe”"),
+        ('web_contact = "nobody"', "it has to be an e-mail address"),
+        ("budget = 3", "budget"),
+    ],
+)
+def test_a_bad_file_is_named_with_its_key_and_a_way_out(text: str, words: str) -> None:
+    path = _write(text)
+    with pytest.raises(BadSetting) as caught:
+        load()
+    assert words in caught.value.message
+    assert str(path) in caught.value.message
+    assert caught.value.way_out
+
+
+def test_what_is_unknown_or_only_looks_is_told_and_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _write('stepz = 3\n[app]\ntheme = "solarized"\n[budget]\nsteps = 3\nstep = 4')
+    monkeypatch.setenv("DEEPTHINK_APP_REDUCED_MOTION", "maybe")
+    told: list[str] = []
+    settings = load({"length": "brief"}, told.append)
+    assert (settings.app.theme, settings.budget.steps, settings.length) == ("dark", 3, "brief")
+    assert told == [
+        f"stepz in {path}: there is no such setting; it is ignored. `deepthink config` lists the settings.",
+        f"budget.step in {path}: there is no such setting; it is ignored. Did you mean budget.steps?",
+        f"app.theme in {path}: it has to be dark, light, contrast or ansi, not “solarized”; the default is "
+        "used.",
+        "DEEPTHINK_APP_REDUCED_MOTION in the environment: it has to be true or false, not “maybe”; the "
+        "default is used.",
+    ]
+
+
+def test_a_bad_value_is_named_where_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadSetting, match=r"^--steps: it has to be at least 1"):
+        load({"budget.steps": "0"})
+    monkeypatch.setenv("DEEPTHINK_BUDGET_SECONDS", "soon")
+    with pytest.raises(
+        BadSetting, match=r"^DEEPTHINK_BUDGET_SECONDS in the environment: it has to be a number"
+    ):
+        load()
+
+
+def test_a_group_of_settings_in_the_environment_is_named_if_it_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEEPTHINK_APP", "x")
+    with pytest.raises(BadSetting, match="DEEPTHINK_APP in the environment") as caught:
+        load()
+    assert "DEEPTHINK_APP_NAME" in caught.value.way_out
+
+
+def test_a_home_that_is_a_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DEEPTHINK_HOME", str(tmp_path / "file"))
+    with pytest.raises(BadSetting, match="not a folder") as caught:
+        load()
+    assert "DEEPTHINK_HOME" in caught.value.way_out
+
+
+def test_a_setting_is_written_though_another_one_is_wrong(
+    deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config_file().parent.mkdir(parents=True, exist_ok=True)
+    config_file().write_text('profile = "none"\n', encoding="utf-8")
+    monkeypatch.setenv("DEEPTHINK_LENGTH", "report")
+    ran = deepthink("config", "set", "length", "brief")
+    assert (ran.code, ran.out) == (0, "length = brief\n")
+    assert "DEEPTHINK_LENGTH in the environment says report and wins" in ran.err
+
+
+def test_a_misspelt_key_is_guessed() -> None:
+    with pytest.raises(BadSetting) as caught:
+        file.put("budget.step", "3")
+    assert caught.value.way_out == "Did you mean budget.steps?"
+
+
+def test_setting_keeps_comments_and_everything_else() -> None:
+    path = _write('# mine\nmodel = "qwen2.5-coder-1.5b" # the big one\n\n[budget]\n# few\nsteps = 3\n')
+    file.put("model", "qwen2.5-coder-0.5b")
+    file.put("budget.seconds", "90")
+    assert path.read_text(encoding="utf-8") == (
+        '# mine\nmodel = "qwen2.5-coder-0.5b" # the big one\n\n[budget]\n# few\nsteps = 3\nseconds = 90.0\n'
+    )
+    assert file.drop("model")
+    assert not file.drop("threads")
+    assert load().model == Settings().model
+    assert load().budget.seconds == 90.0
+
+
+def test_a_key_of_another_version_can_be_taken_out() -> None:
+    _write("stepz = 3\nprofile = 'seed'\n")
+    assert file.drop("stepz")
+    assert load().profile == "seed"
+    with pytest.raises(BadSetting):
+        file.drop("stepz")
+
+
+def test_a_write_that_fails_leaves_the_file_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _write('profile = "seed"\n')
+
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(BadSetting, match="No space left"):
+        file.put("budget.steps", "9")
+    assert path.read_text(encoding="utf-8") == 'profile = "seed"\n'
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_linked_file_stays_a_link(tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.toml"
+    real.write_text("", encoding="utf-8")
+    config_file().parent.mkdir(parents=True)
+    config_file().symlink_to(real)
+    file.put("profile", "seed")
+    assert config_file().is_symlink()
+    assert real.read_text(encoding="utf-8") == 'profile = "seed"\n'
+
+
+def test_the_command_shows_sets_and_unsets(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert deepthink("config", "set", "budget.steps", "9").out == "budget.steps = 9\n"
+    assert "budget.steps = 9  (file)" in deepthink("config").out
+    monkeypatch.setenv("DEEPTHINK_BUDGET_STEPS", "2")
+    assert "DEEPTHINK_BUDGET_STEPS" in deepthink("config", "set", "budget.steps", "8").err
+    shown = json.loads(deepthink("config", "--json").out)
+    assert shown["budget.steps"] == {"value": 2, "layer": "environment", "origin": "DEEPTHINK_BUDGET_STEPS"}
+    monkeypatch.delenv("DEEPTHINK_BUDGET_STEPS")
+    assert deepthink("config", "unset", "budget.steps").out == "budget.steps is back to its default.\n"
+    assert deepthink("config", "path").out.strip() == str(config_file())
+
+
+@pytest.mark.parametrize("arguments", [("budget.steps", "x"), ("bogus", "1"), ("model", "")])
+def test_the_command_refuses_with_the_exit_code_of_wrong_usage(
+    arguments: tuple[str, str], deepthink: Run
+) -> None:
+    ran = deepthink("config", "set", *arguments)
+    assert ran.code == 2
+    assert ran.err.startswith("Settings: ")
+    assert not config_file().exists()

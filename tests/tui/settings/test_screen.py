@@ -1,0 +1,255 @@
+"""The settings in the app: each kind of editor, every key, what takes effect at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Checkbox, Input, OptionList, Static
+
+from tests.tui.app.bare import bare
+from tests.tui.conftest import Look, MakeApp, Snap
+from tests.tui.waiting import until
+from traces.paths import config_file
+from tui.app.app import DeepthinkApp
+from tui.app.engine import EngineState
+from tui.settings.actions import Row
+from tui.settings.file import put
+from tui.settings.settings import BadSetting, keys, load
+
+__all__ = ["bare"]
+pytestmark = pytest.mark.usefixtures("bare")
+
+
+@pytest.fixture(autouse=True)
+def prepared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The models that were loaded anew; nothing is."""
+    names: list[str] = []
+    monkeypatch.setattr(
+        "tui.app.engine.Engine.prepare", lambda engine: names.append(engine.settings().model)
+    )
+    return names
+
+
+def _rows(app: DeepthinkApp) -> OptionList:
+    return app.screen.query_one("#rows", OptionList)
+
+
+def _ids(app: DeepthinkApp) -> list[str]:
+    return [str(option.id) for option in _rows(app).options if option.id]
+
+
+def _told(app: DeepthinkApp, part: str) -> str:
+    return str(app.screen.query_one(f"#{part}", Static).render())
+
+
+def _switch(app: DeepthinkApp) -> str:
+    return str(app.screen.query_one("#switch", Checkbox).render())
+
+
+async def _at(app: DeepthinkApp, pilot: Pilot[Any], key: str) -> None:
+    """Open the settings, and go to one of them."""
+    await pilot.press("f8")
+    await until(pilot, lambda: key in _ids(app))
+    _rows(app).highlighted = _rows(app).get_option_index(key)
+    await until(pilot, lambda: _told(app, "name").startswith(key))
+
+
+async def test_every_setting_is_there_with_its_description_and_origin(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put("budget.steps", "9")
+    monkeypatch.setenv("DEEPTHINK_THREADS", "3")
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, "budget.steps")
+        assert sorted(_ids(app)) == sorted(keys())
+        assert _told(app, "name") == "budget.steps  from the settings file"
+        assert _told(app, "description") == keys()["budget.steps"]
+        line = str(_rows(app).get_option("budget.steps").prompt)
+        assert line.split() == ["•", "budget.steps", "9", "file"]
+        await _at(app, pilot, "threads")
+        assert "DEEPTHINK_THREADS in the environment wins" in _told(app, "told")
+        await pilot.press("enter", "u")  # neither is possible
+        await pilot.pause()
+        assert _rows(app).has_focus
+        assert "threads" not in config_file().read_text()
+
+
+async def test_a_line_is_checked_while_it_is_typed_and_written_with_enter(
+    make_app: MakeApp, prepared: list[str]
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, "budget.steps")
+        await pilot.press("enter", "end", "x")
+        await until(pilot, lambda: "it has to be a whole number" in _told(app, "wrong"))
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.screen.query_one("#text", Input).has_focus
+        assert not config_file().exists()
+        await pilot.press("home", "shift+end", "4", "2")
+        await until(pilot, lambda: not _told(app, "wrong"))
+        await pilot.press("enter")
+        await until(pilot, lambda: _rows(app).has_focus)
+        assert load().budget.steps == 42
+        assert app.engine.settings().budget.steps == 42
+        assert prepared == []
+        await pilot.press("enter", "7", "escape")
+        await until(pilot, lambda: _rows(app).has_focus)
+        assert load().budget.steps == 42
+
+
+async def test_a_switch_and_back_to_the_default(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, "web")
+        await pilot.press("enter")
+        await until(pilot, lambda: load().web)
+        await until(pilot, lambda: "file" in str(_rows(app).get_option("web").prompt))
+        assert app.screen.query_one("#switch", Checkbox).value
+        assert _switch(app) == "● on"
+        await pilot.press("u")
+        await until(pilot, lambda: not load().web)
+        await until(pilot, lambda: _told(app, "name") == "web  the default")
+        assert not app.screen.query_one("#switch", Checkbox).value
+        assert _switch(app) == "○ off"
+        assert "web" not in config_file().read_text()
+
+
+async def test_a_choice(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, "length")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen.query_one("#choice").has_focus)
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: load().length == "report")
+        await until(pilot, lambda: _rows(app).has_focus)
+
+
+async def test_the_look_and_the_keys_change_at_once(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, "app.theme")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen.query_one("#choice").has_focus)
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: app.theme == "light")
+        await _at(app, pilot, "app.reduced_motion")
+        await pilot.press("enter")
+        await until(pilot, lambda: load().app.reduced_motion)
+        await until(pilot, lambda: app.animation_level == "none")
+        await _at(app, pilot, "app.keys")
+        await pilot.press("enter", *"nope=f12")
+        refused = "app.keys: there is no action “nope”; the help (F1) lists them."
+        await until(pilot, lambda: _told(app, "wrong") == f"✗ {refused}")
+        await pilot.press("home", "shift+end", *"settings.search=f11", "enter")
+        await until(pilot, lambda: load().app.keys == "settings.search=f11")
+        await until(pilot, lambda: _rows(app).has_focus)
+        await pilot.press("slash")
+        assert _rows(app).has_focus
+        await pilot.press("f11")
+        assert app.screen.query_one("#search", Input).has_focus
+
+
+async def test_another_model_is_loaded(make_app: MakeApp, prepared: list[str]) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, "model")
+        await pilot.press("enter", "home", "shift+end", *"ollama:llama3", "enter")
+        await until(pilot, lambda: prepared == ["ollama:llama3"])
+
+
+async def test_search_finds_and_escape_shows_all_again(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, "model")
+        await pilot.press("slash", *"searxng")
+        await until(pilot, lambda: _ids(app) == ["web_search"])
+        assert _told(app, "name").startswith("web_search")
+        await pilot.press("enter")
+        assert _rows(app).has_focus
+        await pilot.press("slash", *"zzz")
+        await until(pilot, lambda: _ids(app) == [])
+        assert not app.screen.query_one("#editor").display
+        await pilot.press("escape")
+        await until(pilot, lambda: len(_ids(app)) == len(keys()))
+
+
+async def test_a_file_that_cannot_be_used_is_told_until_it_can(
+    make_app: MakeApp, prepared: list[str]
+) -> None:
+    config_file().parent.mkdir(parents=True)
+    config_file().write_text("context_tokens = 3\n")
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("f8")
+        await until(pilot, lambda: "context_tokens" in _told(app, "trouble"))
+        trouble = _told(app, "trouble")
+        assert "it has to be at least 1024" in trouble
+        assert "Correct it there.\n  r reads the file again." in trouble
+        assert "deepthink config" not in trouble
+        assert _rows(app).option_count == 0
+        assert len(app.failures) == 1
+        config_file().write_text('model = "ollama:x"\napp.theme = "light"\n')
+        await pilot.press("r")
+        await until(pilot, lambda: len(_ids(app)) == len(keys()))
+        assert not app.screen.query_one("#trouble").display
+        await until(pilot, lambda: prepared == ["ollama:x"])
+        assert app.theme == "light"
+        config_file().write_text("not toml")
+        await pilot.press("f9", "f8")
+        await until(pilot, lambda: "is not valid TOML" in _told(app, "trouble"))
+        assert len(_ids(app)) == len(keys())
+        config_file().unlink()
+        await pilot.press("f9", "f8")
+        await until(pilot, lambda: not app.screen.query_one("#trouble").display)
+        await until(pilot, lambda: app.theme == "dark")
+
+
+async def test_the_top_line_names_the_settings_where_they_keep_the_models_from_loading(
+    make_app: MakeApp,
+) -> None:
+    unreadable: tuple[EngineState, str] = ("missing", "Settings")
+    missing = dict.fromkeys(("settings", "model", "embedder"), unreadable)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f8")
+        app.engine_states = missing
+        await until(pilot, lambda: _told(app, "engine") == "✗ settings")
+        app.engine_states = {**missing, "settings": ("ready", "lean")}
+        await until(pilot, lambda: _told(app, "engine") == "✗ model not here")
+
+
+def _raise_broken() -> list[Row]:
+    raise BadSetting(
+        "The settings file /home/ada/.config/deepthink/config.toml is not valid TOML: Invalid value.",
+        "Correct that line, or delete the file to go back to the defaults.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("look", "state"),
+    [("80x24-dark", "list"), ("120x40-light", "wrong"), ("80x24-dark", "choice")],
+    indirect=["look"],
+)
+def test_settings_in_pictures(
+    state: str, look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def show(pilot: Pilot[Any]) -> None:
+        await _at(app, pilot, {"wrong": "budget.steps", "choice": "approve"}.get(state, "web"))
+        if state == "wrong":
+            await pilot.press("enter", "x")
+            await until(pilot, lambda: _told(app, "wrong"))
+            app.screen.query_one("#text", Input).cursor_blink = False
+        elif state == "choice":
+            await pilot.press("enter")
+            await until(pilot, lambda: app.screen.query_one("#choice").has_focus)
+
+    put("budget.steps", "12")
+    put("web", "true")
+    monkeypatch.setenv("DEEPTHINK_THREADS", "4")
+    app = make_app(theme=look.theme)
+    assert snap_compare(app, terminal_size=look.size, run_before=show)

@@ -1,0 +1,54 @@
+"""Habits of the app's code that a test can hold."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import inspect
+import textwrap
+from pathlib import Path
+
+import pytest
+from textual.message_pump import MessagePump
+
+import tui
+
+ROOT = Path(tui.__file__).parent
+MODULES = sorted(ROOT.rglob("*.py"))
+_BEGIN_THREADS = {"app/work", "run/live", "library/ingest_panel"}  # each posts what its thread raises
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_threads_are_begun_in_one_way_only(path: Path) -> None:
+    """So that every worker posts messages, and what it raises is told."""
+    text = path.read_text(encoding="utf-8")
+    if str(path.relative_to(ROOT).with_suffix("")) in _BEGIN_THREADS or "from textual" not in text:
+        return
+    names = {node.attr for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)}
+    assert not names & {"run_worker", "call_from_thread", "Thread", "run_in_executor"}
+
+
+def test_no_attribute_of_ours_is_one_of_textuals_own() -> None:
+    """A screen that set ``_running`` was not painted when one came back to it."""
+    shared = set()
+    for path in MODULES:
+        name = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
+        if path.stem == "__main__":
+            continue
+        for ours in vars(importlib.import_module(name)).values():
+            if isinstance(ours, type) and issubclass(ours, MessagePump) and ours.__module__ == name:
+                theirs = [base for base in ours.__mro__ if base.__module__.startswith("textual")]
+                taken = {attribute for base in theirs for attribute in _private(base)}
+                shared |= {f"{ours.__name__}.{attribute}" for attribute in _private(ours) & taken}
+    assert shared == {"DeepthinkApp._return_code", "RowTable._require_update_dimensions"}
+
+
+@functools.cache
+def _private(made: type) -> set[str]:
+    """The private attributes that a class's methods set."""
+    return {
+        node.attr
+        for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(made))))
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr.startswith("_")
+    }

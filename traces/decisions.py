@@ -1,0 +1,277 @@
+"""Decisions: which runs have some, what finishing at each was worth, how many there are, who agreed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from traces.rows import select
+from traces.store import Store
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSummary:
+    """A run with decisions, as a list shows it.
+
+    Attributes:
+        id: Of the run.
+        decisions: Without second opinions.
+        shadows: Second opinions.
+        sources: Who took the decisions, the most frequent first.
+        tree: Whether it holds more than one path.
+        labels: Decisions that a person labelled.
+        rating: The person's, "" if it has none.
+        dataset: The data set of its question; "" for a person's own.
+        measured: States in which the quality of finishing is known.
+        lowest: The lowest of these qualities, None without one.
+        highest: The highest.
+        quality_sources: Where they are from, by name.
+    """
+
+    id: str
+    question: str
+    status: str
+    started: datetime
+    decisions: int
+    shadows: int
+    sources: list[str]
+    tree: bool
+    labels: int
+    rating: str
+    dataset: str
+    measured: int
+    lowest: float | None
+    highest: float | None
+    quality_sources: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """The questions of a data set (by their ids), the runs on them, and those runs' decisions."""
+
+    name: str
+    questions: int
+    runs: int
+    decisions: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessCounts:
+    """What the decisions of a store amount to as a decision process.
+
+    Attributes:
+        shadows: Second opinions.
+        qualities: States in which finishing has a known quality, by the source that counts.
+        mean_quality: Mean of these, None without one.
+        transitions: Steps (state, action, reward, next state, done), by action.
+        datasets: By name; a person's own questions have none.
+    """
+
+    shadows: int
+    qualities: dict[str, int]
+    mean_quality: float | None
+    transitions: dict[str, int]
+    datasets: list[Dataset]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How often two sources took the same action in the same state, on one day (UTC).
+
+    Attributes:
+        day: When the decisions were taken.
+        first: A source; of a pair always the same one, so that ``human`` is never first.
+        second: The other.
+        agreed: Decisions in which their actions were the same.
+        compared: Decisions that both judged.
+    """
+
+    day: date
+    first: str
+    second: str
+    agreed: int
+    compared: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What the store holds to learn from. Decisions are those that were acted on, without shadows.
+
+    Attributes:
+        runs: Runs with at least one decision.
+        sources: Decisions by source, the most frequent first.
+        actions: Decisions by action, likewise.
+        versions: Decisions by version of their state's encoding.
+        origins: Labels by origin.
+        ratings: Rated runs by rating.
+        agreement: By day, then by pair.
+    """
+
+    runs: int
+    sources: dict[str, int]
+    actions: dict[str, int]
+    versions: dict[int, int]
+    origins: dict[str, int]
+    ratings: dict[str, int]
+    agreement: list[Agreement]
+
+
+class Traces:
+    """Queries on decisions. Every method opens the store, works and closes it again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def search(
+        self, source: str = "", dataset: str = "", labelled: bool = False, limit: int = 20
+    ) -> list[TraceSummary]:
+        """The runs with decisions that fit, newest first.
+
+        Args:
+            source: One of their decisions is by this source; by any if empty.
+            dataset: Their question is of this data set; of any or none if empty.
+            labelled: A person labelled one of their decisions.
+            limit: How many at most.
+        """
+        conditions, values = ["id IN (SELECT run_id FROM decisions WHERE NOT shadow)"], list[Any]()
+        if source:
+            conditions.append("id IN (SELECT run_id FROM decisions WHERE NOT shadow AND source = ?)")
+            values.append(source)
+        if dataset:
+            conditions.append("id IN (SELECT run_id FROM gold WHERE dataset = ?)")
+            values.append(dataset)
+        if labelled:
+            conditions.append("id IN (SELECT run_id FROM labels)")
+        with self._store.connect() as db:
+            return select(db, TraceSummary, _SUMMARIES.format(" AND ".join(conditions)), [*values, limit])
+
+    def qualities(self, run_id: str) -> dict[str, dict[str, float]]:
+        """Of a run's paths: the quality of finishing there by source, the one that counts first."""
+        found: dict[str, dict[str, float]] = {}
+        with self._store.connect() as db:
+            rows = db.execute(
+                "SELECT path, source, quality FROM qualities WHERE run_id = ? ORDER BY path, rank", [run_id]
+            ).fetchall()
+        for path, source, quality in rows:
+            found.setdefault(path, {})[source] = quality
+        return found
+
+    def gone(self, run_id: str) -> list[str]:
+        """Documents that a run held passages of and that the library has no more, as collection/name."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                """
+                SELECT DISTINCT collection, name FROM (
+                    SELECT e ->> 'collection' AS collection, e ->> 'document' AS name FROM (
+                        SELECT unnest(from_json(payload -> 'fresh', '["JSON"]')) AS e FROM events
+                        WHERE run_id = ? AND kind = 'EvidenceKept'
+                    )
+                ) ANTI JOIN documents USING (collection, name) ORDER BY ALL
+                """,
+                [run_id],
+            ).fetchall()
+        return [f"{collection}/{name}" for collection, name in rows]
+
+    def counts(self) -> ProcessCounts:
+        """Count everything, in one opening of the store."""
+        with self._store.connect() as db:
+            [(shadows,)] = db.execute("SELECT count(*) FROM decisions WHERE shadow").fetchall()
+            [(mean,)] = db.execute(f"SELECT avg(quality) FROM ({_FINISHES})").fetchall()
+            datasets = """
+                FROM (
+                    SELECT dataset AS name, count(DISTINCT question_id) AS questions,
+                        count(DISTINCT run_id) AS runs, count(*) AS decisions
+                    FROM gold JOIN decisions USING (run_id) WHERE NOT shadow GROUP BY ALL
+                ) ORDER BY ALL
+            """
+            return ProcessCounts(
+                shadows=shadows,
+                qualities=_grouped(db, "source", f"({_FINISHES})"),
+                mean_quality=mean,
+                transitions=_grouped(db, "action", "transitions"),
+                datasets=select(db, Dataset, datasets),
+            )
+
+
+def count_decisions(store: Store) -> Counts:
+    """Count everything, in one opening of the store."""
+    with store.connect() as db:
+        acted = "decisions WHERE NOT shadow"
+        [(runs,)] = db.execute(f"SELECT count(DISTINCT run_id) FROM {acted}").fetchall()
+        return Counts(
+            runs=runs,
+            sources=_grouped(db, "source", acted),
+            actions=_grouped(db, "action", acted),
+            versions=_grouped(db, "state_version", acted),
+            origins=_grouped(db, "origin", "labels"),
+            ratings=_grouped(db, "rating", "ratings"),
+            agreement=select(db, Agreement, f"FROM ({_AGREEMENT}) ORDER BY ALL"),
+        )
+
+
+def _grouped(db: DuckDBPyConnection, column: str, of: str) -> dict[Any, int]:
+    rows = db.execute(f"SELECT {column}, count(*) FROM {of} GROUP BY 1 ORDER BY 2 DESC, 1").fetchall()
+    return dict(rows)
+
+
+# A label or an outcome may lie on a state from which finishing was not possible: it is none to count.
+_FINISHES = "SELECT reward_source AS source, reward AS quality FROM transitions WHERE done"
+
+# The page is cut before anything is counted, so that the counts are of its runs alone.
+_SUMMARIES = """
+    FROM (WITH page AS MATERIALIZED (
+        SELECT id, question, status, started FROM runs WHERE {} ORDER BY started DESC, id DESC LIMIT ?
+    ), taken AS (
+        SELECT run_id, count_if(NOT shadow) AS decisions, count_if(shadow) AS shadows,
+            count(DISTINCT length(path)) < count(DISTINCT path) AS tree
+        FROM decisions WHERE run_id IN (SELECT id FROM page) GROUP BY run_id
+    ), sources AS (
+        SELECT run_id, list(source ORDER BY n DESC, source) AS sources FROM (
+            SELECT run_id, source, count(*) AS n FROM decisions
+            WHERE NOT shadow AND run_id IN (SELECT id FROM page) GROUP BY ALL
+        ) GROUP BY run_id
+    ), said AS (
+        SELECT run_id, count(*) AS n FROM labels WHERE run_id IN (SELECT id FROM page) GROUP BY run_id
+    ), worth AS (
+        SELECT run_id, count(*) AS n, min(reward) AS lowest, max(reward) AS highest,
+            list(DISTINCT reward_source ORDER BY reward_source) AS sources
+        FROM transitions WHERE done AND run_id IN (SELECT id FROM page) GROUP BY run_id
+    )
+    SELECT page.*, decisions, shadows, sources.sources, tree, coalesce(said.n, 0) AS labels,
+        coalesce(rating, '') AS rating, coalesce(dataset, '') AS dataset, coalesce(worth.n, 0) AS measured,
+        lowest, highest, coalesce(worth.sources, []) AS quality_sources
+    FROM page
+    JOIN taken ON taken.run_id = page.id
+    JOIN sources ON sources.run_id = page.id
+    LEFT JOIN said ON said.run_id = page.id
+    LEFT JOIN worth ON worth.run_id = page.id
+    LEFT JOIN ratings ON ratings.run_id = page.id
+    LEFT JOIN gold ON gold.run_id = page.id)
+    ORDER BY started DESC, id DESC
+"""
+
+# An opinion is what one source would do in one state: as the source that acted, as a shadow, or as the
+# person's label. A person who acted has a label, unless they only wanted the answer now, which judges
+# nothing; the budget judges nothing either; and where only one action was possible, all agree.
+_AGREEMENT = """
+    WITH judged AS (
+        SELECT run_id, seq, CAST(taken AS DATE) AS day FROM decisions
+        WHERE NOT shadow AND json_array_length(valid_actions) > 1
+    ), opinions AS (
+        SELECT run_id, seq, source, action FROM decisions WHERE source NOT IN ('human', 'budget')
+        UNION ALL
+        SELECT run_id, seq, 'human', action FROM labels
+    ), ranked AS (
+        SELECT *, coalesce(list_position(['learned', 'llm', 'rules', 'human'], source), 0) AS rank
+        FROM opinions
+    )
+    SELECT day, a.source AS first, b.source AS second, count_if(a.action = b.action) AS agreed,
+        count(*) AS compared
+    FROM judged JOIN ranked a USING (run_id, seq) JOIN ranked b USING (run_id, seq)
+    WHERE (a.rank, a.source) < (b.rank, b.source)
+    GROUP BY ALL
+"""

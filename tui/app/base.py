@@ -1,0 +1,143 @@
+"""What every full screen has: places at the top, its own body, the keys at the bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from tui.app.engine import EngineState
+from tui.app.keys import ACTIONS
+
+if TYPE_CHECKING:
+    from tui.app.app import DeepthinkApp
+
+
+class AlreadyHere(Message):
+    """The key of a screen was pressed on that screen: be where one types."""
+
+
+class StoreChanged(Message):
+    """What a screen tells of settings, collections or runs is to be read again."""
+
+
+_MARKS: Mapping[str, str] = {"loading": "…", "ready": "✓", "missing": "✗", "cold": "·"}
+
+
+class Navigation(Horizontal):
+    """One line; the current screen is marked by brackets as well as by colour.
+
+    Args:
+        here: Mode of the screen it stands on.
+    """
+
+    DEFAULT_CSS = """
+    Navigation { height: 1; background: $panel; }
+    Navigation #places { width: 1fr; }
+    Navigation #engine { width: auto; padding: 0 1; }
+    """
+    _SHORT: ClassVar[Mapping[str, str]] = {"settings": "Set", "decisions": "Decide", "library": "Lib"}
+
+    def __init__(self, here: str) -> None:
+        super().__init__()
+        self._here = here
+
+    def compose(self) -> ComposeResult:
+        """Places on the left, the state of the engine on the right."""
+        places = Static(id="places")
+        places.auto_links = False  # the line would be one long link
+        yield places
+        yield Static(id="engine")
+
+    def on_mount(self) -> None:
+        """Follow the state of the engine."""
+        self.watch(self.app, "engine_states", self._show_engine)
+
+    def on_resize(self) -> None:
+        """Names are shortened where the line is narrow, and keys left out where it is narrower."""
+        engine = self.query_one("#engine", Static).content
+        room = self.size.width - (engine.cell_length + 2 if isinstance(engine, Content) else 0)
+        lines = [
+            self._places(short=short, keys=keys)
+            for short, keys in ((False, True), (True, True), (False, False), (True, False))
+        ]
+        fitting = next((line for line in lines if line.cell_length <= room), lines[-1])
+        self.query_one("#places", Static).update(fitting)
+
+    def _places(self, *, short: bool, keys: bool) -> Content:
+        pieces: list[Content] = []
+        for action in ACTIONS["app"]:
+            if not action.does.startswith("mode("):
+                continue
+            name = action.does.removeprefix("mode('").removesuffix("')")
+            label = self._SHORT.get(name, action.label) if short else action.label
+            key = f"{action.key.upper()} " if keys else ""
+            here = name == self._here
+            piece = Content(f"[{key}{label}]" if here else f" {key}{label} ")
+            piece = piece.stylize("bold $primary" if here else "$foreground 75%")
+            pieces.append(piece.stylize(f"@click=app.mode('{name}')"))
+        return Content("").join(pieces)
+
+    def _show_engine(self, states: Mapping[str, tuple[EngineState, str]]) -> None:
+        self.query_one("#engine", Static).update(Content(_told(states)))
+        self.on_resize()
+
+
+def _told(states: Mapping[str, tuple[EngineState, str]]) -> str:
+    """What is missing, else what is not ready yet, else the model's name."""
+    if states.get("settings", ("cold", ""))[0] == "missing":  # which models are wanted is not known
+        return f"{_MARKS['missing']} settings"
+    parts = {part: states.get(part, ("cold", "")) for part in ("model", "embedder")}
+    for part, (state, _) in parts.items():
+        if state == "missing":
+            return f"{_MARKS[state]} {part} not here"
+    state, done = states.get("library", ("cold", ""))
+    if state == "loading":
+        return f"{_MARKS[state]} library embedded: {done}"
+    part, (state, name) = next(
+        ((part, told) for part, told in parts.items() if told[0] != "ready"), ("", parts["model"])
+    )
+    return f"{_MARKS[state]} {part or name.removeprefix('llama.cpp:')}"
+
+
+class DeepScreen(Screen[None]):
+    """A screen of its own mode.
+
+    Attributes:
+        MODE: Its name among the app's modes.
+        PLACES: Places of the registry whose actions the palette offers here.
+        HELP: What F1 tells of it, in Markdown.
+    """
+
+    MODE: ClassVar[str]
+    PLACES: ClassVar[Sequence[str]] = ()
+
+    def compose(self) -> ComposeResult:
+        """The frame around `body`."""
+        yield Navigation(self.MODE)
+        yield from self.body()
+        yield Footer(compact=True, show_command_palette=False)
+
+    def body(self) -> ComposeResult:
+        """What is between the first and the last line."""
+        yield from ()
+
+    @property
+    def deepthink(self) -> DeepthinkApp:
+        """The app, by its own type."""
+        return cast("DeepthinkApp", self.app)
+
+    def tell_ask(self) -> None:
+        """Have the Ask screen read again what it tells of the store and the settings."""
+        try:
+            stack = self.app.get_screen_stack("ask")
+        except KeyError:  # nobody has been there yet
+            return
+        for screen in stack[:1]:
+            screen.post_message(StoreChanged())

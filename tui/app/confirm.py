@@ -1,0 +1,60 @@
+"""A question before something that cannot be undone."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+from tui.app.keys import bindings
+
+
+class ConfirmScreen(ModalScreen[bool]):
+    """Asks, and returns whether the answer was yes; enter takes what has the focus, at first “No”.
+
+    Args:
+        question: One line.
+        detail: What will happen, in a sentence or two.
+        yes: What the button does, in a verb.
+    """
+
+    CSS_PATH = "confirm.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("confirm")
+    HELP = "A question before something that cannot be undone. Y is yes, N and Escape are no."
+
+    def __init__(self, question: str, detail: str = "", yes: str = "Yes") -> None:
+        super().__init__()
+        self._question = question
+        self._detail = detail
+        self._yes = yes
+
+    def compose(self) -> ComposeResult:
+        """The question and two buttons."""
+        with Vertical(id="confirm"):
+            yield Static(self._question, classes="title", markup=False)
+            if self._detail:
+                yield Static(self._detail, id="detail", markup=False)
+            with Horizontal(id="choices"):
+                yield Button("No (n)", id="no", compact=True)
+                yield Button(f"{self._yes} (y)", id="yes", compact=True)
+
+    def on_mount(self) -> None:
+        """Nothing happens by accident."""
+        self.query_one("#no").focus()
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        self.dismiss(event.button.id == "yes")
+
+    def action_yes(self) -> None:
+        """Do it."""
+        self.dismiss(True)
+
+    def action_no(self) -> None:
+        """Leave everything as it is."""
+        self.dismiss(False)

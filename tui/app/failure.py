@@ -1,0 +1,119 @@
+"""The last failures in full, with ways out as they are done in the app."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Static, TextArea
+
+from traces.errors import DeepthinkError
+from tui.app.keys import bindings, every
+from tui.app.work import Failed
+
+_BY_ERROR: Final[Mapping[str, str]] = {
+    "NoModelYet": "Fetch one in {models}; a file or a model of Ollama's can be chosen there too.",
+    "ModelMissing": "Fetch it in {models}, or choose another one there.",
+    "EmptyLibrary": "Add documents in {library}, or read the samples there.",
+    "WebOff": "Turn on web in {settings}.",
+}
+"""By the class's name: the classes themselves are in modules that take long to import."""
+
+_PHRASES: Final = (
+    (re.compile(r', for example: deepthink ask "[^"]*"'), "."),
+    (re.compile(r"`deepthink ingest` it\b"), "read it in {library}"),
+    (re.compile(r"`deepthink config set (\S+) [^`]*`"), r"\1 in {settings}"),
+    (re.compile(r", or `deepthink config unset [^`]*`"), ""),
+    (re.compile(r"\brun the command again\b"), "try again"),
+)
+_COMMAND: Final = re.compile(r"[`“]deepthink ([a-z-]+)[^`”]*[`”]")
+_SCREENS: Final[Mapping[str, str]] = {
+    "ask": "ask",
+    "config": "settings",
+    "demo": "library",
+    "doctor": "doctor",
+    "ingest": "library",
+    "library": "library",
+    "models": "models",
+    "policy": "policy",
+    "resume": "runs",
+    "runs": "runs",
+    "sessions": "sessions",
+    "traces": "decisions",
+    "train-policy": "policy",
+}
+"""Command to the screen that does the same."""
+
+
+def in_the_app(error: DeepthinkError, keys: Mapping[str, str] | None = None) -> str:
+    """What to do next, by the app's screens and keys where the error's way out names commands.
+
+    Args:
+        error: What went wrong.
+        keys: Remapped keys by action id, as `tui.app.keys.keymap` gives them.
+    """
+    if "deepthink " not in error.way_out:
+        return error.way_out
+    text = _BY_ERROR.get(type(error).__name__) or _without_commands(error.way_out)
+    for name, called in _called(keys or {}).items():
+        text = text.replace(f"{{{name}}}", called)
+    return text
+
+
+def _without_commands(way_out: str) -> str:
+    for pattern, instead in _PHRASES:
+        way_out = pattern.sub(instead, way_out)
+    return _COMMAND.sub(
+        lambda found: f"{{{_SCREENS[found[1]]}}}" if found[1] in _SCREENS else found[0], way_out
+    )
+
+
+def _called(keys: Mapping[str, str]) -> dict[str, str]:
+    """Screen to its key and name, like ``F7 Models``."""
+    screens = {}
+    for _, action in every():
+        if action.does.startswith("mode(") or action.id == "ask.sessions":
+            key = keys.get(action.id, action.key).split(",")[0]
+            screens[action.id.partition(".")[2]] = f"{key.upper()} {action.label}"
+    return screens
+
+
+class FailureScreen(ModalScreen[None]):
+    """Title, message and way out of each failure, newest first; a program fault with its traceback."""
+
+    CSS_PATH = "failure.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("failure")
+    HELP = "What went wrong, newest first, with a way out. Shift and the arrows select text."
+
+    def __init__(self, failures: Sequence[Failed]) -> None:
+        super().__init__()
+        self._text = "\n\n".join(_told(failure) for failure in reversed(failures))
+
+    def compose(self) -> ComposeResult:
+        """One text, scrollable."""
+        with Vertical(id="failure"):
+            yield Static("What went wrong", classes="title")
+            yield TextArea(self._text, read_only=True, show_line_numbers=False)
+            yield Footer(compact=True, show_command_palette=False)
+
+    def action_copy(self) -> None:
+        """Put the whole text on the clipboard."""
+        self.app.copy_to_clipboard(self._text)
+        self.notify("Copied.")
+
+    def action_close(self) -> None:
+        """Back to the screen beneath."""
+        self.dismiss()
+
+
+def _told(failure: Failed) -> str:
+    error = failure.error
+    is_fault = error.kind == "internal"  # of the program; for what a person can mend the words will do
+    return "\n".join(
+        (f"{error.title}: {error.message}", in_the_app(error), *(["", failure.detail] * is_fault))
+    )

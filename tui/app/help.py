@@ -1,0 +1,187 @@
+"""Help for what has the focus: what it is, the keys that work there, and what every action is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import ClassVar, Final
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.dom import DOMNode
+from textual.geometry import Size
+from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
+from textual.widgets import Footer, Markdown, Static
+
+from tui.app.keys import ACTIONS, Action, bindings, every
+
+_PLACES: Final[Mapping[str, str]] = {
+    "app": "Everywhere",
+    "ask": "Asking",
+    "run": "While a run goes on",
+    "prompt": "In the prompt",
+    "answer": "In an answer",
+    "failure": "What went wrong",
+    "passage": "In a passage",
+    "files": "Choosing files",
+    "replay": "In a replay",
+    "compare": "Comparing two runs",
+    "confirm": "Before something final",
+    "welcome": "At the first start",
+}
+_REMAP: Final = """\
+The names on the right are for keys of your own: F8, the setting *app.keys*, for example
+`run.pause=f11, app.runs=alt+r`; what you set works at once.
+"""
+_PLAIN: Final = """\
+**Without the screen:** `deepthink ask --plain "…"` tells a run line by line, with nothing that moves, for a
+screen reader, a log or a slow connection; `deepthink runs show` tells one that is stored.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One line of a list of keys; ``id`` is "" for what cannot be remapped."""
+
+    key: str
+    told: str
+    id: str = ""
+
+
+class HelpScreen(ModalScreen[None]):
+    """What F1 shows; made by `of`.
+
+    Args:
+        texts: Markdown about what has the focus and what holds it, nearest first.
+        groups: Titles with the keys that work there now.
+        others: The same of what works elsewhere.
+    """
+
+    CSS_PATH = "help.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("help")
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        groups: Sequence[tuple[str, Sequence[_Row]]],
+        others: Sequence[tuple[str, Sequence[_Row]]] = (),
+    ) -> None:
+        super().__init__()
+        self._texts = texts
+        self._groups = groups
+        self._others = others
+
+    @classmethod
+    def of(cls, screen: Screen[object]) -> HelpScreen:
+        """Help for what has the focus on ``screen``, with its keys as they are mapped now."""
+        groups = _active(screen)
+        told = {row.id for _, rows in groups for row in rows}
+        return cls(_texts(screen.focused or screen), groups, _elsewhere(told, screen.app))
+
+    def compose(self) -> ComposeResult:
+        """What it is, its keys, how to change them, and all other names."""
+        with Vertical(id="help"):
+            with VerticalScroll(id="pages"):
+                for text in self._texts or ["Nothing special here."]:
+                    yield Markdown(text)
+                for title, rows in self._groups:
+                    yield Static(title, classes="title", markup=False)
+                    yield _Keys(rows)
+                yield Markdown(_REMAP)
+                yield Markdown(_PLAIN)
+                for title, rows in self._others:
+                    yield Static(f"Elsewhere: {title}", classes="elsewhere", markup=False)
+                    yield _Keys(rows)
+            yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """The arrows scroll."""
+        self.query_one("#pages").focus()
+
+    def action_close(self) -> None:
+        """Back to the screen beneath."""
+        self.dismiss()
+
+
+class _Keys(Widget):
+    """Key, what it does, and its name for remapping; folded to the width there is."""
+
+    _KEY: ClassVar[int] = 14
+
+    def __init__(self, rows: Sequence[_Row]) -> None:
+        super().__init__(classes="keys")
+        self._rows = rows
+        self._names = max(len(row.id) for row in rows)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many lines as they take at ``width``."""
+        return len(self._lines(width))
+
+    def render(self) -> Content:
+        """The lines at the width there is."""
+        return Content("\n").join(self._lines(self.content_size.width))
+
+    def _lines(self, width: int) -> list[Content]:
+        room = max(width - self._KEY - self._names - 2, 20)
+        lines: list[Content] = []
+        for row in self._rows:
+            told = wrap(row.told, room) or [""]
+            key = Content(row.key.ljust(self._KEY)).stylize("bold $accent")
+            name = Content(row.id.rjust(self._names)).stylize("$foreground 55%")
+            lines.append(Content.assemble(key, told[0].ljust(room), "  ", name))
+            lines += [Content(" " * self._KEY + rest) for rest in told[1:]]
+        return lines
+
+
+def _texts(node: DOMNode) -> list[str]:
+    """The help of ``node`` and of all that holds it, each once."""
+    texts = [held.HELP for held in node.ancestors_with_self if held.HELP]
+    return list(dict.fromkeys(texts))
+
+
+def _active(screen: Screen[object]) -> list[tuple[str, list[_Row]]]:
+    """What is possible on ``screen`` now, nearest place first; Textual's own keys last."""
+    known = {action.id: (place, action) for place, action in every()}
+    keys: dict[str, list[str]] = {}
+    own: dict[str, list[str]] = {}
+    for _, binding, enabled, _ in screen.active_bindings.values():
+        if enabled and binding.id in known:
+            keys.setdefault(binding.id, []).append(screen.app.get_key_display(binding))
+        elif enabled and binding.description and not binding.system:
+            own.setdefault(binding.description, []).append(screen.app.get_key_display(binding))
+    places: dict[str, list[_Row]] = {}
+    for name, displays in keys.items():
+        place, action = known[name]
+        places.setdefault(place, []).append(_Row(" ".join(displays), action.help, name))
+    groups = [(_title(place), rows) for place, rows in places.items()]
+    if own:
+        rows = [_Row(" ".join(displays[:2]), f"{told.capitalize()}.") for told, displays in own.items()]
+        groups.append(("Moving about", rows))
+    return groups
+
+
+def _elsewhere(told: Iterable[str], app: App[object]) -> list[tuple[str, list[_Row]]]:
+    """Every action that is not ``told`` already, so that each name is found somewhere."""
+
+    def displayed(action: Action) -> str:
+        keys = app._keymap.get(action.id, action.key)  # Textual shows a map only of what is active
+        return (
+            " ".join(app.get_key_display(Binding(key, "")) for key in keys.split(",") if key) or "palette"
+        )
+
+    groups: list[tuple[str, list[_Row]]] = []
+    for place, actions in ACTIONS.items():
+        rows = [
+            _Row(displayed(action), action.help, action.id) for action in actions if action.id not in told
+        ]
+        if rows:
+            groups.append((_title(place), rows))
+    return groups
+
+
+def _title(place: str) -> str:
+    return _PLACES.get(place, place.capitalize())

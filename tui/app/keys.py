@@ -1,0 +1,511 @@
+"""The one registry of actions: keys, footer, palette and help all read it.
+
+A key that no terminal sends would take an action away, a letter on an action that goes before what has the
+focus would take it from the prompt, and a key that another action near by has would do only one of the two.
+
+An action belongs to a place: the app, a screen, or a widget. Its id stays the same for ever, since people
+remap keys by it: ``deepthink config set app.keys "run.pause=f11, app.runs=alt+r"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from textual.binding import Binding, BindingType
+from textual.keys import KEY_ALIASES, REPLACED_KEYS, Keys, key_to_character
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something a person can do.
+
+    Attributes:
+        id: For remapping, ``place.what``.
+        key: Keys as Textual calls them, separated by commas; "" for what only the palette offers.
+        does: Textual's action, its arguments included.
+        label: One to three words, for the footer.
+        help: What it does, in one sentence.
+        shown: Whether the footer has it.
+        priority: Whether it goes before what has the focus (the prompt takes most keys).
+    """
+
+    id: str
+    key: str
+    does: str
+    label: str
+    help: str
+    shown: bool = True
+    priority: bool = False
+
+
+ASK = (
+    Action("ask.panel", "ctrl+l", "panel", "Thinking", "Show or hide the thinking.", priority=True),
+    Action(
+        "ask.citations",
+        "ctrl+y",
+        "citations",
+        "Citations",
+        "Go to the last answer and its citations, or to what the run asks.",
+        priority=True,
+    ),
+    Action("ask.unfinished", "f12", "unfinished", "Unfinished", "Runs that can go on.", shown=False),
+    Action("ask.sessions", "f10", "sessions", "Sessions", "Open, name or delete a session.", priority=True),
+    Action("ask.copy", "ctrl+s", "copy", "Copy answer", "Copy the last answer.", priority=True),
+    Action("ask.new", "ctrl+k", "new_session", "New", "Start a new conversation.", priority=True),
+    Action("ask.retry", "ctrl+e", "retry", "Edit", "Edit the last question and ask again.", priority=True),
+    Action("ask.older", "", "older", "Earlier turns", "Show more of the session's earlier turns."),
+    Action(
+        "ask.up",
+        "pageup",
+        "scroll('up')",
+        "Scroll up",
+        "Scroll the conversation.",
+        shown=False,
+        priority=True,
+    ),
+    Action(
+        "ask.down",
+        "pagedown",
+        "scroll('down')",
+        "Scroll down",
+        "Scroll the conversation.",
+        shown=False,
+        priority=True,
+    ),
+    Action(
+        "ask.end", "ctrl+end", "scroll('end')", "To the end", "Follow the answer.", False, priority=True
+    ),
+)
+RUN = (
+    Action(
+        "run.cancel",
+        "escape",
+        "back",
+        "Cancel",
+        "To the prompt; there: cancel the run, or clear it.",
+        False,
+    ),
+    Action("run.pause", "ctrl+o", "pause", "Pause", "Pause, or resume.", False, priority=True),
+    Action(
+        "run.finish", "ctrl+n", "finish", "Answer now", "Answer from what was found.", False, priority=True
+    ),
+    Action("run.skip", "ctrl+g", "skip", "Skip step", "Skip this step.", False, priority=True),
+    Action(
+        "run.add", "ctrl+b", "add", "Add step", "The prompt's text becomes a step.", False, priority=True
+    ),
+    Action(
+        "run.decide", "ctrl+d", "decide", "Decide", "Take the next decision yourself.", False, priority=True
+    ),
+    Action("run.teach", "ctrl+t", "teach", "Teach", "Every decision waits for you.", False, priority=True),
+)
+PROMPT = (
+    Action("prompt.send", "enter", "send", "Ask", "Send the question.", priority=True),
+    Action("prompt.newline", "ctrl+j,shift+enter", "newline", "New line", "Break the line.", False, True),
+    Action("prompt.earlier", "up", "earlier", "Earlier", "The question before this one.", False, True),
+    Action("prompt.later", "down", "later", "Later", "The question after this one.", False, True),
+    Action("prompt.complete", "tab", "complete", "Complete", "Take the completion.", False, True),
+)
+ANSWER = (
+    Action("answer.next", "right", "citation(1)", "Next citation", "Go to the next citation."),
+    Action("answer.previous", "left", "citation(-1)", "Citation before", "Go back one.", shown=False),
+    Action("answer.open", "enter", "open", "Open passage", "Open the cited passage in its document."),
+    *(
+        Action(
+            f"answer.rate_{rating}",
+            rating[0],
+            f"screen.rate('{rating}')",
+            rating.capitalize(),
+            f"Rate the answer as {rating}; once more takes the rating back.",
+        )
+        for rating in ("good", "partly", "wrong")
+    ),
+    Action("answer.copy", "c", "screen.copy(True)", "Copy", "Copy the answer with its sources."),
+    Action("answer.export", "x", "screen.export", "Export", "Write the run to a file."),
+)
+THINKING = (
+    Action("thinking.next", "right", "tab(1)", "Next tab", "Go to the next tab."),
+    Action("thinking.previous", "left", "tab(-1)", "Tab before", "Go to the tab before.", shown=False),
+)
+
+
+STRIP = (
+    Action(
+        "strip.continue", "1,c", "say('CONTINUE')", "Continue", "It should have been CONTINUE; or it is."
+    ),
+    Action("strip.revise", "2,r", "say('REVISE')", "Revise", "It should have been REVISE; or it is."),
+    Action("strip.finish", "3,f", "say('FINISH')", "Finish", "It should have been FINISH; or it is."),
+    Action("strip.unsay", "backspace", "unsay", "Take back", "Take back what you said of it.", shown=False),
+)
+DECISIONS = (
+    Action("decisions.previous", "left_square_bracket", "run(-1)", "Older", "The run before this one."),
+    Action("decisions.next", "right_square_bracket", "run(1)", "Newer", "The run after this one."),
+    Action("decisions.teach", "t", "teach", "Teach", "The run asks you at each decision; or no more."),
+    Action("decisions.reload", "u", "reload", "Read again", "Read the stored runs again.", shown=False),
+)
+POLICY = (
+    Action("policy.use", "enter,p", "use", "Promote", "Make the policy under the cursor the active one."),
+    Action(
+        "policy.rollback", "b", "rollback", "Roll back", "Go back to the policy that was active before."
+    ),
+    Action("policy.train", "t", "train", "Train", "To the training; there: begin what is chosen."),
+    Action("policy.stop", "escape,x", "stop", "Stop", "Stop the training; the same one can go on later."),
+    Action("policy.decider", "d", "decider", "Decider", "The rules, the language model or the policy."),
+    Action("policy.shadow", "s", "shadow", "2nd opinion", "Whose opinion is recorded beside, unused."),
+    Action("policy.policies", "1", "tab('policies')", "Policies", "The policies there are.", shown=False),
+    Action("policy.training", "2", "tab('training')", "Training", "Train a policy, watch it.", shown=False),
+    Action(
+        "policy.gathered", "3", "tab('gathered')", "Gathered", "What there is of decisions.", shown=False
+    ),
+    Action("policy.reload", "u", "reload", "Read again", "Read everything again.", shown=False),
+)
+
+
+def _screen(key: str, mode: str, label: str, help_text: str) -> Action:
+    return Action(f"app.{mode}", key, f"mode('{mode}')", label, help_text, shown=False, priority=True)
+
+
+APP = (
+    Action("app.help", "f1", "help", "Help", "Help for what has the focus.", priority=True),
+    _screen("f2", "ask", "Ask", "Ask, and watch the thinking."),
+    _screen("f3", "library", "Library", "Documents: read more, look into them, search them."),
+    _screen("f4", "runs", "Runs", "Every run that is stored."),
+    _screen("f5", "decisions", "Decisions", "The decisions of a run, and yours about them."),
+    _screen("f6", "policy", "Policy", "What decides, and what it learns from."),
+    _screen("f7", "models", "Models", "The models on this machine."),
+    _screen("f8", "settings", "Settings", "Everything that can be set."),
+    _screen("f9", "doctor", "Doctor", "What is missing on this machine, and what to do."),
+    Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find anything that can be done."),
+    Action("app.failure", "ctrl+r", "failure", "Last error", "What failed, in full, to copy.", shown=False),
+    Action("app.quit", "ctrl+q", "quit", "Quit", "Leave; what was going on can be resumed.", priority=True),
+)
+FAILURE = (
+    Action("failure.copy", "c", "copy", "Copy", "Put the whole text on the clipboard."),
+    Action("failure.close", "escape", "close", "Close", "Back to the screen beneath."),
+)
+
+
+LIBRARY = (
+    Action("library.add", "a", "add", "Add", "Choose files, folders or an address to read."),
+    Action("library.search", "slash,s", "search", "Search", "Try the search by hand, with every score."),
+    Action("library.reread", "r", "reread", "Reread", "Read what has changed on disk again."),
+    Action("library.remove", "d", "remove", "Remove", "Remove a document or a collection."),
+    Action("library.describe", "e", "describe", "Describe", "Say what a collection holds."),
+    Action("library.samples", "t", "samples", "Samples", "Read the sample library, to try it."),
+    Action("library.stop", "x", "stop", "Stop", "Stop reading; what is read stays read."),
+    Action("library.hide", "escape", "hide", "Back", "Leave the search, or put away what was read."),
+    Action("library.refresh", "u", "refresh", "Refresh", "Look again what the library holds.", shown=False),
+)
+SEARCH = (
+    Action(
+        "search.strategy", "ctrl+t", "strategy", "Strategy", "Vector, keyword or hybrid.", priority=True
+    ),
+    Action("search.results", "down", "results", "Results", "Go to what was found.", shown=False),
+)
+DESCRIBE = (Action("describe.close", "escape", "close", "Cancel", "Leave the description as it is."),)
+PASSAGE = (
+    Action("passage.next", "n", "passage(1)", "Next", "Go to the next passage of the document."),
+    Action("passage.previous", "p", "passage(-1)", "Previous", "Go back one passage."),
+    Action("passage.find", "slash", "find", "Find", "Find words in the document."),
+    Action("passage.copy", "c", "copy", "Copy", "Put the passage on the clipboard."),
+    Action("passage.original", "o", "original", "Original", "Open the file or the page it is from."),
+    Action("passage.found_next", "down", "found(1)", "Next found", "The next place.", shown=False),
+    Action("passage.found_before", "up", "found(-1)", "Found before", "The place before.", shown=False),
+    Action("passage.close", "escape", "close", "Close", "Back to where you came from."),
+    Action("passage.leave", "q", "leave", "Close", "Back to where you came from.", shown=False),
+)
+FILES = (
+    Action("files.read", "enter", "read", "Read", "Read what is typed and what is marked.", priority=True),
+    Action("files.close", "escape", "close", "Cancel", "Read nothing."),
+)
+FILE_TREE = (
+    Action(
+        "file_tree.take", "enter", "take", "Read", "Read what is marked, else what is under the cursor."
+    ),
+    Action("file_tree.turn", "enter", "turn", "Open or shut", "Open the folder, or shut it."),
+    Action("file_tree.mark", "space", "mark", "Mark", "Mark a file or folder, or take the mark away."),
+    Action("file_tree.open", "right", "open", "Open", "Open the folder.", shown=False),
+    Action(
+        "file_tree.shut",
+        "left",
+        "shut",
+        "Shut",
+        "Shut the folder, or go to the one around it.",
+        shown=False,
+    ),
+    Action("file_tree.up", "backspace", "up", "Folder above", "Show the folder above.", shown=False),
+    Action("file_tree.hidden", "full_stop", "hidden", "Hidden", "Show or hide hidden files.", shown=False),
+)
+
+
+MODELS = (
+    Action("models.use", "enter", "use", "Use", "Use the model under the cursor from now on."),
+    Action("models.pull", "p", "pull", "Fetch", "Fetch the model; what came before is gone on from."),
+    Action("models.probe", "t", "probe", "Measure", "Measure a language model: context, JSON, speed."),
+    Action("models.verify", "v", "verify", "Verify", "Compare the files with their publisher's sha256."),
+    Action("models.file", "i", "file", "A file", "Use a .gguf file, a model folder, or ollama:NAME."),
+    Action("models.stop", "x", "stop", "Stop", "Stop what is going on; what was fetched is kept."),
+    Action("models.leave", "escape", "leave", "Leave", "Leave the line for a path."),
+    Action("models.refresh", "u", "refresh", "Refresh", "Look again what there is.", shown=False),
+)
+SETTINGS = (
+    Action("settings.edit", "enter", "edit", "Change", "Change the setting under the cursor."),
+    Action("settings.unset", "u,delete", "unset", "Back to default", "Take it out of the settings file."),
+    Action("settings.search", "slash", "search", "Search", "Find a setting by its name or description."),
+    Action("settings.leave", "escape", "leave", "Leave", "Leave the editor or the search."),
+    Action("settings.refresh", "r", "refresh", "Read again", "Read the settings file again.", shown=False),
+)
+DOCTOR = (
+    Action("doctor.again", "r", "again", "Examine again", "Look at everything once more."),
+    Action("doctor.copy", "c", "copy", "Copy report", "Put the report on the clipboard, for an issue."),
+    Action("doctor.full", "enter", "full", "In full", "Show the row in full, or shorten it again."),
+)
+CONFIRM = (
+    Action("confirm.yes", "y", "yes", "Yes", "Do what is asked."),
+    Action("confirm.no", "n,escape", "no", "No", "Leave everything as it is."),
+    Action("confirm.move", "left,right", "app.focus_next", "Other", "Go to the other choice.", shown=False),
+)
+HELP = (Action("help.close", "escape,q", "close", "Close", "Back to the screen beneath; so does F1."),)
+WELCOME = (  # no letter begins anything: one that was meant for the prompt would fetch a model
+    Action("welcome.next", "enter", "next", "Next step", "Take the next step."),
+    Action("welcome.small", "ctrl+s", "small", "Smaller model", "Fetch the smaller language model."),
+    Action("welcome.files", "ctrl+o", "files", "Own documents", "Choose documents of your own."),
+    Action("welcome.stop", "x", "stop", "Stop", "Stop; what was done so far is kept."),
+    Action("welcome.skip", "escape", "skip", "Skip", "Go to the prompt at once."),
+    Action("welcome.quit", "ctrl+q", "app.quit", "Quit", "Leave; these steps come again next time."),
+    Action("welcome.how_to_quit", "ctrl+c", "app.help_quit", "Quit", "Say how to leave.", shown=False),
+    Action("welcome.palette", "ctrl+p", "app.command_palette", "Palette", "Find anything.", shown=False),
+)
+
+
+def _rate(key: str, rating: str) -> Action:
+    return Action(
+        f"runs.rate_{rating}",
+        key,
+        f"rate('{rating}')",
+        rating.capitalize(),
+        f"Rate the answer as {rating}; once more takes the rating back.",
+    )
+
+
+RESUME = Action("runs.resume", "r", "resume", "Resume", "Go on with a run that did not come to its end.")
+MARK = Action(
+    "runs.mark", "c", "mark", "Compare", "Mark a run, then a second to compare them.", shown=False
+)
+STATUS = Action("runs.status", "f", "status(1)", "Status", "Only runs of one status.", shown=False)
+AGAIN = Action("runs.again", "o", "again", "Ask again", "Put its question into the prompt.", shown=False)
+UNFINISHED_RUNS = Action(
+    "runs.unfinished", "u", "unfinished", "Unfinished", "Which runs can be resumed.", shown=False
+)
+REFRESH = Action("runs.refresh", "R", "refresh", "Refresh", "Read the list again.", shown=False)
+CLEAR = Action("runs.clear", "escape", "clear", "Clear", "Back to every run, without a mark.", shown=False)
+BESIDES = (STATUS, MARK, AGAIN, UNFINISHED_RUNS)
+"""What the footer has no room for in 80 columns; the preview names their keys."""
+
+
+RUNS = (
+    Action("runs.open", "enter", "open", "Replay", "See the run again, event by event."),
+    Action("runs.search", "slash", "search", "Search", "Search the questions and the answers."),
+    _rate("g", "good"),
+    _rate("p", "partly"),
+    _rate("w", "wrong"),
+    RESUME,
+    Action("runs.export", "x", "export", "Export", "Write the run to a file."),
+    Action("runs.delete", "d,delete", "delete", "Delete", "Delete the run, with all of it."),
+    *BESIDES,
+    Action("runs.status_back", "F", "status(-1)", "Status before", "The status before.", shown=False),
+    REFRESH,
+    CLEAR,
+)
+REPLAY = (
+    Action("replay.play", "space", "play", "Play", "Play, or pause."),
+    Action("replay.forward", "right", "step(1)", "Event", "One event on."),
+    Action("replay.back", "left", "step(-1)", "Event back", "One event back.", shown=False),
+    Action("replay.next", "n,shift+right", "part(1)", "Next step", "To the next research step."),
+    Action(
+        "replay.previous", "p,shift+left", "part(-1)", "Step before", "To the step before.", shown=False
+    ),
+    Action("replay.start", "home", "ends(0)", "Start", "To the beginning.", shown=False),
+    Action("replay.end", "end", "ends(1)", "End", "To the end.", shown=False),
+    Action("replay.faster", "plus,equals_sign", "speed(1)", "Faster", "Play faster."),
+    Action("replay.slower", "minus", "speed(-1)", "Slower", "Play slower.", shown=False),
+    Action("replay.export", "x", "export", "Export", "Write the run to a file.", shown=False),
+    Action("replay.close", "escape", "close", "Back", "Back to the list."),
+)
+COMPARE = (
+    Action("compare.first", "1", "replay(0)", "Replay A", "See the first run event by event."),
+    Action("compare.second", "2", "replay(1)", "Replay B", "See the second run event by event."),
+    Action("compare.swap", "s", "swap", "Swap", "The first becomes the second."),
+    Action("compare.close", "escape", "close", "Back", "Back to the list."),
+)
+EXPORT = (
+    Action("export.write", "ctrl+s", "write", "Write", "Write the file.", priority=True),
+    Action("export.close", "escape", "close", "Close", "Write nothing.", priority=True),
+)
+UNFINISHED = (
+    Action("unfinished.resume", "enter", "resume", "Resume", "Go on with this run."),
+    Action("unfinished.forget", "d,delete", "forget", "Forget", "Do not offer it again; it stays stored."),
+    Action("unfinished.later", "escape", "later", "Later", "Leave them as they are."),
+)
+SESSIONS = (
+    Action("sessions.open", "enter", "open", "Open", "Go on with this session."),
+    Action("sessions.new", "n", "new", "New", "Begin a session."),
+    Action("sessions.filter", "slash", "filter", "Filter", "Only sessions with these words."),
+    Action("sessions.rename", "r", "rename", "Rename", "Give the session a name."),
+    Action("sessions.delete", "d,delete", "delete", "Delete", "Delete the session and its runs."),
+    Action("sessions.close", "escape", "close", "Close", "Stay where you are."),
+)
+
+
+_WITHIN: Final[Mapping[str, Sequence[str]]] = {
+    "run": ("ask",),
+    "prompt": ("ask", "run"),
+    "answer": ("ask", "run"),
+    "thinking": ("ask", "run"),
+    "strip": ("ask", "run", "thinking", "decisions"),
+    "search": ("library",),
+    "describe": ("library",),
+    "file_tree": ("files",),
+}
+"""Place to what holds it, besides the app, which holds them all."""
+
+_MODIFIERS: Final = {"alt", "ctrl", "hyper", "meta", "shift", "super"}
+_NAMED: Final = {key.value.rpartition("+")[2] for key in Keys if not key.value.startswith("<")}
+_EDITING: Final = {"backspace", "delete", "left", "right", "home", "end"}
+_SAME: Final = {alias: key for key, aliases in KEY_ALIASES.items() for alias in aliases}
+
+
+def read(text: str, actions: Mapping[str, Sequence[Action]]) -> dict[str, str]:
+    """Remapped keys by action id; see `tui.app.keys.keymap`."""
+    known = {action.id: action for place in actions.values() for action in place}
+    mapped: dict[str, str] = {}
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        name, _, key = (part.strip() for part in pair.partition("="))
+        if name not in known:
+            raise ValueError(f"there is no action “{name}”; the help (F1) lists them")
+        if not key:
+            raise ValueError(f"“{pair}” names no key; write for example {name}=f11")
+        if not _is_key(key):
+            raise ValueError(f"“{pair}”: there is no key “{key}”; keys are f11, ctrl+f, slash and the like")
+        if known[name].priority and (_printable(key) or key in _EDITING):
+            raise ValueError(
+                f"“{pair}” would take {key} from the prompt; use a function key, or one with ctrl or alt"
+            )
+        mapped[name] = f"{mapped[name]},{key}" if name in mapped else key
+    _refuse_conflicts(mapped, actions)
+    return mapped
+
+
+def _refuse_conflicts(mapped: Mapping[str, str], actions: Mapping[str, Sequence[Action]]) -> None:
+    placed = [(place, action) for place, held in actions.items() for action in held]
+    defaults = {action.id: set(_keys(action.key)) for _, action in placed}
+    for name, written in mapped.items():
+        here = name.partition(".")[0]
+        for key in written.split(","):
+            for place, action in placed:
+                other = action.id
+                if _plain(key) not in _keys(mapped.get(other, action.key)) or other == name:
+                    continue
+                both = defaults[name] & defaults[other]  # the inner of the two has it, as it is meant to
+                if _plain(key) not in both and (place in _around(here) or here in _around(place)):
+                    raise ValueError(f"“{name}={key}”: {key} is the key of {other}")
+
+
+def _around(place: str) -> set[str]:
+    return {place, "app", *_WITHIN.get(place, ())}
+
+
+def _keys(written: str) -> Iterator[str]:
+    yield from (_plain(key) for key in written.split(",") if key)
+
+
+def _plain(key: str) -> str:
+    """One spelling for each key: "slash" is "/", and terminals send the same for ctrl+i as for tab."""
+    return _printable(key) or _SAME.get(key, key)
+
+
+def _printable(key: str) -> str:
+    """The character that a key types, "" if it types none."""
+    character = key_to_character(REPLACED_KEYS.get(key, key))
+    return character if character is not None and character.isprintable() else ""
+
+
+def _is_key(key: str) -> bool:
+    *modifiers, name = key.split("+") if len(key) > 1 else [key]
+    if not set(modifiers) <= _MODIFIERS:
+        return False
+    types = bool(_printable(name))
+    if types and (modifiers == ["shift"] or (modifiers and name != name.lower())):
+        return False  # a terminal sends the capital letter alone
+    return types or name in _NAMED
+
+
+__all__ = ["ACTIONS", "Action", "bindings", "every", "keymap"]
+
+ACTIONS: Mapping[str, Sequence[Action]] = {
+    "app": APP,
+    "failure": FAILURE,
+    "ask": ASK,
+    "run": RUN,
+    "prompt": PROMPT,
+    "answer": ANSWER,
+    "thinking": THINKING,
+    "library": LIBRARY,
+    "passage": PASSAGE,
+    "files": FILES,
+    "file_tree": FILE_TREE,
+    "search": SEARCH,
+    "describe": DESCRIBE,
+    "runs": RUNS,
+    "replay": REPLAY,
+    "compare": COMPARE,
+    "export": EXPORT,
+    "unfinished": UNFINISHED,
+    "sessions": SESSIONS,
+    "strip": STRIP,
+    "decisions": DECISIONS,
+    "policy": POLICY,
+    "models": MODELS,
+    "settings": SETTINGS,
+    "doctor": DOCTOR,
+    "confirm": CONFIRM,
+    "help": HELP,
+    "welcome": WELCOME,
+}
+"""Place to its actions, in the order in which help and footer have them."""
+
+
+def bindings(place: str) -> list[BindingType]:
+    """The key bindings of a place, for its ``BINDINGS``."""
+    return [
+        Binding(
+            action.key,
+            action.does,
+            action.label,
+            show=action.shown,
+            priority=action.priority,
+            tooltip=action.help,
+            id=action.id,
+        )
+        for action in ACTIONS[place]
+        if action.key
+    ]
+
+
+def every() -> Iterator[tuple[str, Action]]:
+    """Each action with its place."""
+    for place, actions in ACTIONS.items():
+        for action in actions:
+            yield place, action
+
+
+def keymap(text: str) -> dict[str, str]:
+    """Remapped keys by action id, from ``"run.pause=f11, app.runs=alt+r"``.
+
+    Raises:
+        ValueError: an action or a key is unknown, a pair has no key, a key is another action's in the same
+            place or one around it, or it would keep the prompt from being typed in; in words.
+    """
+
+    return read(text, ACTIONS)

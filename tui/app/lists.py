@@ -1,0 +1,163 @@
+"""Lines and lists that several screens show: facts in two columns, hanging lines, a marked list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from textwrap import wrap
+
+from textual import on
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from tui.terminal import clean
+
+_QUIET = "$foreground 65%"
+_NARROWEST = 12
+
+
+def facts(rows: Sequence[tuple[str, str]], width: int, column: int = 0) -> list[Content]:
+    """Lines of at most ``width`` cells.
+
+    Args:
+        rows: Names and texts.
+        width: Of a line.
+        column: Cells of the names; as wide as the longest, and half the width at most, if 0.
+    """
+    widest = max((len(name) for name, _ in rows), default=0) + 2
+    column = column or max(_NARROWEST, min(widest, width // 2))
+    lines: list[Content] = []
+    for name, text in rows:
+        left = wrap(clean(name), column - 2)
+        right = wrap(clean(text), max(width - column, _NARROWEST))
+        for first, second in zip_longest(left, right, fillvalue=""):
+            lines.append(Content.assemble((first.ljust(column), _QUIET), second))
+    return lines
+
+
+def titled(title: str, lines: Sequence[Content | str]) -> list[Content]:
+    """The lines under a title, and an empty one after them."""
+    return [
+        Content.styled(title, "bold $primary"),
+        *(Content(x) if isinstance(x, str) else x for x in lines),
+        Content(""),
+    ]
+
+
+_NARROWEST_TEXT = 16
+_PADDING = 2  # cells that a list keeps free beside its entries
+
+
+class HangingList(OptionList):
+    """A list whose entries are folded by `hanging`, so they have to be drawn anew for another width.
+
+    An entry always has some cells: Textual cannot draw one without.
+    """
+
+    DEFAULT_CSS = "HangingList { min-width: 8; }"
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(markup=False, classes=classes)
+        self.width = 0
+        """Cells an entry has, as it was last drawn."""
+
+    def on_resize(self) -> None:
+        """Lines are folded anew."""
+        if self.scrollable_content_region.width - _PADDING != self.width:
+            self.redraw()
+
+    def redraw(self) -> None:
+        """Draw every entry for the width there is now."""
+        self.width = self.scrollable_content_region.width - _PADDING
+        self.draw()
+
+    def draw(self) -> None:
+        """Fold what there is to `width`; there may be nothing yet."""
+        raise NotImplementedError
+
+
+def hanging(lead: str, text: str, width: int) -> str:
+    """``lead`` and ``text``, folded to ``width`` cells with its further lines indented by the lead.
+
+    Args:
+        lead: What stands before the first line.
+        text: One line of text.
+        width: Cells; a list that is not laid out yet has none, and is drawn again when it has.
+    """
+    indent = " " * len(lead)
+    room = max(width, len(lead) + _NARROWEST_TEXT)
+    return "\n".join(wrap(text, room, initial_indent=lead, subsequent_indent=indent) or [lead])
+
+
+MARK = "▸ "
+_ROW_PADDING = 1  # cells that are kept free beside the rows
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row: its name, and how it is drawn in so many cells."""
+
+    id: str
+    drawn: Callable[[int], Content]
+
+
+class MarkedList(OptionList):
+    """Rows that one of is under the cursor; they are drawn anew for another width."""
+
+    DEFAULT_CSS = """
+    MarkedList {
+        height: auto; border: none; padding: 0 0 0 1; background: $background; overflow-x: hidden;
+    }
+    MarkedList:focus { border: none; background-tint: $background 0%; }
+    MarkedList > .option-list--option-highlighted, MarkedList:focus > .option-list--option-highlighted {
+        background: $background; color: $foreground; text-style: none;
+    }
+    MarkedList:focus > .option-list--option-highlighted { background: $panel; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, markup=False)
+        self._entries: Sequence[Line] = ()
+        self._marked: int | None = None
+
+    @property
+    def chosen(self) -> str:
+        """Name of the row under the cursor; "" if there is none."""
+        at = self.highlighted
+        return self._entries[at].id if at is not None and at < len(self._entries) else ""
+
+    def show(self, lines: Sequence[Line], first: str = "") -> None:
+        """Draw other rows, the cursor where it was; at first on ``first``."""
+        wanted = self.chosen or first
+        self._entries = lines
+        self._marked = next(
+            (at for at, line in enumerate(lines) if line.id == wanted), 0 if lines else None
+        )
+        self.set_options([Option(self._drawn(at), id=line.id) for at, line in enumerate(lines)])
+        self.highlighted = self._marked
+
+    def go_to(self, name: str) -> None:
+        """Put the cursor on a row, if it is there."""
+        at = next((at for at, line in enumerate(self._entries) if line.id == name), None)
+        if at is not None:
+            self.highlighted = at
+
+    def on_resize(self) -> None:
+        """There is another width."""
+        self._redraw(range(len(self._entries)))
+
+    @on(OptionList.OptionHighlighted)
+    def _move_mark(self) -> None:
+        before, self._marked = self._marked, self.highlighted
+        self._redraw(at for at in (before, self._marked) if at is not None and at < len(self._entries))
+
+    def _redraw(self, which: Iterable[int]) -> None:
+        for at in which:
+            self.replace_option_prompt_at_index(at, self._drawn(at))
+
+    def _drawn(self, at: int) -> Content:
+        width = max(self.scrollable_content_region.width - _ROW_PADDING, 40)
+        mark = (MARK, "bold $accent") if at == self._marked else "  "
+        return Content.assemble(mark, self._entries[at].drawn(width - len(MARK)))

@@ -1,1 +1,0 @@
-"""The screens, one a module, each with its style sheet beside it."""

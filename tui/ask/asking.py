@@ -1,0 +1,297 @@
+"""One question from the settings to the shown answer; `ask`, `demo` and `resume` share it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from functools import partial
+from typing import Any, Literal
+
+from agent import events as ev
+from agent import run as agent_run
+from agent.run import Approve, Request, resumable
+from agent.steering import Steering
+from models.catalogue import entry
+from models.fetch import installed
+from models.protocols import Embedder, Loadable, ModelMissing, Reader
+from traces.errors import DeepthinkError
+from traces.records import NO_FILTERS, Filters
+from traces.runs import Run, Runs
+from traces.sessions import Sessions, SeveralSessions, UnknownSession
+from traces.store import Store
+from tui import failures
+from tui.assemble import (
+    OLLAMA,
+    open_chat,
+    open_embedder,
+    open_learned,
+    open_planner,
+    open_reader,
+    open_store,
+    open_web,
+)
+from tui.interrupts import ctrl_c
+from tui.library import embedding
+from tui.run import questions
+from tui.run.fold import Outcome, events_of, outcome_of
+from tui.run.keyboard import Wheel, keys
+from tui.run.render import PipedRun, Renderer, SilentRun, renderer
+from tui.run.words import place
+from tui.settings.settings import Settings
+from tui.terminal import is_live, one_line
+
+_LLAMA_CPP = "llama.cpp:"
+NOTHING = "There is nothing to resume."
+GOING_ON = "There is nothing to resume: run {} is still going on in another process."
+
+
+def choose(wanted: str) -> Run | str:
+    """The run to resume, or why there is none, in a sentence.
+
+    Args:
+        wanted: A run's id, the beginning of it, or ``last``; "" for the newest that can be resumed.
+
+    Raises:
+        UnknownRun: there is no such run.
+    """
+    store = open_store()
+    if wanted:
+        return Runs(store).find(wanted)
+    found = resumable(store)
+    stopped = [entry.run for entry in found if entry.why != "going on"]
+    if stopped:
+        return stopped[0]
+    return GOING_ON.format(found[0].run.id) if found else NOTHING
+
+
+def model_of(run: Run) -> str | None:
+    """The language model that a run began with, as settings name it; None if it is not to be had."""
+    if run.chat_model.startswith(OLLAMA):
+        return run.chat_model
+    name = run.chat_model.removeprefix(_LLAMA_CPP)
+    try:
+        return name if installed(entry(name)) else None
+    except ModelMissing:  # a file of the person's own, of which only the stem is known
+        return None
+
+
+def web_of(run: Run) -> bool | None:
+    """Whether a run may search the web, as it was asked; None if an older version did not store that."""
+    stored = run.request.get("web")
+    return stored if isinstance(stored, bool) else None
+
+
+Form = Literal["auto", "plain", "quiet", "json"]
+Route = Literal["", "single", "deep"]
+
+_NEAREST = 160  # characters of a passage
+
+
+def request(
+    question: str,
+    settings: Settings,
+    form: Form,
+    *,
+    collections: tuple[str, ...] = (),
+    route: Route = "",
+    session: tuple[str, str] = ("", ""),
+    filters: Filters = NO_FILTERS,
+) -> Request:
+    """What a run is asked to do under these settings, on this terminal.
+
+    Args:
+        question: In the person's words.
+        settings: How to answer.
+        form: Nobody answers a question of the run where it is ``json``.
+        collections: Where to look; all collections if empty.
+        route: What the person had the question treated as.
+        session: Of `session_of`; empty for one of its own.
+        filters: Facts that the documents must have in which it looks.
+    """
+    session_id, session_name = session
+    interactive = is_interactive(form)
+    return Request(
+        question=question,
+        collections=collections,
+        profile=settings.profile,
+        decider=settings.decider,
+        shadow=settings.shadow,
+        budget=settings.run_budget(),
+        route=route,
+        length=settings.length,
+        approve=settings.approve or ("ask" if interactive else "always"),
+        interactive=interactive,
+        session=session_id,
+        session_name=session_name,
+        filters=filters,
+    )
+
+
+def is_interactive(form: Form) -> bool:
+    """Whether a person is there to be asked: they can type, and see a question that is not in a file."""
+    return form != "json" and sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
+
+
+def session_of(name: str | None, *, go_on: bool) -> tuple[str, str]:
+    """The session that a question is to belong to: its id, or no id and the name of one to begin.
+
+    Both are empty for one of the question's own. Nothing is begun here: the question may yet be refused.
+
+    Args:
+        name: Name, or id (four digits of it do).
+        go_on: The session that was used last.
+
+    Raises:
+        UnknownSession: there is none to go on with.
+        SeveralSessions: the id of more than one begins so.
+    """
+    sessions = Sessions(open_store())
+    if go_on or name == "last":
+        return sessions.find("last").id, ""
+    if not name:
+        return "", ""
+    try:
+        return sessions.find(name).id, ""
+    except SeveralSessions:
+        raise
+    except UnknownSession:
+        return "", name
+
+
+def ask(request: Request, settings: Settings, form: Form = "auto") -> int:
+    """Answer a question on stdout; the exit code.
+
+    Args:
+        request: The question and how to answer it.
+        settings: Which models to use.
+        form: ``auto`` moves on a terminal; in a pipe it writes the answer to stdout and progress to stderr.
+            ``quiet`` leaves the progress out, ``plain`` writes everything line by line to stdout, ``json``
+            one object at the end.
+
+    Raises:
+        DeepthinkError: whatever kept the question from being answered.
+    """
+    return _answer(partial(agent_run.run, request), settings, form)
+
+
+def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approve | None = None) -> int:
+    """Go on with a run that did not come to its end, as `ask` does; the exit code.
+
+    Args:
+        run_id: Its id, the beginning of it, or ``last``.
+        settings: Which models to use.
+        form: As in `ask`.
+        approve: What becomes of an answer that is not grounded; None: what the run was begun with.
+
+    Raises:
+        DeepthinkError: whatever keeps it from going on.
+    """
+    agent_run.stopped(open_store(), run_id)  # no model is asked for in vain
+    begin = partial(agent_run.resume, run_id, interactive=is_interactive(form), approve=approve)
+    return _answer(begin, settings, form)
+
+
+def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form: Form) -> int:
+    """Show what ``begin`` yields, given the models, the store, the web and the person's wheel."""
+    store = open_store()
+    watch = _Watch(store, form)
+    with closing(open_chat(settings)) as chat:
+        embedder, reader = open_embedder(settings), open_reader(settings)
+        embedding.before(store, embedder)
+        parts: dict[str, Any] = {
+            "chat": chat,
+            "embedder": embedder,
+            "reader": reader,
+            "store": store,
+            "web": open_web(settings, store, embedder),
+            "learned": open_learned(),
+            "planner": open_planner(settings),
+        }
+        watch.follow(partial(begin, **parts), embedder, reader)
+    if form == "json":
+        runs = Runs(store)  # they also know what came before the run was resumed
+        answer = outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json()
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.flush()
+    elif form != "quiet":
+        _tell_nearest(watch.outcome)
+    embedding.after(store, embedder)
+    return watch.outcome.exit_code
+
+
+def _tell_nearest(outcome: Outcome) -> None:
+    """Where nothing was found: the passages that came nearest, and how to look on."""
+    if outcome.status not in {"not_found", "stopped"}:
+        return
+    for hit in outcome.nearest():
+        failures.warn(f"Nearest: {place(hit)}: {one_line(hit['text'], _NEAREST)}")
+    failures.warn(f"To look yourself: deepthink library search {shlex.quote(outcome.question)}")
+
+
+class _Watch:
+    """A run as it is watched: shown, steered by keys, its questions asked."""
+
+    def __init__(self, store: Store, form: Form) -> None:
+        self._store = store
+        self._form = form
+        self._live = form == "auto" and is_live()
+        self.run_id = ""
+        self.outcome = Outcome()
+
+    def follow(self, begin: Callable[..., Generator[ev.Event]], *models: Embedder | Reader) -> None:
+        """Watch the run to its end, loading ``models`` meanwhile. Raises what the run raises."""
+        warming: threading.Thread | None = None
+        try:
+            with ctrl_c() as cancel:
+                steering = Steering(cancel)
+                wheel = Wheel(steering) if self._live and sys.stdin.isatty() else None
+                with (
+                    self._screen(wheel) as screen,
+                    keys(wheel.press if wheel else None) as keyboard,
+                    # A closed pipe must end the run before the model is closed under it.
+                    closing(begin(steering=steering)) as events,
+                ):
+                    for event in events:
+                        if isinstance(event, ev.RunStarted | ev.Resumed):
+                            self.run_id = event.run_id
+                            warming = _warm_up(models)
+                        if isinstance(event, ev.Resumed):
+                            before = events_of(Runs(self._store).events(event.run_id))
+                            screen.recall(before)
+                            for earlier in before:
+                                self.outcome.take(earlier)
+                        self.outcome.take(event)
+                        screen.take(event)
+                        if isinstance(event, ev.Asked):
+                            with screen.aside(), keyboard.aside():
+                                questions.put(event, steering, live=self._live)
+        finally:
+            if warming is not None:
+                warming.join()  # an interpreter that ends in the middle of an import may crash
+
+    def _screen(self, wheel: Wheel | None) -> Renderer:
+        if self._form == "json":
+            return SilentRun()
+        if self._form == "quiet" or (self._form == "auto" and not sys.stdout.isatty()):
+            return PipedRun(quiet=self._form == "quiet")
+        return renderer(wheel, plain=not self._live)
+
+
+def _warm_up(models: Sequence[Embedder | Reader]) -> threading.Thread:
+    """Load what searches while the language model plans."""
+
+    def load() -> None:
+        try:
+            for model in models:
+                if isinstance(model, Loadable):
+                    model.warm_up()
+        except DeepthinkError:
+            return  # the run meets the same failure at its first search, and tells it there
+
+    thread = threading.Thread(target=load, name="deepthink-warm-up", daemon=True)
+    thread.start()
+    return thread

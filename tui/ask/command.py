@@ -1,0 +1,215 @@
+"""``deepthink ask``, ``resume``, ``compare``, ``demo`` and ``graph``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from tui.options import (
+    After,
+    Asked,
+    Before,
+    Collections,
+    From,
+    InFolder,
+    Json,
+    Model,
+    Plain,
+    Quiet,
+    Type,
+    collections_of,
+    filters_from,
+    form_of,
+    question_of,
+)
+
+
+def ask(
+    question: Asked,
+    collection: Collections = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="lean: few model calls; seed: asks the model at every turn."),
+    ] = None,
+    decider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who decides to go on or stop: rules, llm, learned.")
+    ] = None,
+    model: Model = None,
+    session: Annotated[
+        str | None,
+        typer.Option(
+            "--session",
+            "-s",
+            metavar="NAME",
+            help="Its conversation: a name, known or new, or an id (4 characters are enough).",
+        ),
+    ] = None,
+    go_on: Annotated[
+        bool, typer.Option("--continue", "-C", help="Go on with the conversation used last.")
+    ] = False,
+    route: Annotated[
+        Literal["single", "deep"] | None,
+        typer.Option(help="One search, or research in steps; left out: as the question needs."),
+    ] = None,
+    brief: Annotated[bool, typer.Option("--brief", help="A short answer.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="A long answer, with sections.")] = False,
+    approve: Annotated[
+        Literal["ask", "always", "never"] | None,
+        typer.Option(help="Show unsupported answers: ask, always or never."),
+    ] = None,
+    web: Annotated[
+        bool | None,
+        typer.Option("--web/--no-web", help="Search the web where the documents fall short."),
+    ] = None,
+    steps: Annotated[str | None, typer.Option(metavar="N", help="Research steps the run may take.")] = None,
+    seconds: Annotated[str | None, typer.Option(metavar="N", help="Seconds the run may take.")] = None,
+    tokens: Annotated[str | None, typer.Option(metavar="N", help="Tokens the model may compute.")] = None,
+    sender: From = None,
+    after: After = None,
+    before: Before = None,
+    kind: Type = None,
+    folder: InFolder = None,
+    as_json: Json = False,
+    plain: Plain = False,
+    quiet: Quiet = False,
+) -> int:
+    """Answer a question from your documents, with citations.
+
+    In a pipe the answer alone goes to stdout, and progress to stderr. Exits with 0 if it was answered, 3 if
+    the documents do not say, 7 if it waits for you, 8 if the answer was withheld, 9 if it was answered in
+    part, 10 if it was stopped first. While it runs on a terminal, ? shows the keys that steer it.
+    """
+    from tui.ask.asking import ask as run_and_show
+    from tui.ask.asking import request, session_of
+    from tui.failures import WrongUsage
+    from tui.settings.settings import load
+
+    if brief and report:
+        raise WrongUsage("--brief and --report exclude each other.", "Choose one of them.")
+    if session and go_on:
+        raise WrongUsage("--session and --continue exclude each other.", "Choose one of them.")
+    settings = load(
+        {
+            "profile": profile,
+            "decider": decider,
+            "model": model,
+            "length": "brief" if brief else "report" if report else None,
+            "approve": approve,
+            "web": web,
+            "budget.steps": steps,
+            "budget.seconds": seconds,
+            "budget.tokens": tokens,
+        }
+    )
+    form = form_of(as_json=as_json, plain=plain, quiet=quiet)
+    wanted = request(
+        question_of(question),
+        settings,
+        form,
+        collections=collections_of(collection, settings),
+        route=route or "",
+        session=session_of(session, go_on=go_on),
+        filters=filters_from(sender, after, before, kind, folder),
+    )
+    return run_and_show(wanted, settings, form)
+
+
+def resume(
+    run: Annotated[
+        str, typer.Argument(metavar="[RUN]", help="The beginning of its id; the newest if none is named.")
+    ] = "",
+    approve: Annotated[
+        Literal["ask", "always", "never"] | None,
+        typer.Option(
+            "--approve",
+            help="What becomes of an answer that its sources do not support; as it was asked if not given.",
+        ),
+    ] = None,
+    web: Annotated[
+        bool | None,
+        typer.Option(
+            "--web/--no-web",
+            help="Search the web where the documents fall short; as it was asked if not given.",
+        ),
+    ] = None,
+    as_json: Json = False,
+    plain: Plain = False,
+    quiet: Quiet = False,
+) -> int:
+    """Go on with a run that was cut off, or that waits for you.
+
+    It goes on from its last finished node, with the model it began with; no answered model call is made
+    again. `deepthink runs --unfinished` lists what can be resumed. Exits as `ask` does, and with 0 if
+    there is nothing to resume (--json then gives null).
+    """
+    from tui.ask.asking import choose, model_of, web_of
+    from tui.ask.asking import resume as resume_and_show
+    from tui.settings.settings import load
+
+    chosen = choose(run)
+    if isinstance(chosen, str):
+        typer.echo("null" if as_json else chosen)
+        return 0
+    form = form_of(as_json=as_json, plain=plain, quiet=quiet)
+    # Neither may a setting of today take a run to the web that was asked without it.
+    allowed = web_of(chosen) if web is None else web
+    settings = load({"model": model_of(chosen), "web": allowed})
+    return resume_and_show(chosen.id, settings, form, approve=approve)
+
+
+def compare(
+    question: Asked,
+    systems: Annotated[
+        str,
+        typer.Option(
+            "--systems",
+            metavar="A,B",
+            help="Of closed-book, shallow, search-and-answer, search-and-guess, crag, seed, lean; they "
+            "answer in this order.",
+        ),
+    ] = "shallow,search-and-answer,lean",
+    collection: Collections = None,
+    model: Model = None,
+    as_json: Json = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="One answer after the other: no colour, nothing that moves.")
+    ] = False,
+) -> int:
+    """Ask several systems the same question.
+
+    Each answers from your documents, on the same model, one after the other. Exits with 0 if one of them
+    found an answer and none failed, with 3 if the documents do not say.
+    """
+    from tui.ask.compare import compare as run_and_show
+    from tui.settings.settings import load
+
+    settings = load({"model": model})
+    return run_and_show(
+        question_of(question),
+        systems,
+        settings,
+        form_of(as_json=as_json, plain=plain),
+        collections_of(collection, settings),
+    )
+
+
+def demo(plain: Plain = False) -> int:
+    """See it work: fetch models, read a sample library, ask it."""
+    from tui.ask.demo import demonstrate
+
+    return demonstrate("plain" if plain else "auto")
+
+
+def graph(
+    form: Annotated[
+        Literal["text", "mermaid"], typer.Option("--format", "-f", help="Lines to read, or Mermaid source.")
+    ] = "text",
+) -> None:
+    """Print the graph of a run; needs no model.
+
+    Its nodes, from the question's route to the checked answer, and what leads from one to the next.
+    """
+    from agent.graph import diagram
+
+    typer.echo(diagram(form).rstrip())

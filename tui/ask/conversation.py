@@ -1,0 +1,278 @@
+"""The conversation: its turns, read from the store and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+if TYPE_CHECKING:
+    from agent.run import Resumable
+    from traces.runs import Run
+    from tui.app.engine import Engine
+    from tui.run.exchange import Exchange
+    from tui.run.fold import RunFold
+
+_HISTORY = 200  # earlier questions that ↑ brings back
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the settings say of runs to come, as the line of meters shows it."""
+
+    model: str
+    offline: bool
+
+
+class Beginning(Message):
+    """What there is at the start: settings, collections, earlier questions, runs that can go on."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        collections: Sequence[tuple[str, int]],
+        history: Sequence[str],
+        unfinished: Sequence[Resumable],
+        runs: int,
+    ) -> None:
+        super().__init__()
+        self.setting = setting
+        self.collections = collections  # name, documents
+        self.history = history  # oldest first
+        self.unfinished = unfinished
+        self.runs = runs
+
+
+class SessionLoaded(Message):
+    """A session's latest turns, oldest first, one run each; and the runs before them."""
+
+    def __init__(
+        self, session: str, name: str, folds: Sequence[RunFold], earlier: Sequence[Run] = ()
+    ) -> None:
+        super().__init__()
+        self.session = session
+        self.name = name
+        self.folds = folds
+        self.earlier = earlier
+
+
+class TurnsLoaded(Message):
+    """Earlier turns of a session, oldest first."""
+
+    def __init__(self, session: str, folds: Sequence[RunFold]) -> None:
+        super().__init__()
+        self.session = session
+        self.folds = folds
+
+
+class ResumeReady(Message):
+    """A run that is to go on: what is known of it so far, and the model it began with ("": the set one).
+
+    ``before`` is its session without it; ``web``: whether it may search the web (None: as is set).
+    """
+
+    def __init__(
+        self, run_id: str, before: SessionLoaded, model: str, web: bool | None, fold: RunFold
+    ) -> None:
+        super().__init__()
+        self.run_id = run_id
+        self.before = before
+        self.model = model
+        self.web = web
+        self.fold = fold
+
+
+def load_beginning(engine: Engine) -> Beginning:
+    """Read what there is at the start. Raises `BadSetting`, `StoreError`."""
+    from agent.run import resumable
+    from traces.library import Library
+    from traces.runs import Runs
+    from tui.runs.unfinished import offered
+
+    settings = engine.settings()
+    runs = Runs(engine.store)
+    recent = runs.search(limit=_HISTORY)
+    history = list(dict.fromkeys(run.question for run in recent))
+    return Beginning(
+        Setting(settings.model, not settings.web),
+        [(c.name, c.documents) for c in Library(engine.store).collections()],
+        history[::-1],
+        offered(resumable(engine.store)),
+        len(recent),
+    )
+
+
+def load_session(engine: Engine, session: str, but: str = "") -> SessionLoaded:
+    """Read a session's latest turns; each takes tens of milliseconds. Raises `UnknownSession`.
+
+    Args:
+        engine: Where the store comes from.
+        session: Its id.
+        but: Id of a run that is left out.
+    """
+    from traces.runs import Runs
+    from traces.sessions import Sessions
+
+    with engine.store.connect():
+        found = Sessions(engine.store).find(session)
+        runs = [run for run in Runs(engine.store).of_session(found.id) if run.id != but]
+        folds = [load_fold(engine, run) for run in runs[-AT_ONCE:]]
+    return SessionLoaded(found.id, found.name, folds, runs[:-AT_ONCE])
+
+
+def load_turns(engine: Engine, runs: Sequence[Run]) -> TurnsLoaded:
+    """Read some turns of one session."""
+    with engine.store.connect():
+        return TurnsLoaded(runs[0].session, [load_fold(engine, run) for run in runs])
+
+
+def load_resumed(engine: Engine, run_id: str) -> ResumeReady:
+    """Read what a run that is to go on knows. Raises `UnknownRun`, `UnknownSession`."""
+    from traces.runs import Runs
+    from tui.ask.asking import model_of, web_of
+
+    run = Runs(engine.store).find(run_id)
+    before = load_session(engine, run.session, but=run.id) if run.session else SessionLoaded("", "", ())
+    return ResumeReady(run.id, before, model_of(run) or "", web_of(run), load_fold(engine, run))
+
+
+def load_fold(engine: Engine, run: Run) -> RunFold:
+    """A stored run, folded."""
+    from traces.runs import Runs
+    from tui.run.fold import Outcome, RunFold, events_of
+
+    stored = Runs(engine.store).events(run.id)
+    unfinished = "waiting" if run.status == "waiting" else "running"
+    fold = RunFold(Outcome(unfinished=unfinished), run_id=run.id)
+    fold.take_all(events_of(stored))
+    fold.elapsed = stored[-1].elapsed if stored else 0.0
+    return fold
+
+
+AT_ONCE = 8
+"""Turns of a session that are shown at first, and added each time more are wanted."""
+
+
+class Conversation(VerticalScroll, can_focus=True):
+    """Follows its end while the reader is there, and stays put while they are not."""
+
+    HELP = """\
+### The conversation
+
+**↑ ↓**, **PgUp** and **PgDn** scroll; it follows what is written while you are at its end. **Tab** goes
+through the answers: in one, **→** goes to the next citation and **Enter** opens its passage.
+"""
+    DEFAULT_CSS = """
+    Conversation { height: 1fr; padding: 1 0 0 0; }
+    Conversation:focus { border-left: outer $accent; }
+    /* At least as high as the view: what is shorter than it begins at its top, though it is anchored. */
+    Conversation #turns { height: auto; min-height: 100%; }
+    Conversation #earlier { color: $foreground 65%; padding: 0 1 1 1; display: none; }
+    Conversation #intro { padding: 1 2; color: $foreground 80%; }
+    """
+
+    class EarlierWanted(Message):
+        """These turns, not read yet, are to be shown above those that are there."""
+
+        def __init__(self, runs: Sequence[Run]) -> None:
+            super().__init__()
+            self.runs = runs
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._earlier: Sequence[Run] = ()
+
+    def compose(self) -> ComposeResult:
+        """What to do first, until something was asked."""
+        with Vertical(id="turns"):
+            yield Static(id="earlier", markup=False)
+            yield Static(id="intro", markup=False)
+
+    def on_mount(self) -> None:
+        """Follow the end."""
+        self.anchor()
+
+    def introduce(self, words: Content) -> None:
+        """Say what to do first."""
+        self.query_one("#intro", Static).update(words)
+
+    def begin(self, question: str) -> Exchange:
+        """A new turn at the end."""
+        from tui.run.exchange import Exchange
+
+        self.query_one("#intro").display = False
+        exchange = Exchange(question)
+        self.query_one("#turns").mount(exchange)
+        self.anchor()
+        return exchange
+
+    async def open(self, folds: Sequence[RunFold], earlier: Sequence[Run] = ()) -> None:
+        """Show a session's latest turns in place of those that are there; ``earlier`` can be had later."""
+        await self.query("Exchange").remove()
+        self._earlier = earlier
+        self.query_one("#intro").display = not folds
+        await self._put_above(folds)
+        self.anchor()
+
+    def want_earlier(self) -> None:
+        """Ask for more of the earlier turns."""
+        if self._earlier:
+            wanted, self._earlier = self._earlier[-AT_ONCE:], self._earlier[:-AT_ONCE]
+            self.post_message(self.EarlierWanted(wanted))
+
+    async def show_earlier(self, folds: Sequence[RunFold]) -> None:
+        """Show earlier turns; what is being read stays where it is."""
+        height, at = self.virtual_size.height, self.scroll_y
+        await self._put_above(folds)
+        self.call_after_refresh(
+            lambda: self.scroll_to(y=at + self.virtual_size.height - height, animate=False)
+        )
+
+    async def _put_above(self, folds: Sequence[RunFold]) -> None:
+        from tui.run.exchange import Exchange
+
+        exchanges = [Exchange(fold.outcome.question) for fold in folds]
+        await self.query_one("#turns").mount_all(exchanges, after=self.query_one("#intro"))
+        for exchange, fold in zip(exchanges, folds, strict=True):
+            exchange.show(fold)
+        line = self.query_one("#earlier", Static)
+        count = len(self._earlier)
+        line.display = bool(count)
+        line.update(
+            Content(f"▴ {count} earlier turn{'s' * (count != 1)}: scroll up here, or “Earlier turns”")
+        )
+
+    @property
+    def turns(self) -> Sequence[Exchange]:
+        """Those that are shown, oldest first."""
+        from tui.run.exchange import Exchange
+
+        return list(self.query(Exchange))
+
+    @property
+    def latest(self) -> Exchange | None:
+        """The last turn."""
+        return self.turns[-1] if self.turns else None
+
+    @property
+    def latest_cited(self) -> Exchange | None:
+        """The last turn whose answer has citations, or that asks something."""
+        turns = reversed(self.turns)
+        return next((turn for turn in turns if turn.question_box or turn.has_citations), None)
+
+    @property
+    def has_earlier(self) -> bool:
+        """Whether turns are not shown yet."""
+        return bool(self._earlier)
+
+    def watch_scroll_y(self, old: float, new: float) -> None:
+        """At the very top more of the earlier turns come."""
+        super().watch_scroll_y(old, new)
+        if new == 0 and old > 0:
+            self.want_earlier()

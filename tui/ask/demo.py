@@ -1,0 +1,90 @@
+"""The first five minutes: models, a small library, and a question that takes two steps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent.documents import ingest as ing
+from agent.documents import sample_library
+from models.fetch import installed
+from models.protocols import Embedder
+from traces.library import Library
+from traces.store import Store
+from tui import failures
+from tui.ask.asking import Form, ask, request
+from tui.assemble import default_entries, open_embedder, open_store
+from tui.interrupts import ctrl_c
+from tui.library.ingesting import show_ingestion
+from tui.models.pulling import pull_models
+from tui.settings.settings import Settings, load
+from tui.terminal import console, size
+
+COLLECTIONS = sample_library.COLLECTIONS
+"""Its collections, each with one line on what it holds."""
+
+
+def read(
+    collection: str, store: Store, embedder: Embedder, cancel: threading.Event | None = None
+) -> Iterator[ing.IngestEvent]:
+    """Bring one sample collection up to date; what is already read is unchanged.
+
+    Raises what `agent.ingest.ingest` raises.
+    """
+    _forget_moved(Library(store), collection)
+    yield from ing.ingest(
+        [sample_library.root() / collection],
+        collection=collection,
+        description=COLLECTIONS[collection],
+        store=store,
+        embedder=embedder,
+        cancel=cancel,
+    )
+
+
+def _forget_moved(library: Library, collection: str) -> None:
+    """Drop the samples of another installation, which would stand beside this one's as doubles."""
+    here = sample_library.root() / collection
+    names = {path.name for path in sample_library.documents(collection)}
+    for document in library.documents(collection):
+        source = Path(document.source)
+        copied = source.parent.parts[-2:] == here.parts[-2:] and source.name in names
+        if copied and source.parent != here.resolve():
+            library.remove_document(document.id)
+
+
+def demonstrate(form: Form) -> int:
+    """Make sure of models and sample library, then ask its demo question.
+
+    Returns:
+        The exit code of `ask`; 0 for an answer in part.
+    """
+    settings = load()
+    out = console()
+    missing = [entry for entry in default_entries(settings) if installed(entry) is None]
+    if missing:
+        total = size(sum(entry.size for entry in missing))
+        out.print(f"Fetching what is missing to answer offline from now on: {total}, once.")
+        pull_models(missing)
+    code = _read_samples(settings)
+    if code != failures.DONE:
+        return code
+    question = sample_library.demo_question()
+    out.print()
+    wanted = request(question.question, settings, form, collections=question.collections)
+    code = ask(wanted, settings, form)
+    return failures.DONE if code == failures.PARTLY else code
+
+
+def _read_samples(settings: Settings) -> int:
+    """Bring both sample collections up to date; silent about what is already read."""
+    out = console()
+    store, embedder = open_store(), open_embedder(settings)
+    for collection in COLLECTIONS:
+        out.print(f"Reading the sample library, collection {collection}:")
+        with ctrl_c() as cancel:
+            code = show_ingestion(read(collection, store, embedder, cancel))
+        if code != failures.DONE:
+            return code
+    return failures.DONE

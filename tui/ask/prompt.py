@@ -1,0 +1,264 @@
+"""Where one types: several lines, the questions before, completion of collections and files."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, TextArea
+from textual.widgets.option_list import Option
+
+from traces.typed_path import existing_path
+from tui.app.keys import bindings
+
+PLACEHOLDER = "Ask a question about your documents…   #collection looks only there, @file reads it first"
+_MOST = 6  # completions shown
+_LOOKED_AT = 400  # entries of a folder
+_MOMENT = 1.0  # seconds after a key in which somebody is taken to be typing
+
+
+class Prompt(TextArea):
+    """The text that is asked; Enter asks it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("prompt")
+    HELP = """\
+### The prompt
+
+**Enter** asks; **Ctrl-J** or **Shift-Enter** begins a new line; **↑** and **↓** bring back earlier
+questions.
+
+`#name` looks only in that collection. `@path` reads a file or a folder into the library first, then looks
+there too. While you type one, **Tab** takes the completion under the cursor of the list.
+"""
+
+    class Sent(Message):
+        """The text is to be asked."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Completing(Message):
+        """The word under the cursor may be completed: ``words`` are what it may become."""
+
+        def __init__(self, words: Sequence[str]) -> None:
+            super().__init__()
+            self.words = words
+
+    def __init__(self) -> None:
+        super().__init__(
+            "",
+            soft_wrap=True,
+            show_line_numbers=False,
+            tab_behavior="focus",
+            placeholder=PLACEHOLDER,
+            highlight_cursor_line=False,
+        )
+        self.collections: Sequence[str] = ()
+        self.earlier: list[str] = []  # oldest first
+        self._at = 0  # in the history, counted from its end; 0 is what is being typed
+        self._typed = ""
+        self._choices: list[str] = []
+        self._choice = 0
+        self._changed = 0.0
+
+    # Actions reach the prompt past the keys that were typed before them and wait in its queue: text that
+    # is typed fast, or dropped, would be asked without its end. So each takes its turn behind them.
+
+    def action_send(self) -> None:
+        """Ask, unless there is nothing to ask."""
+        self.call_later(self._send)
+
+    def action_newline(self) -> None:
+        """Break the line."""
+        self.call_later(self.insert, "\n")
+
+    def action_earlier(self) -> None:
+        """The completion above, the line above, or, from the first line, the question before."""
+        self.call_later(self._earlier)
+
+    def action_later(self) -> None:
+        """The completion below, the line below, or, from the last line, the question after."""
+        self.call_later(self._later)
+
+    def action_complete(self) -> None:
+        """Take the completion; without one go to the next widget."""
+        self.call_later(self._complete)
+
+    @property
+    def is_being_written(self) -> bool:
+        """Whether somebody is typing in it, or has left something there that is not asked yet."""
+        return self.has_focus and (bool(self.text.strip()) or time.monotonic() - self._changed < _MOMENT)
+
+    def clear_away(self) -> None:
+        """Begin anew; ↑ brings back what was there."""
+        if self.text.strip():
+            self.remember(self.text)
+
+    # --- asking ----------------------------------------------------------------------------------
+
+    def _send(self) -> None:
+        text = self.text.strip()
+        if text:
+            self.remember(text)  # at once: what is typed from here on belongs to the next question
+            self.post_message(self.Sent(text))
+
+    def take_back(self, text: str) -> None:
+        """A question was not asked: it is there again, unless the next one is being typed."""
+        if not self.text.strip():
+            self.put(text)
+
+    def put(self, text: str) -> None:
+        """Set the text, with the cursor at its end."""
+        self.text = text
+        self.move_cursor(self.document.end)
+
+    def remember(self, text: str) -> None:
+        """Add a question to the history and begin anew."""
+        if not self.earlier or self.earlier[-1] != text:
+            self.earlier.append(text)
+        self._at, self._typed, self._changed = 0, "", 0.0
+        self.text = ""
+
+    def _earlier(self) -> None:
+        if self._choices:
+            self._choose(-1)
+        elif self.cursor_at_first_line and self._at < len(self.earlier):
+            self._recall(self._at + 1)
+        else:
+            self.action_cursor_up()
+
+    def _later(self) -> None:
+        if self._choices:
+            self._choose(1)
+        elif self.cursor_at_last_line and self._at > 0:
+            self._recall(self._at - 1)
+        else:
+            self.action_cursor_down()
+
+    def _recall(self, at: int) -> None:
+        if self._at == 0:
+            self._typed = self.text
+        self._at = at
+        self.put(self.earlier[-at] if at else self._typed)
+
+    # --- completing ------------------------------------------------------------------------------
+
+    def _complete(self) -> None:
+        if not self._choices:
+            self.screen.focus_next()
+            return
+        chosen = self._choices[self._choice]
+        word = self._word()
+        row, column = self.cursor_location
+        ended = chosen if chosen.endswith(os.sep) else f"{chosen} "
+        self.replace(ended, (row, column - len(word)), (row, column))
+
+    def select_completion(self, index: int) -> None:
+        """Take a completion that was clicked."""
+        self._choice = index
+        self._complete()
+        self.focus()
+
+    @property
+    def choice(self) -> int:
+        """Which completion would be taken."""
+        return self._choice
+
+    def _choose(self, by: int) -> None:
+        self._choice = (self._choice + by) % len(self._choices)
+        self.post_message(self.Completing(self._choices))
+
+    @on(TextArea.SelectionChanged)
+    @on(TextArea.Changed)
+    def _look_for_completions(self) -> None:
+        if self.text:
+            self._changed = time.monotonic()
+        choices = _completions(self._word(), self.collections)
+        if choices != self._choices:
+            self._choices, self._choice = choices, 0
+            self.post_message(self.Completing(choices))
+
+    def _word(self) -> str:
+        """What stands before the cursor, if it begins with a sign that can be completed."""
+        row, column = self.cursor_location
+        before = self.document.get_line(row)[:column]
+        word = before.rsplit(" ", 1)[-1]
+        return word if word[:1] in {"#", "@"} else ""
+
+
+def _completions(word: str, collections: Sequence[str]) -> list[str]:
+    if word.startswith("#"):
+        found = [f"#{name}" for name in collections if name.casefold().startswith(word[1:].casefold())]
+        return [] if found == [word] else found[:_MOST]
+    if word.startswith("@"):
+        return _paths(word[1:])
+    return []
+
+
+def _paths(typed: str) -> list[str]:
+    """Files and folders that begin as ``typed``; a folder ends with the separator."""
+    folder, _, beginning = typed.rpartition(os.sep)
+    place = existing_path(folder + os.sep if os.sep in typed else ".")
+    if place is None:  # no such folder yet
+        return []
+    found: list[str] = []
+    try:
+        with os.scandir(place) as entries:
+            for count, entry in enumerate(entries):
+                if count >= _LOOKED_AT:
+                    break
+                if entry.name.startswith(beginning) and (beginning or not entry.name.startswith(".")):
+                    lead = f"{folder}{os.sep}" if os.sep in typed else ""
+                    found.append(f"@{lead}{entry.name}{os.sep if entry.is_dir() else ''}")
+    except OSError:  # not a folder, or not ours to read: nothing to complete
+        return []
+    found = sorted(found)[:_MOST]
+    return [] if found == [f"@{typed}"] else found
+
+
+class PromptBox(Vertical):
+    """The prompt and, above it, what its last word may become."""
+
+    DEFAULT_CSS = """
+    PromptBox { height: auto; }
+    PromptBox OptionList {
+        height: auto; max-height: 6; border: none; padding: 0 1; background: $panel; display: none;
+    }
+    PromptBox OptionList.-open { display: block; }
+    PromptBox Prompt {
+        height: auto; min-height: 3; max-height: 8; min-width: 8; border: round $primary 60%; padding: 0 1;
+        background: $background;
+    }
+    PromptBox Prompt:focus { border: round $primary; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """The list is only shown while there is something to complete."""
+        choices = OptionList(markup=False)
+        choices.can_focus = False
+        yield choices
+        yield Prompt()
+
+    @on(Prompt.Completing)
+    def _show_completions(self, event: Prompt.Completing) -> None:
+        event.stop()
+        choices, prompt = self.query_one(OptionList), self.query_one(Prompt)
+        choices.clear_options()
+        choices.add_options([Option(Content(word)) for word in event.words])
+        choices.set_class(bool(event.words), "-open")
+        if event.words:
+            choices.highlighted = prompt.choice
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.query_one(Prompt).select_completion(event.option_index)

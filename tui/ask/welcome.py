@@ -1,0 +1,526 @@
+"""The first start: a model, documents, and a first question that works."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Static
+
+from tui.app.engine import load_anew
+from tui.app.failure import in_the_app
+from tui.app.keys import bindings
+from tui.app.work import Failed, in_background
+from tui.library.ingest_panel import IngestEnded, IngestJob, IngestTold
+from tui.models.actions import PullEnded, PullTold, PullView, bar, pull_models
+from tui.terminal import one_line, size
+
+if TYPE_CHECKING:
+    from agent.documents.ingest_events import IngestEvent
+    from models.catalogue import CatalogueRole, ModelEntry
+    from tui.app.app import DeepthinkApp
+    from tui.app.engine import Engine
+    from tui.library.ingesting import IngestFold
+    from tui.library.intake import Intake
+
+
+class MakesWay(ModalScreen[str]):
+    """Dismissed by what is typed before anything was done in it.
+
+    Attributes:
+        typed: What was typed here though it was meant for the prompt.
+        in_use: Something was done here: keys are for this window from then on.
+    """
+
+    typed: str = ""
+    in_use: bool = False
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter that does nothing here."""
+        if event.is_printable and event.character is not None and event.key not in self.active_bindings:
+            self._make_way(event, event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """What is pasted as well."""
+        self._make_way(event, event.text)
+
+    def _make_way(self, event: events.Event, text: str) -> None:
+        if self.in_use:
+            return
+        event.stop()
+        self.typed += text
+        if self.is_current:  # several keys may have come at once
+            self.dismiss("")
+
+
+class First(Message):
+    """What is here at the first start.
+
+    Attributes:
+        model: The language model that is here, "" if none is.
+        missing: Catalogue names of what has to be fetched.
+        size: Bytes of that.
+        begun: Bytes of it that are here already, from a fetch that was interrupted.
+        smaller: The same with the smaller language model.
+        smaller_size: Bytes of that.
+        documents: How many are in the library.
+        samples: Whether the whole sample library is among them.
+        sample_documents: How many that has.
+        question: One that it answers.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        missing: Sequence[str],
+        size: int,
+        begun: int,
+        smaller: Sequence[str],
+        smaller_size: int,
+        documents: int,
+        samples: bool,
+        sample_documents: int,
+        question: str,
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.missing = missing
+        self.size = size
+        self.begun = begun
+        self.smaller = smaller
+        self.smaller_size = smaller_size
+        self.documents = documents
+        self.samples = samples
+        self.sample_documents = sample_documents
+        self.question = question
+
+    @property
+    def weight(self) -> str:
+        """How much has to be fetched, in words."""
+        half = f" {size(self.begun)} of it is here already." * bool(self.begun)
+        return f"{size(self.size)}, once.{half}"
+
+
+def look(engine: Engine) -> First:
+    """See what is here. Raises `BadSetting`, `StoreError`."""
+    from agent.documents import sample_library
+    from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, QWEN_CODER_0_5B, QWEN_CODER_1_5B
+    from models.fetch import begun, installed
+    from models.fetch.files import ChecksumMismatch
+    from models.protocols import ModelMissing
+    from traces.library import Library
+
+    settings = engine.settings()
+    model = ""
+    missing: list[ModelEntry] = []
+    try:
+        with engine.chat() as chat:
+            model = chat.name
+    except (ModelMissing, ChecksumMismatch):  # fetching mends either
+        missing.append(_known(settings.model, "chat") or QWEN_CODER_1_5B)
+    searching: list[ModelEntry] = []
+    try:
+        engine.embedder()
+    except (ModelMissing, ChecksumMismatch):
+        searching.append(_known(settings.embedder, "embedder") or BGE_SMALL_EN)
+    try:
+        engine.reader()
+    except (ModelMissing, ChecksumMismatch):
+        searching.append(_known(settings.reranker, "reranker") or MS_MARCO_MINILM_L12)
+    smaller = [QWEN_CODER_0_5B, *searching] if missing else []
+    held = {collection.name: collection.documents for collection in Library(engine.store).collections()}
+    there_are = {name: len(sample_library.documents(name)) for name in sample_library.COLLECTIONS}
+    return First(
+        model.removeprefix("llama.cpp:"),
+        [entry.name for entry in (*missing, *searching)],
+        sum(entry.size for entry in (*missing, *searching)),
+        sum(begun(entry) for entry in (*missing, *searching)),
+        [entry.name for entry in smaller],
+        sum(entry.size for entry in smaller if installed(entry) is None),
+        sum(held.values()),
+        all(held.get(name, 0) >= count for name, count in there_are.items()),
+        sum(there_are.values()),
+        sample_library.demo_question().question,
+    )
+
+
+def welcome_needed(engine: Engine) -> bool:
+    """Whether nothing was ever read or asked here; for a worker. Raises `StoreError`."""
+    from traces.library import Library
+    from traces.runs import Runs
+
+    return not Library(engine.store).collections() and not Runs(engine.store).recent(1)
+
+
+class EmbedderLoading(Message):
+    """The embedder is being loaded: vectors come only after that."""
+
+
+def embedder_loading(engine: Engine) -> EmbedderLoading | None:
+    """Whether the first vectors have to wait for the embedder."""
+    from models.protocols import Loadable
+    from traces.errors import DeepthinkError
+
+    try:
+        embedder = engine.embedder()
+    except DeepthinkError:  # told by the reading, which needs it too
+        return None
+    return EmbedderLoading() if isinstance(embedder, Loadable) and not embedder.ready() else None
+
+
+@dataclass(slots=True)
+class Reading:
+    """A reading of documents under way, as the first start tells it.
+
+    Attributes:
+        fold: What is known of it from its events.
+        expected: How many documents there will be, where that is known before they are looked for; else 0.
+        waits: Whether it waits for the embedder.
+    """
+
+    fold: IngestFold
+    expected: int = 0
+    waits: bool = False
+
+    @classmethod
+    def of(cls, expected: int) -> Reading:
+        """One that has not begun."""
+        from tui.library.ingesting import IngestFold
+
+        return cls(IngestFold(), expected)
+
+    def take(self, event: IngestEvent) -> None:
+        """Add an event."""
+        self.fold.take(event)
+        self.waits = self.waits and not self.embeds
+
+    @property
+    def embeds(self) -> bool:
+        """Whether the embedder has brought vectors."""
+        return bool(self.fold.news) or bool(self.fold.passages and self.fold.passages[0])
+
+    @property
+    def share(self) -> float:
+        """How much of it is done, from 0 to 1."""
+        done, passages = self.fold.passages or (0, 0)
+        under_way = done / passages if passages else 0.0
+        return (self.fold.finished + under_way) / max(1, self.fold.total, self.expected)
+
+    @property
+    def whole(self) -> str:
+        """Of how many documents that is the share."""
+        total = max(self.fold.total, self.expected)
+        return f"{total} documents" if total else "the documents"
+
+    @property
+    def told(self) -> str:
+        """What it is doing."""
+        if self.waits:
+            return "The embedder is being loaded: some seconds, once …"
+        return self.fold.under_way.name if self.fold.under_way is not None else ""
+
+
+def use(engine: Engine, names: Sequence[str]) -> None:
+    """Make the models of the catalogue called ``names`` those in use.
+
+    Raises:
+        BadSetting: the settings file cannot be read or written.
+    """
+    from models.catalogue import entry
+    from tui.models.tables import KEYS
+    from tui.settings.file import put
+
+    settings = engine.settings()
+    for known in map(entry, names):
+        key = KEYS[known.role]
+        if getattr(settings, key) != known.name:
+            put(key, known.name)
+    engine.reload()
+
+
+def _known(name: str, role: CatalogueRole) -> ModelEntry | None:
+    """The catalogue's model of that name and role, if there is one."""
+    from models.catalogue import CATALOGUE
+
+    return next((known for known in CATALOGUE if (known.name, known.role) == (name.lower(), role)), None)
+
+
+__all__ = ["WelcomeScreen", "welcome_needed"]
+
+_INTRO = "Answers from your own documents, on this machine alone. Three steps:"
+
+
+class _Taken(Message):
+    """The models that came are in use."""
+
+
+class WelcomeScreen(MakesWay):
+    """Three steps; returns the question to ask, or "" if there is none to ask."""
+
+    CSS_PATH = "welcome.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("welcome")
+    PLACES: ClassVar[Sequence[str]] = ("welcome",)
+    HELP = """\
+### The first start
+
+A language model, some documents, a question. **Enter** takes the next step, **Escape** leaves at any time:
+Models (F7) and Library (F3) have all of this too. What was fetched or read stays.
+"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: First | None = None
+        self._busy = ""
+        self._cancel = threading.Event()
+        self._reading: Reading | None = None
+        self._refused: Sequence[str] = ()
+        self._trouble = ""
+
+    def compose(self) -> ComposeResult:
+        """Each step with its state under it."""
+        with VerticalScroll(id="welcome", can_focus=False):
+            yield Static("deepthink", classes="title")
+            yield Static(_INTRO, classes="quiet", id="intro")
+            for step in (1, 2, 3):
+                yield Static(id=f"head{step}", classes="head")
+                yield Static(id=f"body{step}", classes="body", markup=False)
+                if step == 1:
+                    yield PullView(id="pull")
+            yield Static(id="trouble", classes="error", markup=False)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """See what is here."""
+        self._redraw()
+        self._look()
+
+    def on_unmount(self) -> None:
+        """Nothing goes on behind a screen that is gone: the app could not end."""
+        self._cancel.set()
+
+    # --- what is possible ------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """One thing at a time; the smaller model only where none is here."""
+        first = self._first
+        possible: dict[str, Callable[[], bool]] = {
+            "next": lambda: not self._busy and first is not None,
+            "small": lambda: not self._busy and first is not None and bool(first.smaller),
+            "files": lambda: not self._busy and self._step() > 1,
+            "stop": lambda: self._busy in {"fetching", "reading"},
+        }
+        return possible[action]() if action in possible else True
+
+    def action_next(self) -> None:
+        """Take the step that is next."""
+        first = self._first
+        if first is None:
+            return
+        match self._step():
+            case 1:
+                self._pull(first.missing)
+            case 2:
+                self._read(IngestJob.of_samples(self._deepthink.engine), first.sample_documents)
+            case _:
+                self.dismiss(first.question if first.samples else "")
+
+    def action_small(self) -> None:
+        """Fetch the smaller language model."""
+        if self._first is not None:
+            self._pull(self._first.smaller)
+
+    def action_files(self) -> None:
+        """Choose documents of one's own."""
+        from tui.library.files import FilesScreen
+
+        self.app.push_screen(FilesScreen(Path.home()), self._chosen)
+
+    def _chosen(self, chosen: Intake | None) -> None:
+        if chosen is not None:
+            self._read(IngestJob.of(self._deepthink.engine, chosen))
+
+    def action_stop(self) -> None:
+        """Stop what is going on."""
+        self._cancel.set()
+
+    def action_skip(self) -> None:
+        """Go to the prompt."""
+        self._cancel.set()
+        self.dismiss("")
+
+    # --- what workers tell -----------------------------------------------------------------------
+
+    @on(First)
+    def _looked(self, message: First) -> None:
+        self._first = message
+        self._redraw()
+
+    @on(PullTold)
+    def _told(self, message: PullTold) -> None:
+        self.query_one(PullView).show(message)
+
+    @on(PullEnded)
+    def _pulled(self, message: PullEnded) -> None:
+        self.query_one(PullView).clear()
+        if message.stopped or message.failure is not None:
+            self._end(message.failure, stopped=message.stopped)
+            return
+        engine = self._deepthink.engine
+
+        def taken() -> Message:
+            use(engine, message.names)
+            return _Taken()
+
+        self._begin("taking", taken)
+
+    @on(_Taken)
+    def _use(self) -> None:
+        load_anew(self._deepthink)  # while the rest is done
+        self._end(None)
+
+    @on(EmbedderLoading)
+    def _wait_for_embedder(self) -> None:
+        if self._reading is not None:
+            self._reading.waits = not self._reading.embeds
+            self._redraw()
+
+    @on(IngestTold)
+    @on(IngestEnded)
+    def _read_on(self, message: IngestTold | IngestEnded) -> None:
+        assert self._reading is not None
+        for event in message.job.drain():
+            self._reading.take(event)
+        failed = self._reading.fold.failed
+        self._refused = [f"{one_line(file.name, 40)}: {file.error.message}" for file in failed]
+        self._redraw()
+        if isinstance(message, IngestEnded):
+            self._end(message.failure, stopped=message.job.cancel.is_set())
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        """Shown here as well as told by the app."""
+        self._busy = ""
+        way_out = in_the_app(message.error, self._deepthink.keys)
+        self._trouble = f"✗ {message.error.title}: {message.error.message}\n  {way_out}".rstrip()
+        self._redraw()
+
+    # --- doing -----------------------------------------------------------------------------------
+
+    @property
+    def _deepthink(self) -> DeepthinkApp:
+        return cast("DeepthinkApp", self.app)
+
+    def _step(self) -> int:
+        """The number of the step that is next; 0 while it is not known."""
+        first = self._first
+        if first is None:
+            return 0
+        return 1 if first.missing else 3 if first.documents else 2
+
+    def _look(self) -> None:
+        in_background(self, partial(look, self._deepthink.engine), group="look", exclusive=True)
+
+    def _fresh(self) -> threading.Event:
+        self._cancel = threading.Event()
+        return self._cancel
+
+    def _pull(self, names: Sequence[str]) -> None:
+        self._begin("fetching", partial(pull_models, self, names, self._fresh()))
+
+    def _read(self, job: IngestJob, expected: int = 0) -> None:
+        """Start a reading; ``expected`` documents, where that is known before they are looked for."""
+        self._busy, self._trouble, self._reading = "reading", "", Reading.of(expected)
+        self._cancel, self.in_use = job.cancel, True
+        self._redraw()
+        job.start(self)
+        in_background(self, partial(embedder_loading, self._deepthink.engine), group="loading")
+
+    def _begin(self, busy: str, work: Callable[[], Message]) -> None:
+        self._busy, self._trouble, self.in_use = busy, "", True
+        self._redraw()
+        in_background(self, work, group="welcome")
+
+    def _end(self, failure: Failed | None, *, stopped: bool = False) -> None:
+        self._busy, self._reading = "", None
+        self._trouble = "Stopped; what was done so far is kept." if stopped else ""
+        if failure is not None:
+            self.post_message(failure)
+        self._look()
+        self._redraw()
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def _redraw(self) -> None:
+        step = self._step()
+        for number, (title, body) in enumerate((self._model(), self._documents(), self._question()), 1):
+            done = step > number
+            sign = "✓" if done else "▸" if number == step else "·"
+            head = Content(f"{sign} {number}  {title}")
+            style = "$success" if done else "bold $primary" if number == step else "$foreground 65%"
+            self.query_one(f"#head{number}", Static).update(head.stylize(style))
+            self.query_one(f"#body{number}", Static).update(body)
+        trouble = self.query_one("#trouble", Static)
+        trouble.update(self._trouble)
+        trouble.display = bool(self._trouble)
+        self.refresh_bindings()
+
+    def _key(self, action: str) -> str:
+        return self._deepthink.key_of(f"welcome.{action}") or "–"
+
+    def _model(self) -> tuple[str, str]:
+        first = self._first
+        title = "A language model"
+        if first is None:
+            return title, "Looking what is here …"
+        if self._busy == "fetching":
+            return title, f"Fetching; {self._key('stop')} stops it, and what was fetched is kept."
+        if self._busy == "taking":
+            return title, "Here."
+        if first.missing:
+            told = f"{self._key('next')} fetches {' and '.join(first.missing)}: {first.weight}"
+            if first.smaller:
+                smaller = f"{first.smaller[0]} instead: {size(first.smaller_size)}, faster and weaker."
+                told += f"\n{self._key('small')} takes {smaller}"
+            return title, told
+        return title, f"{first.model} is here."
+
+    def _documents(self) -> tuple[str, str | Content]:
+        first, reading = self._first, self._reading
+        title = "Documents"
+        if reading is not None:
+            width = self.query_one("#body2").content_size.width
+            line = bar(reading.share, max(width, 20), reading.whole)
+            return title, Content.assemble(line, f"\n{one_line(reading.told, 60)}")
+        if first is None or self._step() < 2:
+            return title, "Samples about a company that does not exist, or your own."
+        if self._step() == 2:
+            count = first.sample_documents
+            samples = f"the sample library: {count} documents about a company that does not exist."
+            own = f"{self._key('files')} chooses documents of your own."
+            return title, f"{self._key('next')} reads {samples}\n{own}"
+        told = f"{first.documents} in the library{', the samples among them' if first.samples else ''}."
+        return title, "\n".join([told, *(f"! {refused}" for refused in self._refused)])
+
+    def _question(self) -> tuple[str, str]:
+        first = self._first
+        title = "A first question"
+        if first is not None and first.documents and not first.samples:
+            return (
+                title,
+                f"{self._key('next')} goes to the prompt: ask what you want to know of your documents.",
+            )
+        asked = f"“{first.question}”" if first is not None else ""
+        if self._step() == 3:
+            return title, f"{asked}\n{self._key('next')} asks it."
+        return title, asked

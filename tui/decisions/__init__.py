@@ -1,0 +1,1 @@
+"""Decisions as steps of a decision process: shown, labelled, exchanged."""

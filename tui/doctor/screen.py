@@ -1,0 +1,199 @@
+"""Doctor: what works on this machine, what does not, and the way out; each row as it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+from textual.worker import get_current_worker
+
+from tui.app.base import DeepScreen
+from tui.app.keys import bindings
+from tui.app.work import Failed, in_background
+from tui.terminal import clean, one_line
+
+if TYPE_CHECKING:
+    from tui.doctor.findings import Finding, State
+
+_SIGNS: Final[Mapping[State, tuple[str, str]]] = {
+    "ok": ("✓ ok", "$success"),
+    "warn": ("! warn", "$warning"),
+    "fail": ("✗ fail", "bold $error"),
+    "unknown": ("? unknown", "$foreground 65%"),
+}
+_STATE: Final = 11  # columns
+_NAME: Final = 16
+
+
+class Found(Message):
+    """One more row."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__()
+        self.finding = finding
+
+
+class Examined(Message):
+    """Everything has been looked at."""
+
+
+class DoctorScreen(DeepScreen):
+    """The rows of `tui.doctor.findings.findings`, and the sum of them in the first line."""
+
+    MODE: ClassVar[str] = "doctor"
+    PLACES: ClassVar[Sequence[str]] = ("doctor",)
+    BINDINGS: ClassVar[list[BindingType]] = bindings("doctor")
+    CSS_PATH = "doctor.tcss"
+    HELP = """\
+### Doctor
+
+What deepthink needs on this machine: ✓ is well, **!** could be better, ✗ keeps it from working, **?** is
+not known. Under what is not well stands the way out. Nothing is changed, and no model is loaded.
+"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: list[Finding] = []
+        self._full: set[int] = set()
+        self._examining = False
+
+    def body(self) -> ComposeResult:
+        """The sum, and the rows."""
+        yield Static(id="sum", markup=False)
+        yield _Rows(id="rows")
+
+    def on_mount(self) -> None:
+        """Examine at once."""
+        self.query_one("#rows").focus()
+        self.action_again()
+
+    # --- doing -----------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Not again while it examines; nothing is copied or opened before something is there."""
+        if action == "again":
+            return not self._examining
+        return bool(self._found) if action in {"copy", "full"} else True
+
+    def action_again(self) -> None:
+        """Look at everything once more."""
+        self._found, self._examining = [], True
+        self._full.clear()
+        self._redraw()
+        told = f"{self.app.size.width} columns, {self.app.console.color_system or 'no colours'}"
+
+        def examine() -> Message:
+            from tui.doctor.findings import Finding, findings
+
+            worker = get_current_worker()
+            for finding in findings(terminal=Finding("terminal", "ok", told)):
+                if worker.is_cancelled:
+                    break
+                self.post_message(Found(finding))
+            return Examined()
+
+        in_background(self, examine, group="examine")
+
+    def action_copy(self) -> None:
+        """Put the report on the clipboard."""
+        from tui.doctor.findings import report
+
+        self.app.copy_to_clipboard(report(self._found))
+        self.notify("Copied; look through it before you publish it: it names folders.")
+
+    def action_full(self) -> None:
+        """Show the row under the cursor in full, or shorten it."""
+        row = self.query_one("#rows", OptionList).highlighted
+        if row is not None:
+            self._full ^= {row}
+            self._redraw()
+
+    # --- what the worker tells -------------------------------------------------------------------
+
+    @on(Found)
+    def _take(self, message: Found) -> None:
+        self._found.append(message.finding)
+        self._redraw()
+
+    @on(Examined)
+    def _done(self) -> None:
+        self._examining = False
+        self._redraw()
+
+    @on(Failed)
+    def _failed(self) -> None:
+        """It is told by the app; what was found stays."""
+        self._examining = False
+        self._redraw()
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self) -> None:
+        self.action_full()
+
+    def on_resize(self) -> None:
+        """Rows are as wide as there is room."""
+        self._redraw()
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def _redraw(self) -> None:
+        rows = self.query_one("#rows", OptionList)
+        at = rows.highlighted
+        width = max(self.size.width - 4, 40)
+        rows.set_options(
+            Option(_row(finding, width, full=row in self._full)) for row, finding in enumerate(self._found)
+        )
+        if self._found:
+            rows.highlighted = min(at or 0, len(self._found) - 1)
+        self.query_one("#sum", Static).update(self._sum())
+        self.refresh_bindings()
+
+    def _sum(self) -> Content:
+        if self._examining:
+            return Content(f"… examining: {len(self._found)} looked at").stylize("$primary")
+        bad = sum(finding.state == "fail" for finding in self._found)
+        worth = sum(finding.state == "warn" for finding in self._found)
+        if bad:
+            plural = "thing keeps" if bad == 1 else "things keep"
+            return Content(f"✗ {bad} {plural} deepthink from working").stylize("bold $error")
+        if worth:
+            return Content(f"! It works; {worth} could be better").stylize("$warning")
+        return Content("✓ All is well").stylize("$success")
+
+
+class _Rows(OptionList, inherit_bindings=False):
+    """The rows; Enter is the screen's, so that it can be remapped."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding
+        for binding in OptionList.BINDINGS
+        if not (isinstance(binding, Binding) and binding.key == "enter")
+    ]
+
+
+def _row(finding: Finding, width: int, *, full: bool) -> Content:
+    """State, name and what was seen on a line; the way out under it unless all is well."""
+    sign, style = _SIGNS[finding.state]
+    room = width - _STATE - _NAME
+    detail = clean(finding.detail)
+    seen = wrap(detail, room) if full else [one_line(detail, room)]
+    parts: list[Content | tuple[str, str]] = [
+        (sign.ljust(_STATE), style),
+        (finding.name.ljust(_NAME), "bold"),
+        (seen[0] if seen else "", ""),
+    ]
+    indent = " " * (_STATE + _NAME)
+    parts += [(f"\n{indent}{line}", "") for line in seen[1:]]
+    if finding.way_out and (full or finding.state != "ok"):
+        for line in f"→ {clean(finding.way_out)}".splitlines():
+            out = wrap(line, room, subsequent_indent="  ", replace_whitespace=False) or [""]
+            parts += [(f"\n{indent}{piece}", "$foreground 70%") for piece in out]
+    return Content.assemble(*parts)

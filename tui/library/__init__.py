@@ -1,0 +1,1 @@
+"""Documents and collections: reading files, searching by hand, and a passage in its document."""

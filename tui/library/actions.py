@@ -1,0 +1,127 @@
+"""What the library screen asks of the store, in threads, and the messages that come back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from traces.records import Collection, Document, Passage
+from traces.typed_path import existing_path
+
+if TYPE_CHECKING:
+    from tui.app.engine import Engine
+    from tui.library.intake import Intake
+
+
+class Shelved(Message):
+    """The collections there are, and the model that made their vectors."""
+
+    def __init__(self, collections: Sequence[Collection], embedder: str) -> None:
+        super().__init__()
+        self.collections = collections
+        self.embedder = embedder
+
+
+class Listed(Message):
+    """The documents of a collection."""
+
+    def __init__(self, collection: str, documents: Sequence[Document]) -> None:
+        super().__init__()
+        self.collection = collection
+        self.documents = documents
+
+
+class Outlined(Message):
+    """The passages of a document."""
+
+    def __init__(self, document: int, passages: Sequence[Passage]) -> None:
+        super().__init__()
+        self.document = document
+        self.passages = passages
+
+
+class Changed(Message):
+    """The library was changed; ``told`` says how."""
+
+    def __init__(self, told: str) -> None:
+        super().__init__()
+        self.told = told
+
+
+class Named(Message):
+    """What is to be read, and a sentence for each document that cannot be."""
+
+    def __init__(self, chosen: Intake, missing: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.chosen = chosen
+        self.missing = missing
+
+
+def shelves(engine: Engine) -> Shelved:
+    """Ask what collections there are."""
+    from traces.library import Library
+    from tui.library.tables import vectors_by
+
+    library = Library(engine.store)
+    with library.together():
+        return Shelved(library.collections(), vectors_by(library))
+
+
+def documents(engine: Engine, collection: str) -> Listed:
+    """Ask what a collection holds."""
+    from traces.library import Library
+
+    return Listed(collection, Library(engine.store).documents(collection))
+
+
+def passages(engine: Engine, document: int) -> Outlined:
+    """Ask for the text of a document."""
+    from traces.library import Library
+
+    return Outlined(document, Library(engine.store).document_passages(document))
+
+
+def remove(engine: Engine, what: Collection | Document) -> Changed:
+    """Remove a document or a collection. Raises `UnknownDocument`, `UnknownCollection`."""
+    from traces.library import Library
+
+    library = Library(engine.store)
+    if isinstance(what, Document):
+        library.remove_document(what.id)
+        return Changed(f"Removed {what.name} from {what.collection}.")
+    library.remove_collection(what.name)
+    return Changed(f"Removed {what.name}.")
+
+
+def describe(engine: Engine, collection: str, description: str) -> Changed:
+    """Keep what a collection holds."""
+    from traces.library import Library
+
+    Library(engine.store).describe_collection(collection, description)
+    return Changed(f"{collection} is described.")
+
+
+def reread(engine: Engine, what: Collection | Document) -> Named:
+    """Find the files and pages of a document or a collection."""
+    from traces.library import Library
+    from tui.library.intake import again
+
+    wanted = [what] if isinstance(what, Document) else Library(engine.store).documents(what.name)
+    return Named(*again(wanted, engine.settings()))
+
+
+def dropped(engine: Engine, text: str, collection: str) -> Named:
+    """Take a text that was pasted for paths. Raises `WebOff`, `WrongUsage`, `NothingToIngest`."""
+    from agent.documents.ingest import NothingToIngest
+    from tui.library.intake import intake, pasted
+    from tui.terminal import one_line
+
+    chosen = intake(pasted(text), engine.settings(), collection or None)
+    for path in chosen.paths:
+        if existing_path(path) is None:
+            raise NothingToIngest(
+                f"There is no file {one_line(str(path), 80)}.", "Add it from where it is now."
+            )
+    return Named(chosen)

@@ -1,0 +1,78 @@
+"""A library whose embedder was changed: told before a command searches, gone on with after it."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import nullcontext
+from typing import Final
+
+from agent.documents.embedding import embed_library
+from models.protocols import Embedder, GenerationCancelled
+from traces.library import Library
+from traces.store import Store
+from tui import failures
+from tui.bars import watched
+from tui.interrupts import ctrl_c
+from tui.terminal import console, is_live
+
+_FEW: Final = 32  # passages: about as long as loading the model
+_SECONDS: Final = 2.0  # that a script waits
+
+
+def before(store: Store, embedder: Embedder) -> None:
+    """Make the vectors that lack where they are few, else say that these passages are found by words.
+
+    Raises:
+        ModelError: the embedder fails.
+    """
+    library = Library(store)
+    done, total = library.embedded(embedder.name)
+    if 0 < total - done <= _FEW:
+        for _ in embed_library(library, embedder):
+            pass
+    elif done < total:
+        failures.warn(
+            f"{total - done:,} of {total:,} passages have no vector by {embedder.name} yet: words alone "
+            "find them. `deepthink library embed` makes the vectors at once."
+        )
+
+
+def after(store: Store, embedder: Embedder) -> None:
+    """Go on with it once a command has shown what it was asked for.
+
+    On a terminal until it is done, or Ctrl-C; elsewhere for two seconds, as nobody sees what is waited for.
+
+    Raises:
+        ModelError: the embedder fails.
+    """
+    library = Library(store)
+    done, total = library.embedded(embedder.name)
+    if done == total:
+        return
+    if not is_live():
+        for _ in embed_library(library, embedder, seconds=_SECONDS):
+            pass
+        return
+    console().print("Ctrl-C leaves the rest of the embedding to the next command.", style="dim")
+    embed(store, embedder)
+
+
+def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = None) -> bool:
+    """Embed all that has no vector yet, with progress; whether all have one now.
+
+    Args:
+        store: Where the library is.
+        embedder: Makes the vectors.
+        cancel: Stops it; Ctrl-C does if None.
+
+    Raises:
+        ModelError: the embedder fails.
+    """
+    library = Library(store)
+    with nullcontext(cancel) if cancel is not None else ctrl_c() as stop:
+        try:
+            watched(embed_library(library, embedder, cancel=stop), lambda _at: "embedding the library")
+        except GenerationCancelled:
+            return False
+    done, total = library.embedded(embedder.name)
+    return done == total

@@ -1,0 +1,464 @@
+"""Choosing the files to read, and the collection they go to."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.style import Style
+from rich.text import Text
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.suggester import Suggester, SuggestFromList
+from textual.widgets import DirectoryTree, Footer, Input, Label, Static, Tree
+from textual.widgets._directory_tree import DirEntry
+from textual.widgets.tree import TreeNode
+
+from agent.documents.reading import SUFFIXES
+from traces.errors import DeepthinkError
+from traces.typed_path import existing_path
+from tui.app.keys import bindings
+from tui.app.work import in_background
+from tui.library.intake import DEFAULT_COLLECTION, Intake, WebOff, count_readable, intake, pasted
+from tui.terminal import one_line
+
+if TYPE_CHECKING:
+    from tui.app.app import DeepthinkApp
+    from tui.settings.settings import Settings
+
+
+def completion(value: str) -> str | None:
+    """``value`` with its last part completed to the first file or folder that begins so."""
+    if not value or "://" in value:
+        return None
+    head, slash, begun = value.rpartition("/")
+    folder = existing_path(f"{head}{slash}" or ".")
+    if folder is None:
+        return None
+    try:
+        names = sorted(
+            f"{entry.name}/" if entry.is_dir() else entry.name
+            for entry in folder.iterdir()
+            if entry.name.startswith(begun)
+            and (begun.startswith(".") or not entry.name.startswith("."))
+            and (entry.is_dir() or entry.suffix.casefold() in SUFFIXES)
+        )
+    except OSError:
+        return None
+    found = next((name for name in names if name != begun), None)
+    return f"{head}{slash}{found}" if found else None
+
+
+class _Completing(Suggester):
+    """Looks at the disk, beside what is typed."""
+
+    def __init__(self) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+
+    async def get_suggestion(self, value: str) -> str | None:
+        return await asyncio.to_thread(completion, value)
+
+
+class PathInput(Input):
+    """Takes a path, several, or an address; Tab takes the completion where there is one."""
+
+    HELP = """\
+### The path
+
+A path with `~`, several side by side in quotes, or an address where the web is on. **Tab** or **→** takes
+the completion. Files that are dropped on the terminal arrive here.
+"""
+
+    def __init__(self, *, placeholder: str = "", id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        # What was typed in the tree is there already when the line gets the keys.
+        super().__init__(placeholder=placeholder, id=id, suggester=_Completing(), select_on_focus=False)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Several lines are several paths."""
+        event.prevent_default()
+        event.stop()
+        self.paste(event.text)
+
+    def paste(self, text: str) -> None:
+        """Add paths as they were pasted."""
+        names = pasted(text)
+        self.insert_text_at_cursor(names[0] if len(names) == 1 else shlex.join(names))
+
+    def on_key(self, event: events.Key) -> None:
+        """Tab completes; where there is nothing to complete it goes on to the next field."""
+        if event.key != "tab" or not self.value or self.cursor_position < len(self.value):
+            return
+        before = self.value
+        self.action_cursor_right()
+        if self.value != before:
+            event.prevent_default()
+            event.stop()
+
+
+class PathTree(DirectoryTree):
+    """Folders and the files in them that can be read; some of them are marked.
+
+    Attributes:
+        marked: What was marked, in the order of marking.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("file_tree")
+    HELP = """\
+### The files
+
+**Space** marks files and folders, **Enter** reads what is marked, or the file under the cursor; what stands
+in the line above is read with it. **→** opens a folder and **←** shuts it, **Backspace** shows the folder
+above, **.** shows or hides hidden files; other letters go to the line above. A folder is read whole: what
+was read from it before and is gone now is removed from the collection.
+"""
+    ICON_NODE = "▸ "
+    ICON_NODE_EXPANDED = "▾ "
+    ICON_FILE = "  "
+    DEFAULT_CSS = """
+    PathTree { background: transparent; height: 1fr; padding: 0; }
+    PathTree:focus { background-tint: transparent; }
+    PathTree > .directory-tree--folder { text-style: none; color: $primary; }
+    PathTree > .directory-tree--extension { text-style: none; }
+    """
+
+    class Taken(Message):
+        """What is marked, or the file under the cursor, is to be read."""
+
+    class Changed(Message):
+        """Something was marked, or its mark taken away."""
+
+    @dataclass
+    class Typed(Message):
+        """A path begins to be typed, or was pasted; the line for paths takes it."""
+
+        text: str
+
+    def __init__(self, path: Path, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        self.marked: dict[Path, None] = {}
+        self.hidden = False
+        super().__init__(path, id=id)
+        self.guide_depth = 2
+        self.auto_expand = False
+
+    @property
+    def under_cursor(self) -> Path | None:
+        """The file or folder under the cursor."""
+        node = self.cursor_node
+        return node.data.path if node is not None and node.data is not None else None
+
+    def filter_paths(self, paths: Iterable[Path]) -> Iterable[Path]:
+        """What can be read, and folders."""
+        return [
+            path
+            for path in paths
+            if (self.hidden or not path.name.startswith((".", "~$")))
+            and (path.suffix.casefold() in SUFFIXES or self._safe_is_dir(path))
+        ]
+
+    def render_label(self, node: TreeNode[DirEntry], base_style: Style, style: Style) -> Text:
+        """A mark before what is marked."""
+        label = super().render_label(node, base_style, style)
+        marked = node.data is not None and node.data.path in self.marked
+        return Text.assemble(("✓ " if marked else "  ", base_style + Style(bold=marked)), label)
+
+    def process_label(self, label: str | Text) -> Text:
+        """A name as it stands: file names may hold anything."""
+        return Text(one_line(label if isinstance(label, str) else label.plain) or "?")
+
+    def action_mark(self) -> None:
+        """Mark, or take the mark away, and go on to the next."""
+        path = self.under_cursor
+        if path is None:
+            return
+        if path in self.marked:
+            del self.marked[path]
+        else:
+            self.marked[path] = None
+        self._clear_line_cache()
+        self.refresh()
+        self.post_message(self.Changed())
+        self.action_cursor_down()
+
+    def on_key(self, event: events.Key) -> None:
+        """Pass on what is typed and does nothing here."""
+        bound = self.screen.active_bindings
+        if event.character and event.is_printable and not bound.keys() & {event.key, *event.aliases}:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Typed(event.character))
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Pass it on."""
+        event.stop()
+        self.post_message(self.Typed(event.text))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Enter reads, but opens a folder as long as nothing is marked."""
+        if action in {"take", "turn"}:
+            node = self.cursor_node
+            folder = not self.marked and node is not None and node.allow_expand
+            return folder == (action == "turn")
+        return super().check_action(action, parameters)
+
+    def action_take(self) -> None:
+        """Read what is marked or the file under the cursor."""
+        self.post_message(self.Taken())
+
+    def action_turn(self) -> None:
+        """Open the folder under the cursor, or shut it."""
+        if self.cursor_node is not None:
+            self.cursor_node.toggle()
+
+    def action_open(self) -> None:
+        """Open the folder under the cursor."""
+        if self.cursor_node is not None and self.cursor_node.allow_expand:
+            self.cursor_node.expand()
+
+    def action_shut(self) -> None:
+        """Shut the folder under the cursor, or go to the one it is in."""
+        node = self.cursor_node
+        if node is not None and node.allow_expand and node.is_expanded and node is not self.root:
+            node.collapse()
+        else:
+            self.action_cursor_parent()
+
+    def action_up(self) -> None:
+        """Show the folder above."""
+        self.path = Path(self.path).expanduser().resolve().parent
+
+    def action_hidden(self) -> None:
+        """Show or hide hidden files."""
+        self.hidden = not self.hidden
+        self.reload()
+
+
+_MOST = 2000  # files that are counted
+
+
+class FilesScreen(ModalScreen[Intake | None]):
+    """Returns what is to be read and where it goes; None if nothing is.
+
+    Args:
+        start: The folder shown first.
+        collection: Where it goes if nothing else is said; "" for what is set.
+    """
+
+    CSS_PATH = "files.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("files")
+    HELP = PathTree.HELP
+
+    class Known(Message):
+        """The settings, and the collections there are with their descriptions."""
+
+        def __init__(self, settings: Settings, collections: dict[str, str]) -> None:
+            super().__init__()
+            self.settings = settings
+            self.collections = collections
+
+    class Counted(Message):
+        """How many files the choice brings, in words, and the folder that was typed if it is one."""
+
+        def __init__(self, told: str, folder: Path | None) -> None:
+            super().__init__()
+            self.told = told
+            self.folder = folder
+
+    class Checked(Message):
+        """The choice can be read, or why not."""
+
+        def __init__(self, choice: Intake | DeepthinkError) -> None:
+            super().__init__()
+            self.choice = choice
+
+    def __init__(self, start: Path, collection: str = "") -> None:
+        super().__init__()
+        self._start = start
+        self._collection = collection
+        self._settings: Settings | None = None
+        self._descriptions: dict[str, str] = {}
+        self._choice: tuple[str, list[Path], Path | None] | None = None  # that was counted last
+
+    def compose(self) -> ComposeResult:
+        """A line for paths, the tree, what the choice brings, and the collection."""
+        with Vertical(id="files"):
+            yield Static("Add documents", classes="title")
+            yield PathInput(id="path", placeholder="A path, several, or an address; or choose below")
+            yield PathTree(self._start, id="tree")
+            yield Static(id="told", markup=False)
+            with Horizontal(classes="field"):
+                yield Label("Collection")
+                yield Input(id="collection", placeholder=DEFAULT_COLLECTION)
+            with Horizontal(classes="field"):
+                yield Label("Holds")
+                yield Input(id="description", placeholder="In one line, for the planner; may stay empty")
+            yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Learn what collections there are."""
+        self.query_one(PathTree).focus()
+        in_background(self, self._know, group="known")
+
+    def _know(self) -> Message:
+        from traces.library import Library
+
+        engine = cast("DeepthinkApp", self.app).engine
+        collections = Library(engine.store).collections()
+        return self.Known(engine.settings(), {c.name: c.description for c in collections})
+
+    @on(Known)
+    def _take_known(self, message: Known) -> None:
+        self._settings = message.settings
+        self._descriptions = message.collections
+        field = self.query_one("#collection", Input)
+        field.suggester = SuggestFromList(message.collections, case_sensitive=False)
+        if not field.value:
+            field.value = self._collection or message.settings.collection or DEFAULT_COLLECTION
+        self._count()
+
+    @on(Input.Changed, "#collection")
+    def _tell_description(self, event: Input.Changed) -> None:
+        held = one_line(self._descriptions.get(event.value, ""), 80)
+        placeholder = held or "In one line, for the planner; may stay empty"
+        self.query_one("#description", Input).placeholder = placeholder
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What Enter does in the tree is the tree's."""
+        if action == "read":
+            return isinstance(self.focused, Input)
+        return super().check_action(action, parameters)
+
+    @on(PathTree.Typed)
+    def _typed(self, message: PathTree.Typed) -> None:
+        line = self.query_one(PathInput)
+        line.cursor_position = len(line.value)
+        self.set_focus(line)  # at once: what is typed next belongs there
+        if len(message.text) == 1:
+            line.insert_text_at_cursor(message.text)
+        else:
+            line.paste(message.text)
+
+    @on(Input.Changed, "#path")
+    @on(PathTree.Changed)
+    @on(Tree.NodeHighlighted)
+    def _count(self) -> None:
+        self.refresh_bindings()  # what Enter does
+        text, marked, under = choice = self._what_is_chosen()
+        if choice == self._choice:
+            return  # what is told of it stands, be it why it cannot be read
+        self._choice = choice
+
+        def work() -> Message:
+            return self.Counted(*_told(text, marked, under))
+
+        in_background(self, work, group="count", exclusive=True)
+
+    @on(Counted)
+    def _tell_count(self, message: Counted) -> None:
+        self._tell(message.told)
+        tree = self.query_one(PathTree)
+        if message.folder is not None and message.folder != Path(tree.path):
+            tree.path = message.folder
+
+    @on(PathTree.Taken)
+    def action_read(self) -> None:
+        """Read what is typed and marked, once it is known that it can be read."""
+        names, settings = self._names(), self._settings
+        if not names or settings is None:
+            self._tell("Mark something to read with the space bar, or write a path.", wrong=True)
+            return
+        self.workers.cancel_group(self, "count")  # what is told next is what came of this
+        self._choice = self._what_is_chosen()  # and it stands, should word of a change come late
+        collection = self.query_one("#collection", Input).value.strip()
+        description = self.query_one("#description", Input).value
+
+        def work() -> Message:
+            try:
+                return self.Checked(_checked(names, settings, collection or None, description))
+            except DeepthinkError as wrong:
+                return self.Checked(wrong)
+
+        in_background(self, work, group="check", exclusive=True)
+
+    @on(Checked)
+    def _leave(self, message: Checked) -> None:
+        if isinstance(message.choice, DeepthinkError):
+            self._tell(_way_out(message.choice), wrong=True)
+        else:
+            self.dismiss(message.choice)
+
+    def _what_is_chosen(self) -> tuple[str, list[Path], Path | None]:
+        text, tree = self.query_one("#path", PathInput).value, self.query_one(PathTree)
+        marked = list(tree.marked)
+        return text, marked, None if text.strip() or marked else tree.under_cursor
+
+    def _names(self) -> list[str]:
+        text, marked, under = self._what_is_chosen()
+        if under is None:
+            return [*pasted(text), *map(str, marked)]
+        node = self.query_one(PathTree).cursor_node
+        return [str(under)] if node is not None and not node.allow_expand else []
+
+    def _tell(self, told: str, *, wrong: bool = False) -> None:
+        line = self.query_one("#told", Static)
+        line.update(f"✗ {told}" if wrong else told)
+        line.set_class(wrong, "error")
+
+    def action_close(self) -> None:
+        """Read nothing."""
+        self.dismiss(None)
+
+
+def _way_out(wrong: DeepthinkError) -> str:
+    """What is wrong, and what to do about it here."""
+    if isinstance(wrong, WebOff):
+        return f"{wrong.message} Turn it on in the settings (web)."
+    return f"{wrong.message} {wrong.way_out}"
+
+
+def _checked(names: Sequence[str], settings: Settings, collection: str | None, description: str) -> Intake:
+    """The same as `intake`; also raises `NothingToIngest` for a path that is not there."""
+    from agent.documents.ingest import NothingToIngest
+
+    choice = intake(names, settings, collection, description)
+    for path in choice.paths:
+        if existing_path(path) is None:
+            raise NothingToIngest(f"{one_line(str(path), 60)} does not exist.", "Check the path.")
+    return choice
+
+
+def _told(text: str, marked: Sequence[Path], under: Path | None) -> tuple[str, Path | None]:
+    """What the choice brings, in words, and the folder that was typed if it is one."""
+    from textual.worker import get_current_worker
+
+    worker = get_current_worker()
+    names = [name for name in pasted(text) if "://" not in name]
+    addresses = len(pasted(text)) - len(names)
+    typed = {name: existing_path(name) for name in names}
+    there = [path for path in typed.values() if path is not None]
+    folder = there[0] if text.endswith("/") and len(names) == 1 and there and there[0].is_dir() else None
+    paths = [*there, *marked] if text.strip() or marked else [under] if under else []
+    count, more = count_readable(paths, _MOST, lambda: worker.is_cancelled)
+    files = f"{'more than ' if more else ''}{count:,} file{'' if count == 1 else 's'}"
+    if text.strip():
+        missing = next((name for name, path in typed.items() if path is None), None)
+        if missing is not None:
+            return f"{one_line(missing, 60)} is not there.", None
+        pages = f"{addresses} address{'' if addresses == 1 else 'es'}" if addresses else ""
+        told = " and ".join(part for part in (files if paths else "", pages) if part)
+        return f"Enter reads {told}{f', the {len(marked)} marked among them' if marked else ''}.", folder
+    if marked:
+        return f"{len(marked)} marked: Enter reads {files}.", None
+    if under is None:
+        return "", None
+    name = one_line(under.name or str(under), 40)
+    if under.is_dir():
+        return f"{name} holds {files} that can be read. Space marks it.", None
+    return f"Enter reads {name}. Space marks it, to read several.", None

@@ -1,0 +1,342 @@
+"""An ingestion in a thread, and the panel that shows how far it is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui.app.work import Batch, Failed, failed
+from tui.library.ingesting import IngestFold, is_low, share
+from tui.terminal import one_line
+
+if TYPE_CHECKING:
+    from agent.documents.ingest_events import IngestEvent
+    from tui.app.engine import Engine
+    from tui.library.intake import Intake
+
+Read = Callable[[threading.Event], "Iterator[IngestEvent]"]
+"""`agent.ingest.ingest` with everything but ``cancel`` filled in."""
+
+
+class IngestTold(Message):
+    """Events have come: whoever shows the job drains them."""
+
+    def __init__(self, job: IngestJob) -> None:
+        super().__init__()
+        self.job = job
+
+
+class IngestEnded(Message):
+    """The job's thread has ended; ``failure`` is what it raised, but for being stopped."""
+
+    def __init__(self, job: IngestJob, failure: Failed | None) -> None:
+        super().__init__()
+        self.job = job
+        self.failure = failure
+
+
+class IngestJob:
+    """One reading.
+
+    Args:
+        title: What is read, in a few words.
+        read: Reads it.
+        into: The collections it goes to.
+
+    Attributes:
+        cancel: Set to stop between two batches; what is read stays read.
+    """
+
+    def __init__(self, title: str, read: Read, into: Iterable[str] = ()) -> None:
+        self.title = title
+        self.into = frozenset(into)
+        self.cancel = threading.Event()
+        self._read = read
+        self._events: Batch[IngestEvent] = Batch(lambda: IngestTold(self))
+
+    @classmethod
+    def of(cls, engine: Engine, chosen: Intake) -> IngestJob:
+        """Reads what a person chose."""
+
+        def read(cancel: threading.Event) -> Iterator[IngestEvent]:
+            from agent.documents.ingest import ingest
+            from traces.paths import scans_dir
+            from tui.assemble import open_recogniser
+            from tui.library.intake import fetch
+
+            return ingest(
+                chosen.paths,
+                addresses=chosen.addresses,
+                fetch=fetch(engine.settings(), cancel) if chosen.addresses else None,
+                collection=chosen.collection,
+                description=chosen.description,
+                store=engine.store,
+                embedder=engine.embedder(),
+                recogniser=open_recogniser(engine.settings()),
+                scans=scans_dir(),
+                cancel=cancel,
+            )
+
+        return cls(f"into {chosen.collection}", read, [chosen.collection])
+
+    @classmethod
+    def of_samples(cls, engine: Engine) -> IngestJob:
+        """Reads the sample library."""
+
+        from agent.documents.sample_library import COLLECTIONS
+
+        def read(cancel: threading.Event) -> Iterator[IngestEvent]:
+            from tui.ask import demo
+
+            for collection in COLLECTIONS:
+                yield from demo.read(collection, engine.store, engine.embedder(), cancel)
+
+        return cls("the sample library", read, COLLECTIONS)
+
+    def start(self, shown_by: Widget) -> None:
+        """Begin; `IngestTold` and at last `IngestEnded` are posted to ``shown_by``."""
+        self._events.goes_to(shown_by)
+        shown_by.run_worker(lambda: self._work(shown_by), thread=True, group="ingest", exit_on_error=False)
+
+    def drain(self) -> list[IngestEvent]:
+        """The events since the last time."""
+        return self._events.drain()
+
+    def _work(self, shown_by: Widget) -> None:
+        failure: Failed | None = None
+        try:
+            from models.protocols import GenerationCancelled
+
+            try:
+                for event in self._read(self.cancel):
+                    self._events.put(event)
+                    if self.cancel.is_set():  # between files that bring no vectors as well
+                        break
+            except GenerationCancelled:
+                pass
+        except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
+            failure = failed(error)
+        shown_by.post_message(IngestEnded(self, failure))
+
+
+_REDRAW = 0.1  # seconds between two pictures of a reading
+_MOST = 50  # files that are told of by name
+_NAME = 28  # characters
+
+
+class IngestPanel(VerticalScroll, can_focus=True):
+    """Progress of one reading after the other; stays until it is put away.
+
+    Attributes:
+        job: The reading under way, or the last one; None while there was none.
+        running: Whether it goes on.
+    """
+
+    HELP = """\
+### What is being read
+
+The bar counts files, the line beneath it the passages of the file under way. A file that fails does not
+stop the others: it is named with what to do about it. You can go to any other screen meanwhile.
+"""
+    DEFAULT_CSS = """
+    IngestPanel {
+        height: auto; max-height: 10; background: $surface; padding: 0 1; display: none;
+        border-top: solid $panel;
+    }
+    IngestPanel.-shown { display: block; }
+    IngestPanel:focus { border-top: solid $primary; }
+    IngestPanel Static { height: auto; }
+    """
+
+    class Changed(Message):
+        """The library holds something else than before; ``ended`` tells of a reading that is over."""
+
+        def __init__(self, ended: str = "") -> None:
+            super().__init__()
+            self.ended = ended
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.job: IngestJob | None = None
+        self.running = False
+        self.fold = IngestFold()
+        self._failure = ""
+        self._next: list[IngestJob] = []
+        self._drawing: Timer | None = None
+
+    def compose(self) -> Iterable[Static]:
+        """One text."""
+        yield Static(markup=False)
+
+    def begin(self, job: IngestJob) -> bool:
+        """Start a reading, or put it behind the one under way; whether it could begin at once."""
+        if self.running:
+            self._next.append(job)
+            self._draw()
+            return False
+        self.show(job)
+        self.running = True
+        job.start(self)
+        self.screen.refresh_bindings()
+        return True
+
+    def show(self, job: IngestJob, events: Iterable[IngestEvent] = ()) -> None:
+        """Show a reading and what is known of it."""
+        self.job, self.fold, self._failure = job, IngestFold(), ""
+        self.running = True
+        self.add_class("-shown")
+        self.take(events)
+        self._draw()
+
+    def is_reading_into(self, collection: str) -> bool:
+        """Whether the reading under way puts documents into a collection."""
+        return self.running and self.job is not None and collection in self.job.into
+
+    def stop(self) -> None:
+        """Stop the reading under way, and do not begin what waits."""
+        self._next.clear()
+        if self.job is not None:
+            self.job.cancel.set()
+        self._draw()
+
+    def put_away(self) -> bool:
+        """Hide what is over; whether there was something to hide."""
+        shown = self.has_class("-shown") and not self.running
+        if shown:
+            self.remove_class("-shown")
+        return shown
+
+    def on_unmount(self) -> None:
+        """Nobody waits for it any more."""
+        self._next.clear()
+        if self.job is not None:
+            self.job.cancel.set()
+
+    @on(IngestTold)
+    def _told(self, message: IngestTold) -> None:
+        message.stop()
+        if self._drawing is None:
+            self._drawing = self.set_timer(_REDRAW, self._catch_up)
+
+    def _catch_up(self) -> None:
+        self._drawing = None
+        if self.job is not None:
+            self.take(self.job.drain())
+            self._draw()
+
+    @on(IngestEnded)
+    def _ended(self, message: IngestEnded) -> None:
+        message.stop()
+        self.take(message.job.drain())
+        if message.failure is not None:
+            error = message.failure.error
+            self._failure = f"{error.message} {error.way_out}"
+            self.post_message(message.failure)  # the app tells it as well
+        self.finish()
+        if self._next:
+            self.begin(self._next.pop(0))
+
+    def finish(self) -> None:
+        """The reading is over."""
+        self.running = False
+        self._draw()
+        self.post_message(self.Changed(self.fold.counts))
+        self.screen.refresh_bindings()
+
+    def take(self, events: Iterable[IngestEvent]) -> None:
+        """Add events to what is known of the reading."""
+        before = len(self.fold.news)
+        for event in events:
+            self.fold.take(event)
+        if len(self.fold.news) > before:
+            self.post_message(self.Changed())
+
+    def on_resize(self) -> None:
+        """Bars are as wide as there is room."""
+        self._draw()
+
+    def _draw(self) -> None:
+        if self.job is not None and self.is_mounted:
+            self.query_one(Static).update(Content("\n").join(self._lines(max(self.content_size.width, 40))))
+
+    def _lines(self, width: int) -> list[Content]:
+        fold, job = self.fold, self.job
+        assert job is not None
+        lines: list[Content] = []
+        if self.running:
+            state = "Stopping …" if job.cancel.is_set() else "Reading"
+            waiting = f"; then {', '.join(one_line(j.title, 30) for j in self._next)}" if self._next else ""
+            name = f"{state} {one_line(job.title, 40)}{waiting}"
+            lines.append(Content(name).stylize("bold $primary"))
+            lines.append(_bar("all files", fold.finished, fold.total, "files", width))
+            lines += _under_way(fold, width)
+        else:
+            wrong = bool(self._failure or fold.failed)
+            sign, style = ("✗", "$error") if wrong else ("✓", "$success")
+            title, counts = one_line(job.title, 40), fold.counts
+            text = f"{sign} Read {title}: {counts}"
+            if job.cancel.is_set():
+                counts = counts if fold.done or fold.failed else "nothing was read"
+                text = f"{sign} Stopped reading {title}: {counts}"
+            lines.append(Content(text).stylize(f"bold {style}"))
+        if fold.unread_note:
+            lines.append(Content(f"! {one_line(fold.unread_note)}").stylize("$warning"))
+        if fold.language_note:
+            lines.append(
+                Content(f"! {fold.language_note} Another in Models knows more.").stylize("$warning")
+            )
+        if self._failure:
+            lines.append(Content(f"✗ {one_line(self._failure)}").stylize("$error"))
+        for file in fold.failed[-_MOST:]:
+            told = f"✗ {one_line(file.name, 60)}: {one_line(file.error.message)}"
+            lines.append(Content(told).stylize("$error"))
+            if file.error.way_out:
+                lines.append(Content(f"  {one_line(file.error.way_out)}").stylize("$foreground 65%"))
+        for done_file in [file for file in fold.news if file.outcome != "removed"][-_MOST:]:
+            if is_low(done_file.coverage):
+                told = f"! {one_line(done_file.name, 60)}: coverage {share(done_file.coverage)}"
+                lines.append(Content(told).stylize("$warning"))
+            for notice in done_file.notices:
+                told = f"! {one_line(done_file.name, 60)}: {one_line(notice)}"
+                lines.append(Content(told).stylize("$warning"))
+        return lines
+
+
+def _under_way(fold: IngestFold, width: int) -> list[Content]:
+    """The file under way, and what its scans will take."""
+    if not fold.total:
+        return [Content("Getting ready …").stylize("$foreground 65%")]
+    lines: list[Content] = []
+    if fold.under_way is not None:
+        name = one_line(fold.under_way.name, _NAME)
+        done, of = fold.passages or fold.pages or (0, 0)
+        doing = "fetching …" if "://" in fold.under_way.source else "reading …"
+        if of:
+            lines.append(_bar(name, done, of, "passages" if fold.passages else "scanned pages", width))
+        else:
+            lines.append(Content.assemble(name.ljust(_NAME), (f" {doing}", "$foreground 65%")))
+    if fold.scan_note:
+        lines.append(Content(fold.scan_note).stylize("$foreground 65%"))
+    return lines
+
+
+def _bar(name: str, done: int, of: int, unit: str, width: int) -> Content:
+    """A name, a bar, and how many of how many."""
+    words = f" {done:,} of {of:,} {unit}"
+    room = max(min(width - _NAME - len(words) - 1, 40), 8)
+    full = round(room * done / of) if of else 0
+    return Content.assemble(
+        f"{name.ljust(_NAME)} ",
+        ("━" * full, "$primary"),
+        ("┄" * (room - full), "$foreground 40%"),
+        words,
+    )

@@ -1,0 +1,205 @@
+"""What a person names to be read: files, folders and addresses, and the collection they go to."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from traces.errors import DeepthinkError
+from traces.typed_path import existing_file, existing_path
+
+if TYPE_CHECKING:
+    from agent.web.fetch import Fetched
+    from traces.records import Document
+    from tui.settings.settings import Settings
+
+DEFAULT_COLLECTION = "documents"
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
+_NAME = re.compile(r"\w[\w .&+-]{0,63}")
+_FETCH_SECONDS = 120.0  # a person waits for this one, and a filing may be large
+_LOOKED_AT = 100_000  # directory entries
+
+
+class WebOff(DeepthinkError):
+    """Raised when an address is given while the web is off."""
+
+    title = "The web is off"
+    kind = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What is to be read, and where it goes.
+
+    Attributes:
+        paths: Files and folders.
+        addresses: Pages and files of the web.
+        collection: Made if new.
+        description: What the collection holds; "" leaves it as it is.
+    """
+
+    paths: tuple[Path, ...]
+    addresses: tuple[str, ...]
+    collection: str
+    description: str = ""
+
+
+def intake(
+    names: Sequence[str], settings: Settings, collection: str | None = None, description: str = ""
+) -> Intake:
+    """What ``names`` stand for, checked as far as that goes without looking at the disk.
+
+    Args:
+        names: Paths and addresses as they were written.
+        settings: Say whether the web is on, and where documents go if nothing else is said.
+        collection: Where they go; as set if None.
+        description: What the collection holds, in one line.
+
+    Raises:
+        WebOff: an address is among them while the web is off.
+        WrongUsage: an address is of a kind that is not fetched, or the collection cannot be called that.
+    """
+    from tui.failures import WrongUsage
+    from tui.terminal import one_line
+
+    addresses = tuple(name for name in names if is_address(name))
+    if addresses and not settings.web:
+        raise WebOff(
+            f"{one_line(addresses[0], 80)} is an address, and nothing is fetched while the web is off.",
+            "Turn it on for this command with --web, or for good: `deepthink config set web true`.",
+        )
+    called = collection if collection is not None else settings.collection or DEFAULT_COLLECTION
+    if not _NAME.fullmatch(called):
+        raise WrongUsage(
+            f"“{one_line(called, 80)}” cannot be the name of a collection.",
+            "Use up to 64 letters, digits, spaces and . & + - _, a letter or digit first.",
+        )
+    paths = tuple(Path(name) for name in names if name not in addresses)
+    return Intake(paths, addresses, called, " ".join(description.split()))
+
+
+def is_address(name: str) -> bool:
+    """Whether it is an address, not a path. Raises `WrongUsage` for one that is not fetched."""
+    from tui.failures import WrongUsage
+    from tui.terminal import one_line
+
+    found = _ADDRESS.match(name)
+    if found and found[1].lower() not in {"http", "https"}:
+        raise WrongUsage(
+            f"{one_line(name, 80)} is not fetched, only http and https are.",
+            "Save it as a file, then ingest that.",
+        )
+    return found is not None
+
+
+def fetch(settings: Settings, cancel: threading.Event) -> Callable[[str], Fetched]:
+    """What fetches an address: as a browser would, because a person named it."""
+    from agent.documents.reading import MAX_BYTES
+    from agent.web.fetch import Limits
+    from tui.assemble import open_fetcher
+
+    fetcher = open_fetcher(settings, Limits(total=_FETCH_SECONDS, size=MAX_BYTES))
+    return lambda url: fetcher.fetch(url, robots=False, stop=cancel)
+
+
+def again(documents: Sequence[Document], settings: Settings) -> tuple[Intake, list[str]]:
+    """What is to be read to bring ``documents`` of one collection up to date, and what cannot be.
+
+    Returns:
+        Their files and pages, and a sentence for each document whose file is gone, or whose page cannot be
+        fetched while the web is off.
+    """
+    from tui.terminal import clean
+
+    paths: list[Path] = []
+    addresses: list[str] = []
+    missing: list[str] = []
+    for document in documents:
+        if "://" in document.source:
+            if settings.web:
+                addresses.append(document.source)
+            else:
+                missing.append(f"{clean(document.name)} is on the web, which is off.")
+        elif (there := _file_of(document.source)) is not None:
+            paths.append(there)
+        else:
+            missing.append(f"{clean(document.name)} is no longer at {clean(document.source)}.")
+    collection = documents[0].collection if documents else DEFAULT_COLLECTION
+    return Intake(tuple(dict.fromkeys(paths)), tuple(addresses), collection), missing
+
+
+def _file_of(source: str) -> Path | None:
+    """The file that a document was read from, or the one that its file lies in: a mail, an archive."""
+    return next(filter(None, map(existing_file, [Path(source), *Path(source).parents])), None)
+
+
+def pasted(text: str) -> list[str]:
+    """The paths and addresses in a text that was typed, pasted or dropped on the terminal.
+
+    A terminal writes dropped files side by side, quoted or with backslashes, or one a line, some of them
+    as ``file:`` addresses. A path that exists just as it stands is taken so, spaces and all.
+    """
+    names: list[str] = []
+    for line in text.strip().splitlines():
+        bare = line.strip()
+        if bare and existing_path(bare) is not None:
+            names.append(bare)
+            continue
+        try:
+            parts = shlex.split(bare)
+        except ValueError:  # a quotation mark that is never closed, as in a name with an apostrophe
+            parts = [bare]
+        names.extend(_of_file_address(part) for part in parts)
+    return names
+
+
+def _of_file_address(name: str) -> str:
+    if not name.startswith("file://"):
+        return name
+    try:
+        return unquote(urlsplit(name).path)
+    except ValueError:  # a bracket that is never closed where the machine is named
+        return name
+
+
+def count_readable(
+    paths: Iterable[Path], most: int, stopped: Callable[[], bool] = lambda: False
+) -> tuple[int, bool]:
+    """How many files reading ``paths`` would bring, and whether there are more than were counted.
+
+    Args:
+        paths: Files, which count whatever they are, and folders; what is not there does not count.
+        most: Where counting ends.
+        stopped: Asked now and then whether anybody still wants to know.
+    """
+    files = _readable(paths, stopped)
+    count = sum(1 for _, _ in zip(range(most), files, strict=False))
+    return count, next(files, None) is not None
+
+
+def _readable(paths: Iterable[Path], stopped: Callable[[], bool]) -> Iterator[Path]:
+    from agent.documents.reading import SUFFIXES
+
+    looked_at = 0
+    for given in paths:
+        path = existing_path(given)
+        if path is None:
+            continue
+        if not path.is_dir():
+            yield path
+            continue
+        for folder, folders, files in os.walk(path):
+            folders[:] = [name for name in folders if not name.startswith((".", "~$"))]
+            looked_at += len(files) + 1
+            if stopped() or looked_at > _LOOKED_AT:
+                return
+            for name in files:
+                if not name.startswith((".", "~$")) and Path(name).suffix.casefold() in SUFFIXES:
+                    yield Path(folder, name)

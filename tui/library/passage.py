@@ -1,0 +1,571 @@
+"""A passage in its document, the sentence that supports an answer marked in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.cells import cell_len
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.screen import ModalScreen
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.visual import Visual
+from textual.widgets import Footer, Input, Static
+
+from agent.text.sentences import sentences
+from traces.records import Document, Passage
+from tui.app.keys import bindings
+from tui.app.work import in_background
+from tui.terminal import clean, one_line
+
+if TYPE_CHECKING:
+    from tui.app.app import DeepthinkApp
+    from tui.run.evidence import Passage as Found
+
+_LONG_ENOUGH = 12  # letters and signs of a part that is looked for by itself
+
+
+def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
+    """Start and end of ``quote`` in ``text``, or of those of its sentences that stand there.
+
+    White space and the bars between a table's cells do not matter, nor does case; what was left out of the
+    quotation, written ``…``, parts it.
+    """
+    squeezed, places = _squeezed(text)
+    whole = [part for part in quote.split("…") if part.strip()]
+    for parts in (whole, [piece for part in whole for piece in sentences(part)]):
+        found: list[tuple[int, int]] = []
+        for part in parts:
+            wanted, _ = _squeezed(part)
+            at = squeezed.find(wanted) if wanted else -1
+            if at >= 0 and (len(parts) == 1 or len(wanted) >= _LONG_ENOUGH):
+                found.append((places[at], places[at + len(wanted) - 1] + 1))
+        if found:
+            return _joined(found)
+    return []
+
+
+def find_words(text: str, words: str) -> list[tuple[int, int]]:
+    """Every place of ``words`` in ``text``, in order; white space and case do not matter."""
+    squeezed, places = _squeezed(text)
+    wanted, _ = _squeezed(words)
+    found: list[tuple[int, int]] = []
+    at = squeezed.find(wanted) if wanted else -1
+    while at >= 0:
+        found.append((places[at], places[at + len(wanted) - 1] + 1))
+        at = squeezed.find(wanted, at + len(wanted))
+    return found
+
+
+def bare(text: str) -> str:
+    """``text`` without what does not matter: words are in a passage if they are so when both are bare."""
+    return "".join(text.split()).replace("|", "").lower()
+
+
+def _squeezed(text: str) -> tuple[str, list[int]]:
+    """``text`` without white space and bars, lower case, and where each of its letters stood."""
+    letters: list[str] = []
+    places: list[int] = []
+    for place, letter in enumerate(text):
+        if not letter.isspace() and letter != "|":
+            lower = letter.lower()
+            letters.append(lower if len(lower) == 1 else letter)
+            places.append(place)
+    return "".join(letters), places
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same in order, those that overlap made one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+_NUMBER = re.compile(r"[^\w]*[\d.,]+[^\w]*|[^\w]*|n/?a", re.IGNORECASE)
+_GAP = 2  # columns between two cells
+
+
+def aligned(text: str, width: int) -> str:
+    """``text``, a line for each row with cells joined by `` | ``, aligned; as it is if that is too wide.
+
+    Columns of figures are aligned right. The names of columns go over several lines where they are longer
+    than what stands beneath. Lines without cells, such as the caption, stay as they are.
+    """
+    lines = text.splitlines()
+    rows = [[cell.strip() for cell in line.split(" | ")] if " | " in line else None for line in lines]
+    full = [row for row in rows if row]
+    first = next((i for i, row in enumerate(full) if any(map(_is_number, row[1:]))), 0)
+    names, body = full[:first], full[first:]
+    count = max((len(row) for row in full), default=0)
+    widths: list[int] = []
+    right: list[bool] = []
+    for i in range(count):
+        held = [row[i] for row in body if len(row) > i]
+        words = [word for row in names if len(row) > i for word in row[i].split()]
+        widths.append(max(map(cell_len, [*held, *words]), default=0))
+        right.append(i > 0 and 2 * sum(map(_is_number, held)) >= len(held))
+    if not count or sum(widths) + _GAP * (count - 1) > width:
+        return text
+
+    def put(row: list[str]) -> str:
+        cells = (
+            " " * (widths[i] - cell_len(cell)) + cell
+            if right[i]
+            else cell + " " * (widths[i] - cell_len(cell))
+            for i, cell in enumerate(row)
+        )
+        return (" " * _GAP).join(cells).rstrip()
+
+    shown: list[str] = []
+    for line, row in zip(lines, rows, strict=True):
+        if row is None:
+            shown.append(line)
+        elif any(row is name for name in names):
+            folded = [wrap(cell, widths[i]) if widths[i] else [] for i, cell in enumerate(row)]
+            height = max(map(len, folded))
+            stacked = [[""] * (height - len(cell)) + cell for cell in folded]
+            shown += [put(list(across)) for across in zip(*stacked, strict=True)]
+        else:
+            shown.append(put(row))
+    return "\n".join(shown)
+
+
+def _is_number(cell: str) -> bool:
+    return bool(cell) and _NUMBER.fullmatch(cell) is not None
+
+
+_NEAR = 20  # passages laid out before and after the wanted one, and again whenever an end comes near
+_MARGIN = 2
+_ABOVE = 3  # lines left above a passage that is gone to
+
+
+class DocumentText(ScrollView, can_focus=True):
+    """Passages in reading order; one of them is the current one, one may be the one that is cited.
+
+    Attributes:
+        current: Index of the current passage, which has a bar in the margin.
+    """
+
+    HELP = """\
+### The document
+
+The passages of the document in their order. **N** and **P** go from passage to passage, the arrows and
+the page keys scroll, **/** finds words, **C** copies the passage with the bar in the margin. The supporting
+sentence stands between “ and ”.
+"""
+    DEFAULT_CSS = """
+    DocumentText {
+        background: $background; padding: 0 2 0 1; height: 1fr;
+        overflow-x: hidden; scrollbar-gutter: stable;
+    }
+    """
+    current: reactive[int] = reactive(0)
+
+    class Moved(Message):
+        """Another passage is the current one."""
+
+    def __init__(self, label: str = "", quote: str = "") -> None:
+        super().__init__()
+        self._label = label
+        self._quote = quote
+        self._wanted = -1
+        self._words = ""
+        self._passages: Sequence[Passage] = ()
+        self._first = self._last = 0  # what is laid out, the last one not included
+        self._lines: list[Strip] = []
+        self._starts: list[int] = []  # the line where each passage that is laid out begins
+        self._bare: list[str] = []  # the texts as they are looked through, once somebody does
+        # What was laid out: by passage, whether it is the current one, and the words found in it.
+        self._made: dict[tuple[int, bool, str], list[Strip]] = {}
+        self._made_for: tuple[object, ...] = ()
+
+    def open(self, passages: Sequence[Passage], wanted: int) -> None:
+        """Show ``passages``, scrolled to the one with this index."""
+        self._passages = passages
+        self._wanted = wanted
+        self._made, self._bare = {}, []
+        self.go_to(wanted)
+
+    def go_to(self, index: int) -> None:
+        """Make a passage the current one, and bring it into view with its quotation or the words found."""
+        if not self._passages:
+            return
+        index = min(max(index, 0), len(self._passages) - 1)
+        self.set_reactive(DocumentText.current, index)
+        if not self._first <= index < self._last:
+            self._first, self._last = self._around(index)
+        self._lay_out()
+        top = self._starts[index - self._first]
+        self.scroll_to(y=max(top - _ABOVE, 0), animate=False, force=True)
+        self.post_message(self.Moved())
+
+    def find(self, words: str, by: int) -> int:
+        """Go to the next passage that holds ``words``, going on at the other end; how many hold them.
+
+        Args:
+            words: Marked wherever they stand; nothing is if they are empty.
+            by: 1 forwards, -1 backwards, 0 from the current passage on, itself included.
+        """
+        self._words = words
+        holding = [i for i in range(len(self._passages)) if self._holds(i)]
+        if holding:
+            ahead = [i for i in holding if (i >= self.current if by == 0 else i > self.current)]
+            behind = [i for i in holding if i < self.current]
+            self.go_to((behind or holding)[-1] if by < 0 else (ahead or holding)[0])
+        else:
+            self._lay_out()
+        return len(holding)
+
+    def _holds(self, index: int) -> bool:
+        """Whether the words that are looked for are in this passage."""
+        wanted = bare(self._words)
+        if wanted and not self._bare:
+            self._bare = [bare(passage.text) for passage in self._passages]
+        return bool(wanted) and wanted in self._bare[index]
+
+    @property
+    def passage(self) -> Passage | None:
+        """The current one."""
+        return self._passages[self.current] if self._passages else None
+
+    @property
+    def laid_out(self) -> int:
+        """How many passages are laid out."""
+        return self._last - self._first
+
+    def _around(self, index: int) -> tuple[int, int]:
+        return max(index - _NEAR, 0), min(index + _NEAR + 1, len(self._passages))
+
+    def _lay_out(self) -> None:
+        width = self.scrollable_content_region.width - _MARGIN
+        if width <= 0:  # not on the screen yet; `on_resize` will be
+            self._lines, self._starts = [], [0] * (self._last - self._first)
+            return
+        made_for = (width, self.visual_style, self.app.theme, self._wanted)
+        if made_for != self._made_for:
+            self._made, self._made_for = {}, made_for
+        self._lines, self._starts = [], []
+        for index in range(self._first, self._last):
+            self._starts.append(len(self._lines))
+            words = self._words if self._holds(index) else ""
+            key = (index, index == self.current, words)
+            if key not in self._made:
+                self._made[key] = self._strips(index, width)
+            self._lines.extend(self._made[key])
+        self.virtual_size = Size(width + _MARGIN, len(self._lines))
+        self.refresh()
+
+    def _strips(self, index: int, width: int) -> list[Strip]:
+        passage, before = self._passages[index], self._passages[index - 1] if index else None
+        bar = "[b $primary]▌[/] " if index == self.current else "  "
+        pieces: list[tuple[str, Content]] = []
+        if passage.section and (before is None or before.section != passage.section):
+            pieces.append(("  ", Content(one_line(passage.section)).stylize("bold $primary")))
+        if passage.page and (before is None or before.page != passage.page):
+            pieces.append(("  ", Content(f"p. {passage.page}").stylize("$foreground 55%")))
+        if index == self._wanted and self._label:
+            pieces.append((bar, Content(f"▸ {self._label}").stylize("bold $accent")))
+        pieces.append((bar, self._marked(index, width)))
+        strips: list[Strip] = []
+        for margin, content in pieces:
+            edge = Visual.to_strips(
+                self, Content.from_markup(margin), _MARGIN, 1, self.visual_style, apply_selection=False
+            )
+            lines = Visual.to_strips(
+                self, content, width, None, self.visual_style, apply_selection=False, pad=True
+            )
+            strips.extend(Strip.join([edge[0], line]) for line in lines)
+        return [*strips, Strip.blank(width + _MARGIN, self.rich_style)]
+
+    def _marked(self, index: int, width: int) -> Content:
+        """The text of a passage with what is quoted from it and what was found in it marked."""
+        passage = self._passages[index]
+        text = aligned(clean(passage.text), width - 2) if passage.kind == "table" else clean(passage.text)
+        content = Content(text)
+        for start, end in find_words(text, self._words):
+            content = content.stylize("reverse", start, end)
+        quoted = find_quote(text, self._quote) if index == self._wanted and self._quote else []
+        for start, end in reversed(quoted):
+            inside = content[start:end].stylize("bold underline $accent")
+            sign = Content("“").stylize("bold $accent")
+            close = Content("”").stylize("bold $accent")
+            content = Content("").join([content[:start], sign, inside, close, content[end:]])
+        return content
+
+    def render_line(self, y: int) -> Strip:
+        """A line of what is in view."""
+        at = self.scroll_offset.y + y
+        width = self.scrollable_content_region.width
+        if at >= len(self._lines):
+            return Strip.blank(width, self.rich_style)
+        return self._lines[at].crop_extend(0, width, self.rich_style)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Lay out more where an end of what is laid out comes near."""
+        super().watch_scroll_y(old_value, new_value)
+        if any(self._ends_near()):
+            self.call_later(self._extend)
+
+    def _ends_near(self) -> tuple[bool, bool]:
+        """Whether the first and the last passage that are laid out are near, and not the document's."""
+        page = self.size.height
+        before = self._first > 0 and self.scroll_y < page
+        after = self._last < len(self._passages) and self.scroll_y + 2 * page >= len(self._lines)
+        return before, after
+
+    async def _extend(self) -> None:
+        # What is scrolled to is a line of the old text: the way there is not gone on with.
+        await self.stop_animation("scroll_y")
+        before, after = self._ends_near()
+        more = min(_NEAR, self._first) if before else 0
+        self._first -= more
+        self._last = min(self._last + (_NEAR if after else 0), len(self._passages))
+        if before or after:
+            at = self.scroll_y
+            self._lay_out()
+            self.scroll_to(y=at + self._starts[more], animate=False, force=True)
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Lines break elsewhere; the current passage stays in view."""
+        if self._passages:
+            self.go_to(self.current)
+
+    def notify_style_update(self) -> None:
+        """Another theme has other colours."""
+        super().notify_style_update()
+        if self._passages:
+            self._lay_out()
+
+    def action_scroll_home(self) -> None:
+        """To the first passage of the document."""
+        self.go_to(0)
+
+    def action_scroll_end(self) -> None:
+        """To the last passage of the document."""
+        self.go_to(len(self._passages) - 1)
+
+
+_GONE = (
+    "This passage is no longer in the library: its document was removed, or read again and cut otherwise."
+)
+
+
+_DESKTOP = {"DISPLAY", "WAYLAND_DISPLAY", "TEXTUAL_DRIVER"}  # one of them where a file can be opened
+
+
+class PassageScreen(ModalScreen[None]):
+    """Opens a passage where it stands.
+
+    Args:
+        passage_id: The stored passage.
+        quote: The sentence or table row to mark in it.
+        collection: Where it was found; shown where the passage itself is gone.
+        number: The number it is cited by; 0 if it is not cited.
+        title: Of its document, likewise.
+        section: Likewise.
+        text: Likewise: the passage as the run kept it.
+    """
+
+    CSS_PATH = "passage.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("passage")
+    HELP = DocumentText.HELP
+
+    class Opened(Message):
+        """The document is here: its passages, none if it is gone, and which of them is the wanted one."""
+
+        def __init__(self, document: Document | None, passages: Sequence[Passage], at: int) -> None:
+            super().__init__()
+            self.document = document
+            self.passages = passages
+            self.at = at
+
+    def __init__(
+        self,
+        passage_id: int,
+        quote: str = "",
+        collection: str = "",
+        number: int = 0,
+        *,
+        title: str = "",
+        section: str = "",
+        text: str = "",
+    ) -> None:
+        super().__init__()
+        self._wanted = passage_id
+        self._quote = quote
+        self._number = number
+        self._kept = Passage(passage_id, 0, collection, "", title, "", section, None, 0, "text", text)
+        self._document: Document | None = None
+        self._count = 0
+
+    @classmethod
+    def of(cls, passage: Found) -> PassageScreen:
+        """For a passage of a run; as the run kept it where the library no longer has it."""
+        return cls(
+            passage.passage_id,
+            quote=passage.quote,
+            collection=passage.collection,
+            number=passage.number,
+            title=passage.title,
+            section=passage.section,
+            text=passage.text,
+        )
+
+    def compose(self) -> ComposeResult:
+        """Where it stands, the document, and the words to find."""
+        label = f"cited as [{self._number}]" if self._number else "the passage"
+        with Vertical(id="passage"):
+            yield Static("…", id="heading", classes="title", markup=False)
+            yield Static(id="place", markup=False)
+            yield Static(id="gone", markup=False)
+            yield DocumentText(label, self._quote)
+            yield Input(id="words", placeholder="Words to find; Enter, ↓ and ↑ go from one to the next")
+            yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Fetch the document."""
+        self.query_one("#gone").display = False
+        self.query_one("#words").display = False
+        self.query_one(DocumentText).focus()
+        in_background(self, self._fetch, group="passage", exclusive=True)
+
+    def _fetch(self) -> Message:
+        from traces.library import Library
+
+        library = Library(cast("DeepthinkApp", self.app).engine.store)
+        with library.together():
+            found = library.passages([self._wanted])
+            if not found:
+                return self.Opened(None, (), 0)
+            passages = library.document_passages(found[0].document_id)
+            documents = library.documents(found[0].collection)
+        document = next((d for d in documents if d.id == found[0].document_id), None)
+        at = next((i for i, passage in enumerate(passages) if passage.id == self._wanted), 0)
+        return self.Opened(document, passages, at)
+
+    @on(Opened)
+    def _show(self, message: Opened) -> None:
+        passages = message.passages
+        self._document = message.document
+        if not passages:
+            kept = " What the run kept of it:" if self._kept.text else ""
+            gone = self.query_one("#gone", Static)
+            gone.update(f"{_GONE}{kept}")
+            gone.display = True
+            passages = (self._kept,) if self._kept.text else ()
+            heading = one_line(self._kept.title) or "A passage that is gone"
+            self.query_one("#heading", Static).update(heading)
+        self._count = len(passages)
+        self.query_one(DocumentText).open(passages, message.at)
+
+    @on(DocumentText.Moved)
+    def _tell_place(self) -> None:
+        text = self.query_one(DocumentText)
+        passage, document = text.passage, self._document
+        if passage is None:
+            return
+        self.query_one("#heading", Static).update(one_line(passage.title or passage.document))
+        source = document.source if document else ""
+        name = source if "://" in source else passage.document
+        facts = [passage.collection, clean(name), passage.date]
+        if passage.page:
+            of = f" of {document.pages}" if document and document.pages else ""
+            facts.append(f"p. {passage.page}{of}")
+        if document:
+            facts.append(f"passage {text.current + 1:,} of {self._count:,}")
+        place = Content(" · ".join(one_line(fact) for fact in facts if fact))
+        if passage.section:
+            place = Content("\n").join([place, Content(one_line(passage.section))])
+        self.query_one("#place", Static).update(place)
+
+    @on(Input.Changed, "#words")
+    def _look(self, event: Input.Changed) -> None:
+        self._find(event.value, 0)
+
+    @on(Input.Submitted, "#words")
+    def _look_on(self, event: Input.Submitted) -> None:
+        self._find(event.value, 1)
+
+    def _find(self, words: str, by: int) -> None:
+        found = self.query_one(DocumentText).find(words, by)
+        passages = "passage" if found == 1 else "passages"
+        self.query_one("#words", Input).border_subtitle = f"{found or 'no'} {passages}" if words else ""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The places found are gone through only while words are looked for."""
+        finding = self.is_mounted and self.query_one("#words").display
+        if action == "found":
+            return bool(finding)
+        return not (finding and action in {"passage", "copy", "original", "find", "leave"})
+
+    def action_passage(self, by: int) -> None:
+        """Go to the next passage, or the one before."""
+        text = self.query_one(DocumentText)
+        text.go_to(text.current + by)
+
+    def action_find(self) -> None:
+        """Ask for the words."""
+        words = self.query_one("#words", Input)
+        words.display = True
+        self.set_focus(words)  # at once: what is typed next belongs there
+        self.refresh_bindings()
+
+    def action_found(self, by: int) -> None:
+        """Go to the next passage that holds the words."""
+        self._find(self.query_one("#words", Input).value, by)
+
+    def action_copy(self) -> None:
+        """Put the current passage on the clipboard."""
+        passage = self.query_one(DocumentText).passage
+        if passage is not None:
+            self.app.copy_to_clipboard(clean(passage.text))
+            self.notify("Copied.")
+
+    def action_original(self) -> None:
+        """Open the document itself, a PDF at the page; where nothing can show it, say where it is."""
+        document, passage = self._document, self.query_one(DocumentText).passage
+        if document is None or passage is None:
+            return
+        source, page = document.source, f", p. {passage.page}" if passage.page else ""
+        if "://" not in source and not Path(source).exists():
+            self.notify(f"The file is no longer there: {source}", severity="warning", markup=False)
+        elif sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY", "TEXTUAL_DRIVER"} & {
+            *os.environ
+        }:
+            self.app.copy_to_clipboard(source)
+            self.notify(f"{source}{page} (copied: there is no desktop to open it)", markup=False)
+        else:
+            at = f"#page={passage.page}" if passage.page else ""
+            self.app.open_url(source if "://" in source else Path(source).as_uri() + at)
+
+    def action_leave(self) -> None:
+        """Back to the screen beneath."""
+        self.dismiss()
+
+    def action_close(self) -> None:
+        """Stop finding; if nothing is looked for, back to the screen beneath."""
+        words = self.query_one("#words", Input)
+        if not words.display:
+            self.dismiss()
+            return
+        words.display = False
+        words.value = ""
+        self.set_focus(self.query_one(DocumentText))
+        self.refresh_bindings()

@@ -1,0 +1,294 @@
+"""Library: collections, documents and their sections; reading more; trying the search by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import ContentSwitcher, Input, Tree
+
+from traces.records import Collection, Document
+from traces.typed_path import expanded_path
+from tui.app.base import DeepScreen
+from tui.app.keys import bindings
+from tui.app.work import in_background
+from tui.library import actions
+from tui.library.ingest_panel import IngestJob, IngestPanel
+from tui.library.intake import Intake
+from tui.library.search_panel import SearchPanel
+from tui.library.shelves import Details, Shelves
+from tui.terminal import one_line
+
+_EMPTY = """\
+The library is empty.
+
+Press {add} to add documents: files, folders, or an address where the web is on. \
+Files that you drop on the window are read as well.
+
+Press {samples} to read the sample library: twelve documents about a company that does not exist."""
+_TOLD = 3  # documents that cannot be read again, by name
+
+
+class LibraryScreen(DeepScreen):
+    """What is in the library, and everything that changes it."""
+
+    MODE: ClassVar[str] = "library"
+    PLACES = ("library",)
+    CSS_PATH = "library.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("library")
+    HELP = Shelves.HELP
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._collections: list[Collection] | None = None  # None until they are known
+        self._documents: dict[str, tuple[int, list[Document]]] = {}  # with their collection's generation
+        self._embedder = ""
+        self._folder = Path.cwd()
+
+    def body(self) -> ComposeResult:
+        """The shelves with what is known of them, or the search; beneath, what is being read."""
+        with ContentSwitcher(initial="shelves", id="views"):
+            with Horizontal(id="shelves"):
+                yield Shelves(id="tree")
+                yield Details()
+            yield SearchPanel(id="search")
+        yield IngestPanel()
+
+    @on(events.ScreenResume)
+    def action_refresh(self) -> None:
+        """Look again what the library holds."""
+        self._ask(partial(actions.shelves, self.deepthink.engine), "shelves")
+
+    def _ask(self, work: Callable[[], Message | None], group: str) -> None:
+        in_background(self, work, group=group, exclusive=group != "change")
+
+    @property
+    def _searching(self) -> bool:
+        return self.query_one(ContentSwitcher).current == "search"
+
+    # --- what is there -----------------------------------------------------------------------
+
+    @on(actions.Shelved)
+    def _show_shelves(self, message: actions.Shelved) -> None:
+        self._collections, self._embedder = list(message.collections), message.embedder
+        self.query_one(Shelves).show(message.collections)
+        self.query_one("#shelves").set_class(not message.collections, "-empty")
+        self.query_one(SearchPanel).offer([collection.name for collection in message.collections])
+        if message.collections and self.focused is None:  # the tree was not shown while it was empty
+            self.set_focus(self.query_one(Shelves))
+        self._show_details()
+        self.refresh_bindings()
+
+    @on(Shelves.Wanted)
+    def _fetch(self, message: Shelves.Wanted) -> None:
+        known = self._documents.get(message.collection.name)
+        if known is not None and known[0] == message.collection.generation:
+            self.query_one(Shelves).fill(message.collection.name, known[1])
+            return
+        name = message.collection.name
+        self._ask(partial(actions.documents, self.deepthink.engine, name), f"documents of {name}")
+
+    @on(actions.Listed)
+    def _list(self, message: actions.Listed) -> None:
+        generations = {c.name: c.generation for c in self._collections or ()}
+        if message.collection not in generations:
+            return
+        documents = list(message.documents)
+        self._documents[message.collection] = (generations[message.collection], documents)
+        self.query_one(Shelves).fill(message.collection, documents)
+        if isinstance(self.query_one(Shelves).chosen, Collection):
+            self._show_details()
+
+    @on(Tree.NodeHighlighted, "#tree")
+    def _show_details(self) -> None:
+        details, chosen = self.query_one(Details), self.query_one(Shelves).chosen
+        self.refresh_bindings()
+        if isinstance(chosen, Document):
+            details.show_document(chosen)
+            self._ask(partial(actions.passages, self.deepthink.engine, chosen.id), "outline")
+        elif chosen is not None:
+            generation, documents = self._documents.get(chosen.name, (-1, []))
+            details.show_collection(chosen, documents, self._embedder)
+            if generation != chosen.generation:
+                self._ask(partial(actions.documents, self.deepthink.engine, chosen.name), "coverage")
+        elif self._collections is not None and not self._collections:
+            add, samples = (self.deepthink.key_of(f"library.{name}") for name in ("add", "samples"))
+            details.show_nothing(_EMPTY.format(add=add or "a", samples=samples or "t"))
+
+    @on(actions.Outlined)
+    def _outline(self, message: actions.Outlined) -> None:
+        chosen = self.query_one(Shelves).chosen
+        if isinstance(chosen, Document) and chosen.id == message.document:
+            self.query_one(Details).show_sections(message.passages)
+
+    @on(Tree.NodeSelected, "#tree")
+    def _open_document(self, event: Tree.NodeSelected[Collection | Document]) -> None:
+        if not isinstance(event.node.data, Document):
+            event.node.toggle()
+            return
+        self._ask(partial(self._first_passage, event.node.data.id), "open")
+
+    def _first_passage(self, document: int) -> Message | None:
+        passages = actions.passages(self.deepthink.engine, document).passages
+        return Details.Opened(passages[0].id) if passages else None
+
+    @on(Details.Opened)
+    @on(SearchPanel.Opened)
+    def _open(self, message: Details.Opened | SearchPanel.Opened) -> None:
+        from tui.library.passage import PassageScreen
+
+        self.app.push_screen(PassageScreen(message.passage_id))
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def action_add(self) -> None:
+        """Choose what is to be read."""
+        from tui.library.files import FilesScreen
+
+        self.app.push_screen(FilesScreen(self._folder, self.query_one(Shelves).collection), self.read)
+
+    def read(self, chosen: Intake | None) -> None:
+        """Read what was chosen; after the reading under way, if there is one."""
+        if chosen is None:
+            return
+        if chosen.paths:
+            self._folder = expanded_path(chosen.paths[0]).parent
+        self._begin(IngestJob.of(self.deepthink.engine, chosen))
+
+    def action_samples(self) -> None:
+        """Read the sample library."""
+        self._begin(IngestJob.of_samples(self.deepthink.engine))
+
+    def _begin(self, job: IngestJob) -> None:
+        if not self.query_one(IngestPanel).begin(job):
+            self.notify(f"{one_line(job.title, 60)}: read after what is being read now.", markup=False)
+
+    def action_stop(self) -> None:
+        """Stop reading."""
+        self.query_one(IngestPanel).stop()
+
+    @on(IngestPanel.Changed)
+    def _look_again(self, message: IngestPanel.Changed) -> None:
+        if message.ended and self.app.screen is not self:
+            self.notify(f"Reading has ended: {message.ended}.", title="Library", markup=False)
+        if message.ended:
+            self.tell_ask()
+        self.action_refresh()
+
+    @on(events.Paste)
+    def _dropped(self, event: events.Paste) -> None:
+        collection = self.query_one(Shelves).collection
+        self._ask(partial(actions.dropped, self.deepthink.engine, event.text, collection), "change")
+
+    def action_reread(self) -> None:
+        """Read a document, or all of a collection, again from where it came."""
+        chosen = self.query_one(Shelves).chosen
+        if chosen is not None:
+            self._ask(partial(actions.reread, self.deepthink.engine, chosen), "change")
+
+    @on(actions.Named)
+    def _read_named(self, message: actions.Named) -> None:
+        if message.missing:
+            more = len(message.missing) - _TOLD
+            lines = [*message.missing[:_TOLD], *([f"And {more} more."] if more > 0 else [])]
+            lines.append("What the library holds of it stays.")
+            self.notify("\n".join(lines), title="Not found any more", severity="warning", markup=False)
+        if message.chosen.paths or message.chosen.addresses:
+            self.read(message.chosen)
+
+    # --- changing ----------------------------------------------------------------------------
+
+    def action_remove(self) -> None:
+        """Remove a document or a collection, having asked."""
+        from tui.app.confirm import ConfirmScreen
+
+        chosen = self.query_one(Shelves).chosen
+        if isinstance(chosen, Document):
+            question = f"Remove {one_line(chosen.name, 60)} from {one_line(chosen.collection)}?"
+            passages = f"Its {chosen.chunks:,} passages"
+        elif chosen is not None:
+            question = f"Remove {one_line(chosen.name)} with its {chosen.documents:,} documents?"
+            passages = f"Their {chosen.chunks:,} passages"
+        else:
+            return
+        if self._is_being_read(chosen):
+            return
+        detail = f"{passages} are no longer found. The files stay where they are."
+
+        def confirmed(yes: bool | None) -> None:
+            if yes and not self._is_being_read(chosen):  # a reading may have begun meanwhile
+                self._ask(partial(actions.remove, self.deepthink.engine, chosen), "change")
+
+        self.app.push_screen(ConfirmScreen(question, detail, "Remove"), confirmed)
+
+    def _is_being_read(self, chosen: Collection | Document) -> bool:
+        """Whether a collection would come back with what is still to be read, which is told."""
+        if isinstance(chosen, Document) or not self.query_one(IngestPanel).is_reading_into(chosen.name):
+            return False
+        told = f"{one_line(chosen.name, 60)} is being read. Stop that first, or remove it afterwards."
+        self.notify(told, severity="warning", markup=False)
+        return True
+
+    def action_describe(self) -> None:
+        """Say what a collection holds."""
+        from tui.library.shelves import DescribeScreen
+
+        name = self.query_one(Shelves).collection
+        held = next((c.description for c in self._collections or () if c.name == name), "")
+
+        def described(text: str | None) -> None:
+            if text:
+                self._ask(partial(actions.describe, self.deepthink.engine, name, text), "change")
+
+        self.app.push_screen(DescribeScreen(name, held), described)
+
+    @on(actions.Changed)
+    def _changed(self, message: actions.Changed) -> None:
+        self.notify(one_line(message.told, 120), markup=False)
+        self.action_refresh()
+
+    # --- searching ---------------------------------------------------------------------------
+
+    def action_search(self) -> None:
+        """Try the search by hand."""
+        self.query_one(ContentSwitcher).current = "search"
+        self.set_focus(self.query_one("#query", Input))  # at once: what is typed next belongs there
+        self.refresh_bindings()
+
+    def action_hide(self) -> None:
+        """Leave the search, or put away what was read."""
+        if self._searching:
+            self.query_one(ContentSwitcher).current = "shelves"
+        else:
+            self.query_one(IngestPanel).put_away()
+        self.set_focus(self.query_one(Shelves))
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What is possible with what is chosen, and while something is read."""
+        if not self.is_mounted:
+            return True
+        from agent.documents.sample_library import COLLECTIONS
+
+        panel, chosen = self.query_one(IngestPanel), self.query_one(Shelves).chosen
+        held = {collection.name for collection in self._collections or () if collection.documents}
+        here = not self._searching
+        with_chosen = here and chosen is not None
+        possible = {
+            "add": here,
+            "refresh": here,
+            "reread": with_chosen,
+            "remove": with_chosen,
+            "describe": with_chosen,
+            "samples": here and not panel.running and not held.issuperset(COLLECTIONS),
+            "stop": here and panel.running,
+            "hide": not here or (panel.has_class("-shown") and not panel.running),
+        }
+        return possible.get(action, True)

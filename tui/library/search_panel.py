@@ -1,0 +1,284 @@
+"""The retrieval funnel by hand: a query, where to search, and every stage's rank and score side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import DataTable, Input, Label, Select, Static
+
+from tui.app.keys import bindings
+from tui.app.work import Failed, in_background
+from tui.terminal import clean, one_line
+
+if TYPE_CHECKING:
+    from agent.retrieval.inspection import Staged
+    from agent.retrieval.recall import Recall, Strategy
+    from models.protocols import Embedder
+    from tui.app.app import DeepthinkApp
+
+_STRATEGIES = ("hybrid", "vector", "keyword")
+_STAGES = {"vector": "vector", "mmr": "MMR", "keyword": "keyword", "fused": "fused", "rerank": "reader"}
+_DIGITS = {"keyword": 2, "fused": 4}
+_NUMBER, _STAGE, _GRADE = 4, 10, 12  # columns
+_NAME = (16, 60)  # the fewest and the most
+
+
+class SearchPanel(Vertical):
+    """A query line, filters, the table and the passage under its cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("search")
+    HELP = """\
+### Searching by hand
+
+The passages that a step of a run would be offered for this query, without a language model. Each stage
+shows the rank it gave a passage and its score: **vector** is the cosine, **MMR** the same made diverse,
+**keyword** BM25, **fused** their reciprocal ranks together, **reader** the probability that the passage
+answers, and the **grade** is what that stands for. **Enter** searches, and
+opens the passage under the cursor.
+"""
+    DEFAULT_CSS = """
+    SearchPanel { padding: 1 1 0 1; }
+    SearchPanel .field { height: 1; }
+    SearchPanel .field Label { width: auto; padding: 0 1 0 0; color: $foreground 75%; }
+    SearchPanel .field Label.first { width: 8; }
+    SearchPanel .field Input, SearchPanel .field Select { height: 1; border: none; margin-right: 2; }
+    SearchPanel SelectCurrent { padding: 0 1; }
+    SearchPanel .field #query, SearchPanel .field #section { margin-right: 0; padding: 0 1; }
+    SearchPanel #strategy { width: 14; }
+    SearchPanel #within { width: 1fr; }
+    SearchPanel #section { width: 1fr; }
+    SearchPanel #state { height: auto; max-height: 3; margin: 1 0; color: $foreground 75%; }
+    SearchPanel #state.error { color: $error; }
+    SearchPanel DataTable { height: auto; max-height: 48%; background: transparent; }
+    SearchPanel DataTable:focus { background-tint: transparent; }
+    SearchPanel #preview { height: 1fr; min-height: 4; border-top: solid $panel; }
+    SearchPanel #preview Static { height: auto; }
+    """
+
+    class Opened(Message):
+        """A passage is to be opened."""
+
+        def __init__(self, passage_id: int) -> None:
+            super().__init__()
+            self.passage_id = passage_id
+
+    class Loading(Message):
+        """The embedder is being loaded."""
+
+    class Found(Message):
+        """What a query brought; ``entered`` tells a search that Enter began."""
+
+        def __init__(self, query: str, strategy: str, staged: Sequence[Staged], *, entered: bool) -> None:
+            super().__init__()
+            self.query = query
+            self.strategy = strategy
+            self.staged = staged
+            self.entered = entered
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._staged: Sequence[Staged] = ()
+        self._strategy = ""
+        self._offered: Sequence[str] = ()
+        self._recall: tuple[Embedder, Recall] | None = None  # keeps its keyword index from search to search
+
+    def compose(self) -> ComposeResult:
+        """From the query to the passage."""
+        with Horizontal(classes="field"):
+            yield Label("Search", classes="first")
+            yield Input(id="query", placeholder="A question or a few words")
+        with Horizontal(classes="field"):
+            yield Label("by", classes="first")
+            strategies = [(name, name) for name in _STRATEGIES]
+            yield Select(strategies, id="strategy", allow_blank=False, compact=True)
+            yield Label("in")
+            yield Select([("all collections", "")], id="within", allow_blank=False, compact=True)
+            yield Label("section")
+            yield Input(id="section", placeholder="any")
+        yield Static(id="state", markup=False)
+        yield DataTable(cursor_type="row", cell_padding=0)
+        with VerticalScroll(id="preview"):
+            yield Static(markup=False)
+
+    def on_mount(self) -> None:
+        """Say what to do."""
+        self._tell("Enter searches. No language model is used.")
+
+    def offer(self, collections: Sequence[str]) -> None:
+        """These collections can be searched."""
+        if list(collections) == list(self._offered):
+            return
+        self._offered = list(collections)
+        within = cast("Select[str]", self.query_one("#within", Select))
+        before = within.value
+        with within.prevent(Select.Changed):  # nobody has chosen anything
+            within.set_options([("all collections", ""), *((one_line(name), name) for name in collections)])
+            if before in collections:
+                within.value = before
+
+    def search_for(self, words: str) -> None:
+        """Search for these words, everywhere."""
+        self.query_one("#query", Input).value = words
+        self._search(entered=True)
+
+    def on_resize(self) -> None:
+        """Names are as long as there is room."""
+        if self._staged:
+            self._fill()
+
+    @on(Input.Submitted)
+    def _entered(self) -> None:
+        self._search(entered=True)
+
+    @on(Select.Changed)
+    def _chosen(self) -> None:
+        self._search(entered=False)
+
+    def _search(self, *, entered: bool) -> None:
+        query = one_line(self.query_one("#query", Input).value)
+        if not any(letter.isalnum() for letter in query):
+            return
+        strategy = cast("Strategy", self.query_one("#strategy", Select).value)
+        within = str(self.query_one("#within", Select).value)
+        section = self.query_one("#section", Input).value.strip()
+        self._tell("Searching …")
+
+        def work() -> Message:
+            return self.Found(
+                query, strategy, self._inspect(query, strategy, within, section), entered=entered
+            )
+
+        in_background(self, work, group="search", exclusive=True)
+
+    def _inspect(self, query: str, strategy: Strategy, within: str, section: str) -> Sequence[Staged]:
+        from agent.retrieval.inspection import inspect
+        from agent.retrieval.recall import Recall
+        from models.protocols import Loadable
+        from traces.library import Library
+        from tui.library.search import scope_of
+
+        engine = cast("DeepthinkApp", self.app).engine
+        library = Library(engine.store)
+        scope = scope_of(library, [within] if within else [], section)
+        embedder = engine.embedder()
+        if isinstance(embedder, Loadable) and not embedder.ready():
+            self.post_message(self.Loading())
+        if self._recall is None or self._recall[0] is not embedder:
+            self._recall = (embedder, Recall(library, embedder))
+        return inspect(query, strategy, scope, recall=self._recall[1], reader=engine.reader())
+
+    @on(Loading)
+    def _tell_loading(self) -> None:
+        self._tell("The embedder is being loaded: some seconds, once …")
+
+    @on(Failed)
+    def _tell_failure(self, message: Failed) -> None:
+        self._tell(f"✗ {one_line(message.error.message)} {one_line(message.error.way_out)}", wrong=True)
+
+    @on(Found)
+    def _show(self, message: Found) -> None:
+        self.show(message.staged, message.strategy)
+        line = self.query_one("#query", Input)
+        typed_on = one_line(line.value) != message.query
+        if message.staged and message.entered and line.has_focus and not typed_on:
+            self.query_one(DataTable).focus()
+
+    def show(self, staged: Sequence[Staged], strategy: str) -> None:
+        """Show what a search brought."""
+        self._staged, self._strategy = staged, strategy
+        found = f"{len(staged)} passage{'' if len(staged) == 1 else 's'} by {strategy} search, best first"
+        self._tell(f"{found}: rank and score of each stage" if staged else "Nothing found.")
+        self._fill()
+
+    def _fill(self) -> None:
+        table = self.query_one(DataTable)
+        row = table.cursor_row
+        table.clear(columns=True)
+        stages = [
+            (name, label) for name, label in _STAGES.items() if any(name in s.ranks for s in self._staged)
+        ]
+        rest = _NUMBER + _STAGE * len(stages) + _GRADE + 1  # and the scrollbar
+        name_width = min(max(table.container_size.width - rest, _NAME[0]), _NAME[1])
+        table.add_column(Text("#".rjust(_NUMBER - 2)), width=_NUMBER)
+        table.add_column("passage", width=name_width)
+        for _, label in stages:
+            table.add_column(Text(label.rjust(_STAGE)), width=_STAGE)
+        table.add_column("  grade", width=_GRADE)
+        for number, one in enumerate(self._staged, start=1):
+            cells = [Text(_stage(one, name).rjust(_STAGE)) for name, _ in stages]
+            name = Text(_name(one, name_width), no_wrap=True)
+            grade = Text(f"  {one.grade}")
+            table.add_row(
+                Text(str(number).rjust(_NUMBER - 2)), name, *cells, grade, key=str(one.passage.id)
+            )
+        if 0 <= row < len(self._staged):
+            table.move_cursor(row=row)
+        self._preview(0 if row >= len(self._staged) else row)
+
+    @on(DataTable.RowHighlighted)
+    def _highlighted(self, event: DataTable.RowHighlighted) -> None:
+        self._preview(event.cursor_row)
+
+    def _preview(self, row: int) -> None:
+        from tui.run.words import located
+
+        if not 0 <= row < len(self._staged):
+            self.query_one("#preview Static", Static).update("")
+            return
+        one = self._staged[row]
+        passage = one.passage
+        place = Content(located(passage.title or passage.document, passage.section, passage.page))
+        facts = [passage.collection, clean(passage.document), passage.date]
+        facts.append(f"covers {one.scores['coverage']:.0%} of the query")
+        where = Content(" · ".join(one_line(fact) for fact in facts if fact)).stylize("$foreground 65%")
+        text = Content(clean(passage.text))
+        self.query_one("#preview Static", Static).update(
+            Content("\n").join([place.stylize("bold"), where, text])
+        )
+        self.query_one("#preview", VerticalScroll).scroll_home(animate=False)
+
+    @on(DataTable.RowSelected)
+    def _open(self, event: DataTable.RowSelected) -> None:
+        if event.row_key.value:
+            self.post_message(self.Opened(int(event.row_key.value)))
+
+    def action_strategy(self) -> None:
+        """Search by the next strategy."""
+        field = cast("Select[str]", self.query_one("#strategy", Select))
+        at = _STRATEGIES.index(str(field.value))
+        field.value = _STRATEGIES[(at + 1) % len(_STRATEGIES)]
+
+    def action_results(self) -> None:
+        """Go to what was found."""
+        if self._staged:
+            self.query_one(DataTable).focus()
+
+    def _tell(self, text: str, *, wrong: bool = False) -> None:
+        state = self.query_one("#state", Static)
+        state.update(text)
+        state.set_class(wrong, "error")
+
+
+def _stage(one: Staged, stage: str) -> str:
+    """Rank and score of a stage, or a dash where it did not rank the passage."""
+    if stage not in one.ranks:
+        return "–"
+    return f"{one.ranks[stage]} {one.scores[stage]:>6.{_DIGITS.get(stage, 3)}f}"
+
+
+def _name(one: Staged, width: int) -> str:
+    """The innermost heading, which tells passages of a document apart, and the title."""
+    from traces.records import SECTION_SEPARATOR
+
+    passage = one.passage
+    title = one_line(passage.title or passage.document)
+    heading = one_line(passage.section.split(SECTION_SEPARATOR)[-1])
+    return one_line(f"{heading} · {title}" if heading and heading != title else title, width)

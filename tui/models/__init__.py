@@ -1,0 +1,1 @@
+"""Models: which are here, which are in use, fetching and measuring them."""

@@ -1,0 +1,386 @@
+"""The models as rows to show, and the work on them, for threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from textual.content import Content
+from textual.dom import DOMNode
+from textual.message import Message
+from textual.widgets import Static
+
+from tui.app.work import Failed, failed
+from tui.terminal import clean, one_line, size
+
+if TYPE_CHECKING:
+    from models.catalogue import CatalogueRole, ModelEntry
+    from models.fetch import PullProgress
+    from tui.app.engine import Engine
+    from tui.settings.settings import Settings
+
+_PHASES: Final = {
+    "waiting": "waiting",
+    "fetching": "fetching",
+    "checking": "checking the sha256",
+    "done": "in place",
+}
+_NOTES: Final = 3
+_SHARES: Final = 500
+
+
+class PullTold(Message):
+    """How far a pull has come; ``given_up`` says which source was given up and why, "" if none was."""
+
+    def __init__(self, progress: PullProgress, given_up: str) -> None:
+        super().__init__()
+        self.progress = progress
+        self.given_up = given_up
+
+
+class PullEnded(Message):
+    """The models are in place, or the pull was stopped, or it failed."""
+
+    def __init__(
+        self, names: Sequence[str], *, stopped: bool = False, failure: Failed | None = None
+    ) -> None:
+        super().__init__()
+        self.names = names
+        self.stopped = stopped
+        self.failure = failure
+
+
+def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) -> PullEnded:
+    """Fetch catalogue models one after the other, telling ``node``; for a worker.
+
+    What goes wrong is in the message, so that who shows the pull knows that it has ended.
+    """
+    from models import fetch
+    from models.catalogue import entry
+    from models.fetch.files import PullCancelled
+    from tui.models.pulling import GivenUp
+
+    try:
+        with fetch.shared_sources() as sources:
+            for name in names:
+                told, last = GivenUp(), ("", -1)
+
+                def tell(progress: PullProgress, told: GivenUp = told) -> None:
+                    nonlocal last
+                    given_up = told.reason(progress)
+                    # A block a message would be a thousand of them; what shows is a share of the bar.
+                    now = (progress.phase, _SHARES * progress.done // max(1, progress.total))
+                    if now != last or given_up or progress.phase != "fetching":
+                        last = now
+                        node.post_message(PullTold(progress, given_up))
+
+                fetch.pull(entry(name), progress=tell, cancel=cancel, sources=sources)
+    except PullCancelled:
+        return PullEnded(names, stopped=True)
+    except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
+        return PullEnded(names, failure=failed(error))
+    return PullEnded(names)
+
+
+class PullView(Static):
+    """Name, phase, bar, and the sources that were given up; empty while nothing is fetched."""
+
+    DEFAULT_CSS = """
+    PullView { height: auto; color: $foreground; }
+    PullView.-still { display: none; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes="-still", markup=False)
+        self._progress: PullProgress | None = None
+        self._notes: list[str] = []
+
+    def show(self, told: PullTold) -> None:
+        """Draw how far it is."""
+        self._progress = told.progress
+        if told.given_up:
+            self._notes = [*self._notes, told.given_up][-_NOTES:]
+        self.remove_class("-still")
+        self.redraw()
+
+    def clear(self) -> None:
+        """Nothing is fetched any more."""
+        self._progress = None
+        self._notes = []
+        self.add_class("-still")
+
+    def on_resize(self) -> None:
+        """The bar is as long as there is room."""
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw it."""
+        progress = self._progress
+        if progress is None:
+            return
+        source = f", from {progress.source}" if progress.phase == "fetching" and progress.source else ""
+        head = f"{progress.model}: {_PHASES[progress.phase]}{source}"
+        notes = [clean(progress.detail)] if progress.phase == "waiting" else self._notes
+        lines = [
+            Content(head).stylize("bold", 0, len(progress.model)),
+            bar(progress.done / max(1, progress.total), self.content_size.width, size(progress.total)),
+            *(
+                Content(f"! {one_line(note, self.content_size.width - 2)}").stylize("$warning")
+                for note in notes
+            ),
+        ]
+        self.update(Content("\n").join(lines))
+
+
+def bar(share: float, width: int, of: str) -> Content:
+    """A bar of ``width`` columns with its share of ``of`` in words behind it."""
+    words = f" {share:4.0%} of {of}"
+    room = max(width - len(words), 8)
+    full = round(min(max(share, 0.0), 1.0) * room)
+    return Content.assemble(("━" * full, "$primary"), ("┄" * (room - full), "$foreground 40%"), words)
+
+
+Role = Literal["chat", "embedder", "reranker"]
+ROLES: Final[tuple[Role, ...]] = ("chat", "embedder", "reranker")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """One model.
+
+    Attributes:
+        name: As the setting takes it: a catalogue name, a path, ``ollama:NAME``, or none.
+        label: As it is shown.
+        size: Bytes; 0 where nobody says.
+        known: Whether the catalogue has it, so that it can be fetched and verified.
+        about: What it is and where it lies.
+        probe: What was measured, as labels and words; empty if it was not.
+    """
+
+    role: Role
+    name: str
+    label: str
+    size: int
+    here: bool
+    used: bool
+    known: bool
+    about: str
+    probe: Mapping[str, str] = field(default_factory=dict)
+
+
+class ModelsListed(Message):
+    """What the catalogue and the models folder have, and what is in use."""
+
+    def __init__(self, rows: Sequence[ModelRow], folder: str) -> None:
+        super().__init__()
+        self.rows = rows
+        self.folder = folder
+
+
+class OllamaListed(Message):
+    """What the Ollama server has; ``told`` says in words where it was looked for."""
+
+    def __init__(self, rows: Sequence[ModelRow], told: str) -> None:
+        super().__init__()
+        self.rows = rows
+        self.told = told
+
+
+class ModelUsed(Message):
+    """A model is in the settings; ``note`` is what follows from that, "" if nothing does."""
+
+    def __init__(self, role: Role, name: str, note: str) -> None:
+        super().__init__()
+        self.role = role
+        self.name = name
+        self.note = note
+
+
+class ProbeStep(Message):
+    """What is being measured."""
+
+    def __init__(self, step: str) -> None:
+        super().__init__()
+        self.step = step
+
+
+class JobEnded(Message):
+    """A probe or a comparison has ended; ``told`` is its result in words."""
+
+    def __init__(self, told: str = "", *, failure: Failed | None = None) -> None:
+        super().__init__()
+        self.told = told
+        self.failure = failure
+
+
+def list_models(engine: Engine) -> ModelsListed:
+    """The catalogue, the models folder, and what the settings name beyond them. Raises `BadSetting`."""
+    from models.catalogue import CATALOGUE
+    from traces.paths import models_dir
+    from tui.assemble import NO_RERANKER
+
+    settings = engine.settings()
+    rows = [_of_catalogue(entry, settings) for entry in CATALOGUE]
+    rows += _of_folder(settings)
+    named = {(row.role, row.name) for row in rows}
+    for role, name in _wanted(settings).items():
+        if name == NO_RERANKER:
+            continue
+        if (role, name.lower()) not in named and (role, name) not in named:
+            rows.append(_row(role, name, Path(name).stem if _is_path(name) else name, settings, about=name))
+    without = "The reader that ships orders the passages by itself."
+    rows.append(_row("reranker", NO_RERANKER, NO_RERANKER, settings, about=without))
+    return ModelsListed(sorted(rows, key=lambda row: ROLES.index(row.role)), str(models_dir()))
+
+
+def list_ollama(engine: Engine) -> OllamaListed:
+    """What the Ollama server has, if one answers at once; none is needed. Raises `BadSetting`."""
+    from tui.models.tables import ollama_models
+
+    settings = engine.settings()
+    url, found, told = ollama_models(settings)
+    rows = [_row(role, name, name.removesuffix(":latest"), settings, about=url) for name, role in found]
+    return OllamaListed(rows, told)
+
+
+def use(engine: Engine, name: str, role: Role | None) -> ModelUsed:
+    """Put a model into the settings, which the engine reads again.
+
+    Raises:
+        ModelMissing: it is not on this machine.
+        BadSetting: the settings file cannot be read or written.
+    """
+    from traces.library import Library
+    from tui.models.tables import role_of, take
+
+    wanted: Role = role or role_of(name)
+    _, stored = take(name, wanted)
+    engine.reload()
+    note = ""
+    if wanted == "embedder":
+        done, total = Library(engine.store).embedded(engine.embedder().name)
+        if done < total:
+            lacking = f"{total - done:,} passages"
+            note = f"{lacking} are embedded anew in the background, and till then found by their words."
+    return ModelUsed(wanted, stored, note)
+
+
+def probe(node: DOMNode, engine: Engine, row: ModelRow, cancel: threading.Event) -> JobEnded:
+    """Measure a language model, telling ``node`` each step; what came out is remembered."""
+    from models.probe import probe as measure
+    from models.probe import remember
+    from models.protocols import GenerationCancelled
+    from tui import assemble
+
+    def tell(step: str) -> None:
+        node.post_message(ProbeStep(step))
+
+    try:
+        # The model in use is in memory already, and a second copy of it might not fit.
+        settings = engine.settings().model_copy(update={"model": row.name})
+        with engine.chat() if row.used else closing(assemble.open_chat(settings)) as model:
+            result = measure(model, cancel=cancel, on_step=tell)
+        remember(result)
+    except GenerationCancelled:
+        return JobEnded("Stopped.")
+    except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
+        return JobEnded(failure=failed(error))
+    return JobEnded(f"{row.label} is measured.")
+
+
+def verify(node: DOMNode, row: ModelRow, cancel: threading.Event) -> JobEnded:
+    """Compare a catalogue model's files with its publisher's sha256, telling ``node``."""
+    from models import fetch
+    from models.catalogue import entry
+    from models.fetch import PullCancelled
+
+    def tell(progress: PullProgress) -> None:
+        node.post_message(PullTold(progress, ""))
+
+    try:
+        fetch.checked(entry(row.name), progress=tell, cancel=cancel, again=True)
+    except PullCancelled:
+        return JobEnded("Stopped.")
+    except BaseException as error:  # noqa: BLE001 - told as a message: a worker never closes the app
+        return JobEnded(failure=failed(error))
+    return JobEnded(f"{row.label} is as its publisher lists it, byte for byte.")
+
+
+def _of_catalogue(entry: ModelEntry, settings: Settings) -> ModelRow:
+    from models.fetch import begun, installed
+
+    here, left = installed(entry) is not None, begun(entry)
+    half = f" {size(left)} of it is fetched; fetching resumes there." if left and not here else ""
+    return _row(
+        entry.role,
+        entry.name,
+        entry.name,
+        settings,
+        about=f"{entry.description} ({entry.licence}){half}",
+        size=entry.size,
+        here=here,
+        known=True,
+    )
+
+
+def _of_folder(settings: Settings) -> Iterator[ModelRow]:
+    """Files and folders in the models folder that the catalogue does not name."""
+    from models.catalogue import CATALOGUE
+    from models.protocols import ModelMissing
+    from traces.paths import models_dir
+    from tui.models.tables import role_of
+
+    known = {entry.name for entry in CATALOGUE}
+    folder = models_dir()
+    places = sorted(folder.iterdir()) if folder.is_dir() else []
+    for place in places:
+        if place.name in known or place.name.startswith("."):
+            continue
+        inside = sorted(place.glob("*.gguf")) if place.is_dir() else [place]
+        for path in inside or [place]:
+            if path.is_file() and path.suffix.lower() != ".gguf":
+                continue
+            try:
+                role: CatalogueRole = role_of(str(path))
+            except ModelMissing:
+                continue
+            size = path.stat().st_size if path.is_file() else _folder_size(path)
+            yield _row(
+                role, str(path), path.stem if path.is_file() else path.name, settings, str(path), size
+            )
+
+
+def _row(
+    role: Role,
+    name: str,
+    label: str,
+    settings: Settings,
+    about: str = "",
+    size: int = 0,
+    here: bool = True,
+    known: bool = False,
+) -> ModelRow:
+    from models.probe import recall
+    from tui.models.tables import measured
+
+    wanted = _wanted(settings)[role]
+    used = (wanted.lower() if known else wanted) == name
+    called = name if name.startswith("ollama:") else f"llama.cpp:{label}"
+    result = recall(called) if role == "chat" else None
+    return ModelRow(role, name, label, size, here, used, known, about, measured(result) if result else {})
+
+
+def _wanted(settings: Settings) -> dict[Role, str]:
+    return {"chat": settings.model, "embedder": settings.embedder, "reranker": settings.reranker}
+
+
+def _folder_size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _is_path(name: str) -> bool:
+    return "/" in name or name.lower().endswith(".gguf")

@@ -1,0 +1,136 @@
+"""Fetching models with something to look at: bars on a terminal, a line every tenth elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from models.catalogue import ModelEntry
+from models.fetch import ChecksumMismatch, PullProgress, checked, pull, shared_sources
+from tui.interrupts import ctrl_c
+from tui.terminal import clean, console, is_live, size
+
+_PHASES = {"waiting": "waiting", "fetching": "fetching", "checking": "checking sha256", "done": "done"}
+
+
+class _Watcher(Protocol):
+    def __call__(self, progress: PullProgress) -> None: ...
+
+
+def pull_models(entries: Sequence[ModelEntry], *, recheck: bool = False) -> list[Path]:
+    """Fetch each of ``entries`` that is missing or not the published one; says what is there already.
+
+    Raises what `models.fetch.pull` raises; Ctrl-C keeps what was fetched and raises `PullCancelled`.
+    """
+    places: list[Path] = []
+    out = console()
+    with ctrl_c() as cancel, shared_sources() as sources:
+        for entry in entries:
+            there = None if recheck else _right(entry, cancel)
+            if there is not None:
+                out.print(f"{entry.name} is already here.")
+                places.append(there)
+                continue
+            with _watching(out, entry) as watcher:
+                places.append(
+                    pull(entry, progress=watcher, cancel=cancel, recheck=recheck, sources=sources)
+                )
+            out.print(f"{entry.name}: {size(entry.size)} in place, sha256 as the catalogue lists it.")
+    return places
+
+
+def _right(entry: ModelEntry, cancel: threading.Event) -> Path | None:
+    try:
+        return checked(entry, cancel=cancel)
+    except ChecksumMismatch:  # to be fetched, as if it were missing
+        return None
+
+
+@contextmanager
+def _watching(out: Console, entry: ModelEntry) -> Iterator[_Watcher]:
+    if not is_live():
+        yield _Lines(entry)
+        return
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[source]}", style="dim"),
+        console=out,
+        transient=True,
+    )
+    with bars:
+        yield _Bars(bars, entry)
+
+
+class GivenUp:
+    """Notices that a source was given up: the next report comes from another one."""
+
+    def __init__(self) -> None:
+        self._last: PullProgress | None = None
+
+    def reason(self, progress: PullProgress) -> str:
+        """Why the source before this report was given up; "" if it was not."""
+        if progress.phase != "fetching":
+            return ""
+        last, self._last = self._last, progress
+        changed = last is not None and progress.source != last.source
+        return f"{last.source}: {clean(last.detail)}" if changed and last is not None else ""
+
+
+class _Bars:
+    def __init__(self, bars: Progress, entry: ModelEntry) -> None:
+        self._bars = bars
+        self._task = bars.add_task(entry.name, total=entry.size, source="")
+        self._given_up = GivenUp()
+        self._phase = ""
+
+    def __call__(self, progress: PullProgress) -> None:
+        if progress.phase != self._phase:
+            self._phase = progress.phase
+            # Fetched and checked bytes run at different speeds; an average over both says nothing.
+            self._bars.reset(self._task, total=progress.total, start=True)
+        doing = progress.source or "" if progress.phase == "fetching" else _PHASES[progress.phase]
+        self._bars.update(self._task, completed=progress.done, source=doing)
+        if reason := self._given_up.reason(progress):
+            self._bars.console.print(reason, style="dim")
+
+
+class _Lines:
+    def __init__(self, entry: ModelEntry) -> None:
+        self._entry = entry
+        self._tenth = -1
+        self._given_up = GivenUp()
+        self._waited = False
+
+    def __call__(self, progress: PullProgress) -> None:
+        if reason := self._given_up.reason(progress):
+            _line(f"{self._entry.name}: {reason}")
+        if progress.phase == "waiting" and not self._waited:
+            self._waited = True
+            _line(f"{self._entry.name}: {clean(progress.detail)}")
+        tenth = 10 * progress.done // max(1, progress.total)
+        if progress.phase == "fetching" and tenth > self._tenth and progress.source:
+            self._tenth = tenth
+            _line(f"{self._entry.name}: {10 * tenth} % of {size(progress.total)} from {progress.source}")
+
+
+def _line(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

@@ -1,0 +1,425 @@
+"""Models: what is here, what is in use; fetching, measuring, verifying and choosing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from textwrap import wrap
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from tui.app.base import DeepScreen
+from tui.app.engine import a_run_goes_on, load_anew
+from tui.app.failure import in_the_app
+from tui.app.keys import bindings
+from tui.app.work import Failed, in_background
+from tui.models.actions import (
+    ROLES,
+    JobEnded,
+    ModelRow,
+    ModelsListed,
+    ModelUsed,
+    OllamaListed,
+    ProbeStep,
+    PullEnded,
+    PullTold,
+    PullView,
+    Role,
+    list_models,
+    list_ollama,
+    probe,
+    pull_models,
+    use,
+    verify,
+)
+from tui.terminal import clean, one_line, size
+
+TITLES: Final[Mapping[Role, str]] = {
+    "chat": "Language models",
+    "embedder": "Embedders, which turn text into vectors",
+    "reranker": "Rerankers, which order the passages",
+}
+_WHAT: Final = 18  # columns of what was measured
+
+
+class ModelList(OptionList, inherit_bindings=False):
+    """The rows; Enter is the screen's, so that it can be remapped."""
+
+    DEFAULT_CSS = """
+    ModelList { height: 1fr; border: none; padding: 0; background: $background; scrollbar-gutter: stable; }
+    ModelList:focus { border: none; background-tint: $background 0%; }
+    ModelList > .option-list--option-highlighted, ModelList:focus > .option-list--option-highlighted {
+        background: $panel; color: $foreground; text-style: none;
+    }
+    ModelList > .option-list--option-disabled { color: $foreground; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding
+        for binding in OptionList.BINDINGS
+        if not (isinstance(binding, Binding) and binding.key == "enter")
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(id="rows")
+        self._rows: Sequence[ModelRow] = ()
+
+    @property
+    def row(self) -> ModelRow | None:
+        """The model under the cursor."""
+        at = self.highlighted
+        if at is None or at >= self.option_count:
+            return None
+        wanted = self.get_option_at_index(at).id
+        return next((row for row in self._rows if _id(row) == wanted), None)
+
+    def show(self, rows: Sequence[ModelRow]) -> None:
+        """Draw them, the cursor where it was, at first on the language model in use."""
+        before = self.row
+        self._rows = rows
+        self._redraw(before)
+
+    def go_to(self, role: Role, name: str) -> None:
+        """Put the cursor on a model, if it is there."""
+        wanted = next((row for row in self._rows if (row.role, row.name) == (role, name)), None)
+        if wanted is not None:
+            self.highlighted = self.get_option_index(_id(wanted))
+
+    def on_resize(self) -> None:
+        """Draw them in another width."""
+        self._redraw(self.row)
+
+    def _redraw(self, before: ModelRow | None) -> None:
+        width = max(self.scrollable_content_region.width - 1, 40)
+        options: list[Option] = []
+        for role in ROLES:
+            rows = [row for row in self._rows if row.role == role]
+            if not rows:
+                continue
+            title = Content(TITLES[role]).stylize("bold $primary")
+            options.append(Option(Content("\n") + title if options else title, disabled=True))
+            options += [Option(_line(row, width), id=_id(row)) for row in rows]
+        self.set_options(options)
+        if self._rows:
+            at = before and next((row for row in self._rows if _id(row) == _id(before)), None)
+            at = at or next((row for row in self._rows if row.used), self._rows[0])
+            self.highlighted = self.get_option_index(_id(at))
+
+
+class ModelDetail(Static):
+    """What a model is, where it lies, and what was measured."""
+
+    DEFAULT_CSS = """
+    ModelDetail { height: auto; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(id="detail", markup=False)
+        self._row: ModelRow | None = None
+
+    def show(self, row: ModelRow | None) -> None:
+        """Draw one model."""
+        self._row = row
+        self._redraw()
+
+    def on_resize(self) -> None:
+        """Fold it anew."""
+        self._redraw()
+
+    def _redraw(self) -> None:
+        row = self._row
+        if row is None:
+            self.update("")
+            return
+        lines = [
+            Content.assemble((row.label, "bold $primary"), "  ", _state(row)),
+            Content(clean(row.about)),
+        ]
+        room = max(self.content_size.width - _WHAT, 20)
+        for what, told in row.probe.items():
+            first, *rest = wrap(told, room) or [""]
+            lines.append(Content.assemble((what.ljust(_WHAT), "$foreground 65%"), first))
+            lines += [Content(" " * _WHAT + line) for line in rest]
+        if row.role == "chat" and not row.probe:
+            lines.append(Content("Not measured yet.").stylize("$foreground 65%"))
+        self.update(Content("\n").join(lines))
+
+
+def _line(row: ModelRow, width: int) -> Content:
+    """Whether it is here, name, what it weighs, whether it is in use."""
+    room = width - 26
+    name = one_line(row.label, room).ljust(room)
+    sign, style = ("✓", "$success") if row.here else ("–", "$foreground 55%")
+    weight = size(row.size) if row.size else ""
+    return Content.assemble(
+        (f"{sign} ", style),
+        (name, "bold" if row.used else "" if row.here else "$foreground 65%"),
+        (f"{weight:>9}  ", ""),
+        (
+            f"{'▸ ' * row.used}{'not here' if not row.here else 'in use' if row.used else ''}",
+            "bold $primary" if row.used else "$foreground 55%",
+        ),
+    )
+
+
+def _state(row: ModelRow) -> str:
+    if not row.here:
+        return "the settings name it, and it is not on this machine" if row.used else "not on this machine"
+    return "here, in use" if row.used else "here"
+
+
+def _id(row: ModelRow) -> str:
+    return f"{row.role} {row.name}"
+
+
+class ModelsScreen(DeepScreen):
+    """Language models, embedders and rerankers; one job at a time."""
+
+    MODE: ClassVar[str] = "models"
+    PLACES: ClassVar[Sequence[str]] = ("models",)
+    BINDINGS: ClassVar[list[BindingType]] = bindings("models")
+    CSS_PATH = "models.tcss"
+    HELP = """\
+### Models
+
+✓ is on this machine, – can be fetched. The **language model** plans and answers, the **embedder** makes
+vectors of text and must be the one that made the library's, the **reranker** puts the best passages first.
+
+A fetched file is kept only if its sha256 is its publisher's; a fetch that was stopped goes on where it was.
+*Measure* tries what a model really does: the context it is granted, JSON by schema, its speed here.
+"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._listed: Sequence[ModelRow] = ()
+        self._ollama: Sequence[ModelRow] = ()
+        self._told_of_ollama = ""
+        self._busy = ""
+        self._cancel = threading.Event()
+
+    def body(self) -> ComposeResult:
+        """The list, and under or beside it the model under the cursor and what goes on."""
+        with Container(id="sides"):
+            yield ModelList()
+            with VerticalScroll(id="right", can_focus=False):
+                yield ModelDetail()
+                yield PullView(id="pull")
+                yield Static(id="told", markup=False)
+                yield Input(
+                    placeholder="Path of a .gguf file or a model folder, or ollama:NAME",
+                    id="path",
+                    compact=True,
+                )
+                yield Static(id="ollama", classes="quiet", markup=False)
+
+    def on_mount(self) -> None:
+        """The list has the keys."""
+        self.query_one("#path").display = False
+        self._tell("")
+        self.query_one(ModelList).focus()
+
+    def on_screen_resume(self) -> None:
+        """Models may have come or gone."""
+        self.action_refresh()
+
+    def on_unmount(self) -> None:
+        """Nothing goes on behind a screen that is gone: the app could not end."""
+        self._cancel.set()
+
+    # --- what is possible ------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """One job at a time, and only what the model under the cursor allows."""
+        row = self.query_one(ModelList).row
+        typing = self.query_one("#path").has_focus
+        free = not self._busy and not typing
+        possible: dict[str, Callable[[], bool]] = {
+            "use": lambda: free and row is not None and row.here and not row.used,
+            "pull": lambda: free and row is not None and row.known and not row.here,
+            "probe": lambda: free and row is not None and row.role == "chat" and row.here,
+            "verify": lambda: free and row is not None and row.known and row.here,
+            "file": lambda: free,
+            "stop": lambda: self._busy in {"fetching", "measuring", "verifying"},
+            "leave": lambda: typing,
+            "refresh": lambda: free,
+        }
+        return possible[action]() if action in possible else True
+
+    def action_use(self) -> None:
+        """Use the model under the cursor."""
+        row = self.query_one(ModelList).row
+        if row is not None:
+            self._use(row.name, row.role)
+
+    def action_pull(self) -> None:
+        """Fetch the model under the cursor."""
+        self._on_row("fetching", lambda row, cancel: pull_models(self, [row.name], cancel))
+
+    def action_probe(self) -> None:
+        """Measure the language model under the cursor."""
+        if a_run_goes_on(self.deepthink):  # two models might not fit, and neither would be as fast as it is
+            self._tell("! A run goes on. Measure it when the run has ended.")
+            return
+        engine = self.deepthink.engine
+        self._on_row("measuring", lambda row, cancel: probe(self, engine, row, cancel))
+
+    def action_verify(self) -> None:
+        """Compare the model under the cursor with its publisher's sha256."""
+        self._on_row("verifying", lambda row, cancel: verify(self, row, cancel))
+
+    def action_file(self) -> None:
+        """Name a file, a folder or a model of Ollama's."""
+        path = self.query_one("#path", Input)
+        path.display = True
+        self.set_focus(path)  # at once: what is typed next belongs there
+
+    def action_stop(self) -> None:
+        """Stop what is going on."""
+        self._cancel.set()
+
+    def action_leave(self) -> None:
+        """Back to the list."""
+        path = self.query_one("#path", Input)
+        path.value = ""
+        path.display = False
+        self.query_one(ModelList).focus()
+
+    def action_refresh(self) -> None:
+        """Look again what there is; nobody waits for Ollama."""
+        engine = self.deepthink.engine
+        in_background(self, partial(list_models, engine), group="list", exclusive=True)
+        in_background(self, partial(list_ollama, engine), group="ollama", exclusive=True)
+
+    # --- what a person does ----------------------------------------------------------------------
+
+    @on(OptionList.OptionHighlighted)
+    def _moved(self) -> None:
+        self.query_one(ModelDetail).show(self.query_one(ModelList).row)
+        self.refresh_bindings()
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self) -> None:
+        if self.check_action("use", ()):
+            self.action_use()
+
+    @on(Input.Submitted)
+    def _named(self, event: Input.Submitted) -> None:
+        if event.value.strip():
+            self._use(event.value.strip(), None)
+
+    # --- what workers tell -----------------------------------------------------------------------
+
+    @on(ModelsListed)
+    def _take(self, message: ModelsListed) -> None:
+        self._listed = message.rows
+        self._redraw()
+
+    @on(OllamaListed)
+    def _take_ollama(self, message: OllamaListed) -> None:
+        self._ollama, self._told_of_ollama = message.rows, message.told
+        self._redraw()
+
+    @on(ModelUsed)
+    def _used(self, message: ModelUsed) -> None:
+        self._busy = ""
+        if self.query_one("#path").display:
+            self.action_leave()
+        loading = message.role == "reranker" or load_anew(self.deepthink)
+        when = "from now on" if loading else "once the run that goes on has ended; it keeps its own"
+        self._tell(f"✓ In use {when}." + (f"\n! {message.note}" if message.note else ""))
+        self.action_refresh()
+
+    @on(PullTold)
+    def _pull_told(self, message: PullTold) -> None:
+        if self._busy:
+            self.query_one(PullView).show(message)
+
+    @on(PullEnded)
+    def _pulled(self, message: PullEnded) -> None:
+        told = "Stopped; what was fetched is kept." if message.stopped else f"✓ {message.names[0]} is here."
+        self._end(told, message.failure)
+        row = next((row for row in self._listed if row.name == message.names[0]), None)
+        if message.stopped or message.failure is not None or row is None or row.used:
+            return
+        if self.app.screen is self:
+            self._offer(row)
+        else:  # a question would take the keys from who types there
+            key = self.deepthink.key_of("app.models") or "f7"
+            self.notify(f"{row.label} is here; {key} uses it.", title="Models", markup=False)
+
+    @on(ProbeStep)
+    def _step(self, message: ProbeStep) -> None:
+        if self._busy == "measuring":
+            self._tell(f"… measuring: {message.step}")
+
+    @on(JobEnded)
+    def _done(self, message: JobEnded) -> None:
+        self._end(message.told, message.failure)
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        """The app tells it too."""
+        self._busy = ""
+        way_out = in_the_app(message.error, self.deepthink.keys)
+        self._tell(f"✗ {message.error.title}: {message.error.message}\n{way_out}".rstrip())
+        self.refresh_bindings()
+
+    # --- doing -----------------------------------------------------------------------------------
+
+    def _on_row(self, busy: str, work: Callable[[ModelRow, threading.Event], Message]) -> None:
+        row = self.query_one(ModelList).row
+        if row is not None:
+            self._cancel = threading.Event()
+            self._begin(
+                busy,
+                f"… measuring {row.label}" if busy == "measuring" else "",
+                partial(work, row, self._cancel),
+            )
+
+    def _use(self, name: str, role: Role | None) -> None:
+        self._begin("choosing", "", partial(use, self.deepthink.engine, name, role))
+
+    def _begin(self, busy: str, told: str, work: Callable[[], Message]) -> None:
+        self._busy = busy
+        self._tell(told)
+        self.refresh_bindings()
+        in_background(self, work, group="job")
+
+    def _end(self, told: str, failure: Failed | None) -> None:
+        self._busy = ""
+        self.query_one(PullView).clear()
+        self._tell(told)
+        if failure is not None:
+            self.post_message(failure)
+        self.action_refresh()
+
+    def _offer(self, row: ModelRow) -> None:
+        from tui.app.confirm import ConfirmScreen
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._use(row.name, row.role)
+
+        self.app.push_screen(ConfirmScreen(f"Use {row.label} from now on?", row.about, yes="Use"), answered)
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def _redraw(self) -> None:
+        self.query_one(ModelList).show([*self._listed, *self._ollama])
+        self.query_one(ModelDetail).show(self.query_one(ModelList).row)
+        self.query_one("#ollama", Static).update(self._told_of_ollama)
+        self.refresh_bindings()
+
+    def _tell(self, told: str) -> None:
+        line = self.query_one("#told", Static)
+        line.update(told)
+        line.set_class(told.startswith("✗"), "error")
+        line.display = bool(told)

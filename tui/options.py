@@ -1,0 +1,77 @@
+"""Arguments and options that several commands share: how each is typed, and what was meant by it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from traces.records import Filters
+    from tui.ask.asking import Form
+    from tui.settings.settings import Settings
+
+Asked = Annotated[
+    list[str], typer.Argument(metavar="QUESTION", help="In your own words; - reads it from stdin.")
+]
+Collections = Annotated[
+    list[str] | None,
+    typer.Option("--collection", "-c", metavar="NAME", help="Search here only; may be repeated."),
+]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", "-m", metavar="NAME", help="A catalogue name, a .gguf path, or ollama:NAME."),
+]
+From = Annotated[
+    list[str] | None,
+    typer.Option("--from", metavar="NAME", help="Only what this person wrote or sent; may be repeated."),
+]
+After = Annotated[
+    str | None, typer.Option("--after", metavar="DATE", help="Only of this day, month or year, or later.")
+]
+Before = Annotated[str | None, typer.Option("--before", metavar="DATE", help="Only of before that.")]
+Type = Annotated[
+    list[str] | None,
+    typer.Option("--type", metavar="TYPE", help="Only mail, pdf, spreadsheet, xlsx …; may be repeated."),
+]
+InFolder = Annotated[
+    list[str] | None,
+    typer.Option("--folder", metavar="NAME", help="Only in this folder, at any depth; may be repeated."),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object at the end, nothing else.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer; no progress.")]
+Plain = Annotated[bool, typer.Option("--plain", help="One line per event: no colour, nothing that moves.")]
+
+
+def question_of(asked: Sequence[str]) -> str:
+    """The question as one text; read from stdin where it is ``-``."""
+    text = sys.stdin.read() if list(asked) == ["-"] else " ".join(asked)
+    # Bytes that are no text would reach the store as halves of characters, which it refuses.
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def collections_of(named: Sequence[str] | None, settings: Settings) -> tuple[str, ...]:
+    """Where to search: as named, else as the settings say; everywhere if empty."""
+    return tuple(named or ([settings.collection] if settings.collection else ()))
+
+
+def filters_from(
+    sender: Sequence[str] | None,
+    after: str | None,
+    before: str | None,
+    kind: Sequence[str] | None,
+    folder: Sequence[str] | None,
+) -> Filters:
+    """The facts that documents must have. Raises `BadFilter`."""
+    from agent.retrieval.filters import filters_of
+
+    written = {"from": sender, "type": kind, "folder": folder, "after": [after], "before": [before]}
+    return filters_of((name, value) for name, values in written.items() for value in values or () if value)
+
+
+def form_of(*, as_json: bool, plain: bool, quiet: bool = False) -> Form:
+    """How the answer is shown."""
+    return "json" if as_json else "quiet" if quiet else "plain" if plain else "auto"

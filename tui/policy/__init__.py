@@ -1,0 +1,1 @@
+"""Policies: which there are, which decides, training new ones, collecting and evaluating."""

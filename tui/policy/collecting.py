@@ -1,0 +1,85 @@
+"""Collecting decisions with something to look at, and what came of it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+
+from rich.text import Text
+
+from policy.collecting import with_model
+from policy.collecting.progress import CollectingProgress
+from policy.questions import read_questions
+from tui import failures
+from tui.assemble import open_chat, open_embedder, open_planner, open_reader, open_store
+from tui.bars import watched
+from tui.interrupts import ctrl_c
+from tui.library import embedding
+from tui.settings.settings import load
+from tui.terminal import clean, console, duration
+
+
+def collect_own(
+    file: Path, collections: list[str], answers: bool, limit: int | None, epsilon: float, seed: int
+) -> int:
+    """Work a person's questions through with the language model; the exit code.
+
+    Raises:
+        BadQuestions: the file is none of questions.
+        EmptyLibrary, UnknownCollection, ModelMissing: nothing was begun.
+    """
+    settings = load()
+    read = read_questions(file)
+    questions = list(read.questions)
+    random.Random(seed).shuffle(questions)
+    wanted = with_model.WithModel(
+        read.name, questions[:limit], answers, tuple(collections), epsilon, seed, settings.run_budget()
+    )
+    store, embedder = open_store(), open_embedder(settings)
+    with ctrl_c() as cancel, closing(open_chat(settings)) as chat:
+        embedding.embed(store, embedder, cancel)
+        events = with_model.collect(
+            wanted,
+            chat=chat,
+            embedder=embedder,
+            reader=open_reader(settings),
+            planner=open_planner(settings),
+            store=store,
+            cancel=cancel,
+        )
+        failed = watch_collecting(read.name, events)
+        if cancel.is_set():
+            return _stopped()
+    for why in failed:
+        failures.warn(clean(why))
+    _then("deepthink train-policy --from traces")
+    return failures.EXIT_CODES["input"] if failed else failures.DONE
+
+
+def watch_collecting(name: str, events: Iterable[CollectingProgress]) -> tuple[str, ...]:
+    """Show it; questions that failed."""
+    began = time.monotonic()
+    last = watched(events, lambda event: f"{clean(name)}: {_what(event)}")
+    if last is not None:
+        console().print(
+            f"{clean(name)}: {last.done:,} of {last.total:,} questions, {last.states:,} new states, "
+            f"{duration(time.monotonic() - began)}"
+        )
+    return last.failed if last else ()
+
+
+def _then(command: str) -> None:
+    """What to do with it, on one line that can be copied."""
+    console().print(Text(f"  {command}", style="dim"), soft_wrap=True)
+
+
+def _what(progress: CollectingProgress) -> str:
+    return "paragraphs" if progress.doing == "reading" else "questions"
+
+
+def _stopped() -> int:
+    failures.warn("Stopped; what was collected is kept, and the same command goes on.")
+    return failures.EXIT_CODES["cancelled"]

@@ -1,0 +1,358 @@
+"""Evaluating whole systems: running it, its tables, and one question with every system's answer."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import threading
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Final, Literal
+
+from rich.table import Table
+from rich.text import Text
+
+from models.protocols import Embedder, Reader
+from policy.evaluation.bootstrap import Interval
+from policy.systems.anatomy import STAGES
+from policy.systems.answered import Parts
+from policy.systems.cache import CachedChat
+from policy.systems.evaluating import Evaluation, Progress, checked, evaluate
+from policy.systems.libraries import Asked, fill, recognised, sets_in
+from policy.systems.reading import first
+from policy.systems.report import as_json, circumstances, markdown
+from policy.systems.rows import Rows
+from policy.systems.summary import LEAN, Scope, Standing, summarise
+from traces import paths
+from traces.errors import DeepthinkError
+from traces.store import Store
+from traces.typed_path import expanded_path
+from tui import failures
+from tui.assemble import open_chat, open_embedder, open_learned, open_planner, open_reader, open_store
+from tui.bars import watched
+from tui.failures import WrongUsage
+from tui.interrupts import ctrl_c
+from tui.library import embedding
+from tui.settings.settings import Settings, load
+from tui.terminal import cells, clean, columns, console, duration, print_json
+
+_NOTES: Final = (
+    "The short answer is taken out of every system's answer in the same way, by what the answer states "
+    "itself or else by the model, and is charged to none.",
+)
+
+
+class NothingEvaluated(DeepthinkError):
+    """Raised when there is no row to show."""
+
+    title = "Nothing was evaluated"
+    kind: ClassVar[Literal["usage"]] = "usage"
+
+
+def work_folder(named: Path | None) -> Path:
+    """Where rows, trajectories and libraries are."""
+    return expanded_path(named) if named else paths.data_dir() / "evaluation"
+
+
+def tables_file(named: Path | None) -> Path | None:
+    """Where the Markdown goes; None for nowhere.
+
+    Raises:
+        WrongUsage: it is a folder, or the JSON file that is written beside it.
+    """
+    if named is None:
+        return None
+    out = expanded_path(named)
+    if out.is_dir():
+        raise WrongUsage(f"--out {named} is a folder.", "Name a file in it, as in tables.md.")
+    if out.suffix.lower() == ".json":
+        markdown_file = shlex.quote(str(named.with_suffix(".md")))
+        raise WrongUsage(
+            f"--out names the Markdown file, and {named} is no such name.",
+            f"--out {markdown_file} also writes .json beside it.",
+        )
+    return out
+
+
+def show_tables(place: Path, command: str, out: Path | None) -> None:
+    """Print a work folder's tables; with ``out`` write Markdown there, JSON beside it.
+
+    ``out`` is of `tables_file`.
+
+    Raises:
+        NothingEvaluated: there is no row.
+        BadLines: a file of the folder is damaged.
+    """
+    rows = Rows(place / "rows.jsonl").all()
+    if not rows:
+        raise NothingEvaluated("There is no finished question yet.", "Begin: deepthink evaluate sample")
+    summary = summarise(rows)
+    shown = console()
+    for scope in summary.scopes:
+        shown.print(Text(f"\n{clean(scope.name)}, {clean(scope.model)}", style="bold"))
+        shown.print(_standings(scope))
+        shown.print(_losses(scope))
+    if out is not None:
+        came = circumstances(command, _NOTES)
+        written = {
+            out: markdown(summary, came),
+            out.with_suffix(".json"): as_json(summary, came),
+        }
+        out.parent.mkdir(parents=True, exist_ok=True)
+        for file, text in written.items():
+            file.write_text(text, encoding="utf-8")
+        shown.print(Text(f"Written: {', '.join(str(file) for file in written)}"), soft_wrap=True)
+
+
+def _standings(scope: Scope) -> Table:
+    if any("wrong" in one.measures for one in scope.systems):
+        return _judged_standings(scope)
+    numbers = ("n", "F1", "EM", "held", "cited", "flagged", "steps", "calls", "tokens", "seconds")
+    table = columns("system", *numbers, right=numbers, whole=("system",))
+    for one in scope.systems:
+        table.add_row(
+            *cells(
+                one.system,
+                one.questions,
+                _with_interval(one.measures.get("f1")),
+                _hundredths(one, "em"),
+                _hundredths(one, "recall"),
+                _hundredths(one, "citation_precision"),
+                _hundredths(one, "flagged"),
+                _number(one, "steps", 1),
+                _number(one, "calls", 1),
+                _number(one, "evaluated", 0),
+                _number(one, "seconds", 1),
+            )
+        )
+    return table
+
+
+def _judged_standings(scope: Scope) -> Table:
+    """Of answers that are judged by patterns, each share in hundredths."""
+    shares = {
+        "wrong": "wrong",
+        "✓ but wrong": "wrong_supported",
+        "refused ✗": "refused_wrongly",
+        "refused ✓": "refused_rightly",
+        "found": "recalled",
+        "kept": "recall",
+        "cited": "citation_recall",
+    }
+    numbers = ("n", "right", *shares, "first words", "seconds")
+    table = columns("system", *numbers, right=numbers, whole=("system",))
+    for one in scope.systems:
+        table.add_row(
+            *cells(
+                one.system,
+                one.questions,
+                _with_interval(one.measures.get("right")),
+                *(_hundredths(one, name) for name in shares.values()),
+                _number(one, "first_words", 1),
+                _number(one, "seconds", 1),
+            )
+        )
+    return table
+
+
+def _losses(scope: Scope) -> Table:
+    table = columns("wrong at", *STAGES, right=STAGES, whole=("wrong at",))
+    for one in scope.systems:
+        table.add_row(*cells(one.system, *(one.lost[stage] or "·" for stage in STAGES)))
+    return table
+
+
+def _with_interval(found: Interval | None) -> str:
+    if found is None or math.isnan(found.estimate):
+        return "–"
+    return f"{100 * found.estimate:.0f} [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+
+
+def _hundredths(standing: Standing, name: str) -> str:
+    found = standing.measures.get(name)
+    return "–" if found is None or math.isnan(found.estimate) else f"{100 * found.estimate:.0f}"
+
+
+def _number(standing: Standing, name: str, digits: int) -> str:
+    found = standing.measures.get(name)
+    return "–" if found is None or math.isnan(found.estimate) else f"{found.estimate:,.{digits}f}"
+
+
+def show_question(question: str, work: Path | None, *, as_json: bool = False) -> int:
+    """Show what every system answered to one question.
+
+    Raises:
+        NothingEvaluated: no finished question's id begins so, or several do.
+    """
+    place = work_folder(work)
+    rows = Rows(place / "rows.jsonl").all()
+    ids = sorted({row.question for row in rows if row.question.startswith(question)})
+    if question in ids:
+        ids = [question]
+    if len(ids) != 1:
+        many = f"{len(ids)} finished questions begin with {question}." if ids else ""
+        raise NothingEvaluated(
+            many or f"No finished question is called {question}.",
+            f"For example: {', '.join(ids[:3])}" if ids else "See what there is: deepthink evaluate report",
+        )
+    shown = console()
+    mine = [row for row in rows if row.question == ids[0]]
+    if as_json:
+        print_json({"question": ids[0], "rows": mine})
+        return failures.DONE
+    shown.print(Text(clean(f"{mine[0].questions} · {ids[0]}"), style="bold"))
+    table = columns("system", "model", "short answer", "F1", "steps", "seconds", "stopped", "lost at")
+    for row in mine:
+        told = row.measures
+        table.add_row(
+            *cells(
+                row.system,
+                row.model,
+                row.short or "(none)",
+                f"{100 * told.get('f1', math.nan):.0f}",
+                f"{told.get('steps', 0):.0f}",
+                duration(told.get("seconds", 0.0)),
+                row.stopped,
+                row.lost or "right",
+            )
+        )
+    shown.print()
+    shown.print(table)
+    return failures.DONE
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An evaluation as it is typed.
+
+    Attributes:
+        sets: Files of questions, or ``sample``.
+        systems: Their names; all if empty.
+        models: Language models; the settings' if empty.
+        limit: Questions of each set; None for all.
+        few: A slow system's number of questions, by its name.
+        seed: Of the order of the questions.
+        work: Where everything on the way is kept; None for the usual place.
+        out: The Markdown; None for none.
+    """
+
+    sets: tuple[str, ...]
+    systems: tuple[str, ...]
+    models: tuple[str, ...]
+    limit: int | None
+    few: Mapping[str, int]
+    seed: int
+    work: Path | None
+    out: Path | None
+
+    @property
+    def command(self) -> str:
+        """What has to be typed for it; files by their names, wherever they lie."""
+        words = ["deepthink", "evaluate", *(Path(name).name for name in self.sets)]
+        words += ["--systems", ",".join(self.systems)] if self.systems else []
+        words += [word for name in self.models for word in ("--model", name)]
+        words += ["--limit", str(self.limit)] if self.limit else []
+        words += [word for name, number in self.few.items() for word in ("--few", f"{name}={number}")]
+        words += ["--seed", str(self.seed)] if self.seed else []
+        return shlex.join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What every set and model shares."""
+
+    systems: tuple[str, ...]
+    embedder: Embedder
+    reader: Reader
+    place: Path
+    cancel: threading.Event
+
+
+def run_evaluation(wanted: Wanted) -> int:
+    """Run it and print the tables; the exit code.
+
+    Raises:
+        WrongUsage, UnknownSystem, BadQuestions, ModelMissing: nothing was begun.
+        DeepthinkError: a library cannot be made, or a file of the work folder is damaged.
+    """
+    out = tables_file(wanted.out)
+    systems = checked(wanted.systems)
+    checked(tuple(wanted.few))
+    sets = [one for name in wanted.sets for one in sets_in(name)]
+    asked = [_limited(recognised(name), wanted) for name in sets]
+    settings = [load({"model": name}) for name in wanted.models] or [load()]
+    place = work_folder(wanted.work)
+    with ctrl_c() as cancel:
+        opened = _Opened(
+            systems,
+            open_embedder(settings[0]),
+            open_reader(settings[0]),
+            place,
+            cancel,
+        )
+        failed: list[str] = []
+        for one in asked:
+            store = _library(one, opened)
+            for setting in settings:
+                failed += _evaluated(one, store, setting, wanted.few, opened)
+        if cancel.is_set():
+            failures.warn("Stopped; finished questions are kept, and the same command goes on.")
+            return failures.EXIT_CODES["cancelled"]
+    for why in failed:
+        failures.warn(clean(why))
+    show_tables(place, wanted.command, out)
+    return failures.EXIT_CODES["input"] if failed else failures.DONE
+
+
+def _limited(asked: Asked, wanted: Wanted) -> Asked:
+    most = len(asked.cases.cases) if wanted.limit is None else wanted.limit
+    return replace(asked, cases=first(asked.cases, most, wanted.seed))
+
+
+def _library(asked: Asked, opened: _Opened) -> Store:
+    if asked.kind == "own":
+        store = open_store()
+        embedding.embed(store, opened.embedder, opened.cancel)
+        return store
+    store = Store(opened.place / "library.duckdb")
+    name = asked.cases.name
+    filled = fill(asked, store, opened.embedder, opened.cancel)
+    watched((Progress(name, "reading", done, total) for done, total in filled), _described)
+    return store
+
+
+def _evaluated(
+    asked: Asked, store: Store, settings: Settings, few: Mapping[str, int], opened: _Opened
+) -> tuple[str, ...]:
+    """Questions that failed."""
+    with closing(CachedChat(open_chat(settings), opened.place / "replies.jsonl")) as chat:
+        parts = Parts(
+            chat=chat,
+            embedder=opened.embedder,
+            reader=opened.reader,
+            store=store,
+            collections=asked.cases.collections,
+            budget=settings.run_budget(),
+            learned=open_learned() if LEAN in opened.systems else None,
+            planner=open_planner(settings) if LEAN in opened.systems else None,
+        )
+        evaluation = Evaluation(asked.cases, opened.systems, opened.place, few)
+        last = watched(evaluate(evaluation, parts, opened.cancel), _described)
+    return last.failed if last else ()
+
+
+def _described(progress: Progress) -> str:
+    return f"{clean(progress.questions)}: {progress.doing or 'answers'}"
+
+
+def show_report(work: Path | None, out: Path | None) -> int:
+    """Print the tables of what was evaluated; the exit code.
+
+    Raises:
+        WrongUsage: the tables cannot go to ``out``.
+        NothingEvaluated: there is no row.
+    """
+    show_tables(work_folder(work), "deepthink evaluate report", tables_file(out))
+    return failures.DONE

@@ -1,0 +1,447 @@
+"""Policy: who decides, what was learned, and what there is to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import events, on
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static, TabbedContent, TabPane
+
+from tui.app.base import DeepScreen
+from tui.app.confirm import ConfirmScreen
+from tui.app.keys import bindings
+from tui.app.work import Failed
+from tui.decisions.strip import ORIGINS, SIGNS, bar, percent, source
+from tui.policy import actions
+from tui.policy.actions import LEARNED, LLM, RULES, Deciding
+from tui.policy.agreement import AgreementPlot
+from tui.policy.list import Policies, PolicyBook, PolicyRow
+from tui.policy.training_choice import TrainingChoice
+from tui.policy.training_panel import Keys, TrainingPanel
+from tui.terminal import one_line
+
+if TYPE_CHECKING:
+    from policy.gathered import Gathered
+
+
+class Pane(TabPane):
+    """A `TabPane` that stays in the background once another tab was chosen.
+
+    Textual shows the pane in which something gets the focus. A focus that comes a moment late, because
+    somebody has pressed the next tab's key meanwhile, would bring the earlier tab back.
+    """
+
+    def on_tab_pane_focused(self, event: TabPane.Focused) -> None:
+        """Only what is shown can be focused here: there is no tab to change."""
+        event.stop()
+
+
+def ask_to_force(app: App[Any], row: PolicyRow, then: Callable[[], object]) -> None:
+    """Ask, saying why the gate did not pass it; ``then`` is called after a yes."""
+    asked = row.said != "not asked"
+    question = f"Use {row.name}, which the gate {'did not pass' if asked else 'was not asked about'}?"
+    recorded = "It is recorded as forced. The policy before stays, and can be gone back to."
+    _ask(app, ConfirmScreen(question, f"{row.reason}\n\n{recorded}", yes="Use"), then)
+
+
+def ask_to_stop(app: App[Any], then: Callable[[], object]) -> None:
+    """Ask, saying what is kept; ``then`` is called after a yes."""
+    kept = "It ends after the step under way. What it saved is kept: the same training goes on from there."
+    _ask(app, ConfirmScreen("Stop the training?", kept, yes="Stop"), then)
+
+
+def _ask(app: App[Any], window: ConfirmScreen, then: Callable[[], object]) -> None:
+    def answered(yes: bool | None) -> None:
+        if yes:
+            then()
+
+    app.push_screen(window, answered)
+
+
+_QUIET = "$foreground 65%"
+_ABOUT, _NAME, _BAR = 13, 20, 9  # cells; with the figures a line has 55
+_RATINGS: Mapping[str, str] = {"good": "good", "partly": "good in part", "wrong": "wrong"}
+_HOW: Mapping[str, str] = {
+    RULES: "the plan is worked off and revised once",
+    LLM: "the language model is asked at each step",
+}
+
+Line = Content | str
+
+
+def deciding(who: Deciding, policies: Policies, width: int) -> Content:
+    """Who decides, and whose second opinion is kept, a line each; then what is in the way of that."""
+    origin = f"as the profile {who.profile} has it" if who.profile else "as set"
+    if who.shadow == who.decider:
+        beside, why = f"{who.shadow}, which decides anyway", "so there is nothing to compare"
+    elif who.shadow:
+        beside, why = f"{who.shadow}, recorded and not acted on", ""
+    else:
+        beside, why = "nobody’s", "with one, agreement can be told"
+    lines = [
+        _told("decides", f"{who.decider}, {origin}", _how(who.decider, policies), width),
+        _told("second opinion", beside, why, width),
+    ]
+    lines += [
+        Content.styled(f"! {variable} in the environment goes before the settings", "$warning")
+        for variable in who.fixed.values()
+    ]
+    if policies.warning:
+        lines.append(Content.styled(f"! {one_line(policies.warning)}", "$warning"))
+    return Content("\n").join(lines)
+
+
+def decided_by(who: Deciding, policies: Policies) -> str:
+    """Who decides, in a clause."""
+    if who.decider == LLM:
+        return "the language model decides"
+    return "the policy decides" if who.decider == LEARNED and policies.active else "the rules decide"
+
+
+def _how(decider: str, policies: Policies) -> str:
+    if decider != LEARNED:
+        return _HOW.get(decider, "")
+    return f"the policy {policies.active.name}" if policies.active else "no policy is there: the rules do"
+
+
+def _told(name: str, value: str, why: str, width: int) -> Content:
+    line = Content.assemble((f"{name:<16}", _QUIET), value)
+    longer = Content.assemble(line, (f" · {why}", _QUIET)) if why else line
+    return longer if longer.cell_length <= width else line
+
+
+def data_lines(found: Gathered, ask: str) -> Content:
+    """What was decided, and what people said of it; ``ask`` is the key that leads to a question."""
+    if not found.decisions:
+        return _section(
+            "What has been gathered",
+            [
+                "Nothing yet. Whenever a run decides, the state it saw is kept, and later what came of it.",
+                "",
+                f"Press {ask} and ask something that takes more than one step.",
+            ],
+        )
+    lines: list[Line] = [f"{_counted(found.decisions, 'decision')} in {_counted(found.runs, 'run')}"]
+    lines += _bars("taken by", [(source(name), n) for name, n in found.sources.items()])
+    lines += _bars("action", [(f"{SIGNS.get(name, ' ')} {name}", n) for name, n in found.actions.items()])
+    lines += _bars("labels", [(ORIGINS.get(name, name), n) for name, n in found.labels.items()])
+    lines += _bars("ratings", [(_RATINGS.get(name, name), n) for name, n in found.ratings.items()])
+    return _section("What has been gathered", lines)
+
+
+def training(found: Gathered) -> Content:
+    """How much there is to learn from, and how to get what is missing."""
+    share = min(1.0, found.usable / found.needed)
+    lines: list[Line] = [
+        Content.assemble(
+            bar(share, 24), f" {percent(share)}  {found.usable:,} of {found.needed:,} decisions"
+        )
+    ]
+    if found.missing:
+        lines.append(
+            f"{_counted(found.missing, 'decision')} missing until a training can be expected to gain."
+        )
+        if found.usable and found.runs:
+            runs = -(-found.missing * found.runs // found.decisions)
+            lines.append(_quiet(f"About {_counted(runs, 'run')} more, if they go on like those so far."))
+    else:
+        lines.append("Enough for a training.")
+    older = found.decisions - found.usable
+    if older:
+        lines.append(_quiet(f"{_counted(older, 'decision')} of an older encoding cannot be learnt from."))
+    if not sum(found.labels.values()):
+        lines.append(_quiet("No label of yours yet: the screen Decisions takes them."))
+    return _section("What your own runs have gathered for it", lines)
+
+
+def _section(title: str, lines: Iterable[Line]) -> Content:
+    return Content("\n").join([Content.styled(title, "bold $primary"), *lines])
+
+
+def _quiet(text: str) -> Content:
+    return Content.styled(text, _QUIET)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _bars(title: str, counts: Sequence[tuple[str, int]]) -> list[Line]:
+    """A line for each count, its share of all of them as a bar; one line if all are nothing."""
+    total = sum(count for _, count in counts)
+    if not total:
+        return ["", Content.assemble((f"{title:<{_ABOUT}}", _QUIET), "none yet")]
+    lines: list[Line] = [""]
+    for place, (name, count) in enumerate(counts):
+        about = ("" if place else title).ljust(_ABOUT)
+        figures = f"{count:>8,} {percent(count / total)}"
+        drawn = bar(count / total, _BAR)
+        lines.append(Content.assemble((about, _QUIET), f"{name:<{_NAME}}", drawn, figures))
+    return lines
+
+
+_TITLES = {"policies": "1 Policies", "training": "2 Training", "gathered": "3 Gathered"}
+
+
+class PolicyScreen(DeepScreen):
+    """Everything about deciding that is not of one run: three tabs under who decides now."""
+
+    MODE: ClassVar[str] = "policy"
+    PLACES: ClassVar[tuple[str, ...]] = ("policy",)
+    BINDINGS: ClassVar[list[BindingType]] = bindings("policy")
+    CSS_PATH = "policy.tcss"
+    AUTO_FOCUS: ClassVar[str | None] = ""  # what would have the focus may not be shown
+    HELP = """
+### Policy
+
+After each step a run decides whether to go on, to revise its plan or to finish. The first lines tell who
+takes these decisions. **1**, **2** and **3** go to the policies, the training, and what was gathered.
+
+- **d** has the rules decide, the language model, or the learned policy. It counts for runs to come.
+- **s** chooses whose *second opinion* is recorded beside each decision, without being acted on: it shows
+  how often two sources agree, and costs a model call a decision where it is the language model's.
+- **Enter** or **p** makes the policy under the cursor the active one, **b** goes back to the one before. A
+  policy that the gate did not pass can be used all the same; that is recorded.
+- **t** goes to the training and, pressed there, begins it. **Escape** stops it after the step under way. It
+  goes on while you are on other screens. Stopped, or cut off by leaving the app, it goes on from where it
+  was as soon as the same training is begun again.
+- **u** reads everything again.
+
+Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
+"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._gathered: Gathered | None = None
+        self._deciding: Deciding | None = None
+        self._policies = Policies()
+
+    def body(self) -> ComposeResult:
+        """Who decides, and the tabs."""
+        yield Static(id="told", classes="empty")
+        with Vertical(id="all"):
+            yield Static(id="deciding")
+            with TabbedContent(id="tabs"):
+                with Pane(_TITLES["policies"], id="policies"):
+                    yield PolicyBook()
+                with Pane(_TITLES["training"], id="training"):
+                    yield TrainingChoice()
+                    yield TrainingPanel(self._keys)
+                with Pane(_TITLES["gathered"], id="gathered"), VerticalScroll(id="counts"):
+                    with Vertical(id="left"):
+                        yield Static(id="data")
+                    with Vertical(id="right"):
+                        yield AgreementPlot(id="agreement")
+
+    def on_mount(self) -> None:
+        """Say what is going on before it is read."""
+        self.query_one("#told", Static).update("Counting what has been gathered …")
+
+    @on(events.ScreenResume)
+    def _resumed(self) -> None:
+        self.action_reload()
+
+    # --- what a person does ----------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing can be changed before it is known; only what is there can be used or stopped."""
+        if self._deciding is None:
+            return action == "reload" or not hasattr(self, f"action_{action}")
+        if action == "use":
+            return self._tab == "policies" and self._usable is not None
+        if action == "rollback":
+            return bool(self._policies.changes)
+        if action == "train":
+            return not self._panel.running or self._tab != "training"
+        if action == "stop":
+            return self._panel.running and not self._panel.stopping
+        return True
+
+    def action_reload(self) -> None:
+        """Read everything again."""
+        actions.read_policy(self, self.deepthink.engine)
+
+    def action_tab(self, name: str) -> None:
+        """Go to a tab."""
+        self.query_one(TabbedContent).active = name
+        self.call_after_refresh(self._take_focus)
+
+    def action_decider(self) -> None:
+        """Have the next source decide."""
+        if self._deciding is not None:
+            self._set("decider", actions.after(self._deciding.decider, self._sources))
+
+    def action_shadow(self) -> None:
+        """Have the next one give a second opinion; nobody, after the last that does not decide anyway."""
+        if self._deciding is not None:
+            others = [name for name in self._sources if name != self._deciding.decider]
+            self._set("shadow", actions.after(self._deciding.shadow, [actions.NOBODY, *others]))
+
+    def action_use(self) -> None:
+        """Make the policy under the cursor the active one; asked first if the gate did not pass it."""
+        row = self._usable
+        if row is None:
+            return
+        if row.boxed or row.said == "passed":
+            actions.use_policy(self, row, force=False)
+        else:
+            ask_to_force(self.app, row, partial(actions.use_policy, self, row, force=True))
+
+    def action_rollback(self) -> None:
+        """Go back to the policy that was active before."""
+        actions.roll_back(self)
+
+    def action_train(self) -> None:
+        """Go to the training; there, put away what is over; there, begin what is chosen."""
+        if self._tab != "training":
+            self.action_tab("training")
+        elif self._panel.job is not None:
+            self._panel.put_away()
+            self.remove_class("-training")
+            self._label()
+            self._take_focus()
+        else:
+            self._begin()
+
+    @on(TrainingChoice.Wanted)
+    def _begin(self) -> None:
+        self._panel.begin(self.query_one(TrainingChoice).wish)
+        self.add_class("-training")
+        self._take_focus()
+
+    def action_stop(self) -> None:
+        """Stop the training, once that is confirmed."""
+        ask_to_stop(self.app, self._panel.stop)
+
+    # --- what has been read and done -------------------------------------------------------------
+
+    @on(actions.PolicyRead)
+    def _read(self, message: actions.PolicyRead) -> None:
+        self._gathered, self._deciding = message.gathered, message.deciding
+        self._policies = message.policies
+        self.query_one("#told").display = False
+        everything = self.query_one("#all")
+        first, everything.display = not everything.display, True
+        until = training(message.gathered)
+        self.query_one(TrainingChoice).show(
+            message.sources, message.gathered.usable, until, self._keys().train
+        )
+        self._draw()
+        if first:
+            self.call_after_refresh(self._take_focus)
+
+    @on(actions.DecidingChanged)
+    def _changed(self, message: actions.DecidingChanged) -> None:
+        self._deciding = message.deciding
+        self._draw()
+        self.notify("It counts for runs to come.")
+        self.tell_ask()
+
+    @on(actions.PolicyChanged)
+    def _promoted(self, message: actions.PolicyChanged) -> None:
+        forced = ", although the gate did not pass it" if message.forced else ""
+        self.notify(f"{message.name} is active{forced}. It counts for runs to come.", markup=False)
+        self.action_reload()
+        self.tell_ask()
+
+    @on(TrainingPanel.Changed)
+    def _trained(self, message: TrainingPanel.Changed) -> None:
+        self._label()
+        self.refresh_bindings()
+        if not message.ended:
+            return
+        done, verdict = self._panel.fold.finished, self._panel.fold.verdict
+        if done is not None and verdict is not None:
+            gate = "passed" if verdict.passed else "did not pass"
+            active = " and is active" if done.active else ""
+            self.app.notify(
+                f"The gate {gate} {done.name}; it is kept{active}.", title="Trained", markup=False
+            )
+            self.tell_ask()
+        self.action_reload()
+
+    @on(PolicyBook.Moved)
+    @on(TabbedContent.TabActivated)
+    def _elsewhere(self) -> None:
+        self.refresh_bindings()
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        if self._gathered is None:  # what goes wrong later is told by the app, and what is shown stays
+            error = message.error
+            again = f"{self.deepthink.key_of('policy.reload') or 'u'} reads again."
+            text = "\n".join(filter(None, (error.message, error.way_out, f"\n{again}")))
+            told = Content.assemble((f"✗ {error.title}", "bold $error"), "\n\n", text)
+            self.query_one("#told", Static).update(told)
+
+    def on_resize(self) -> None:
+        """The first lines say more where there is room."""
+        self._draw()
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    @property
+    def _sources(self) -> list[str]:
+        """Who can decide; the learned policy only where there is one."""
+        return [name for name in actions.SOURCES if name != actions.LEARNED or self._policies.active]
+
+    @property
+    def _tab(self) -> str:
+        return self.query_one(TabbedContent).active
+
+    @property
+    def _panel(self) -> TrainingPanel:
+        return self.query_one(TrainingPanel)
+
+    @property
+    def _usable(self) -> PolicyRow | None:
+        """The policy under the cursor, if it could become active."""
+        row = self.query_one(PolicyBook).row
+        return row if row is not None and not row.active and row.said != "unusable" else None
+
+    def _keys(self) -> Keys:
+        decides = self._deciding is not None and self._deciding.decider == actions.LEARNED
+        return Keys.of(self.deepthink, decides=decides)
+
+    def _draw(self) -> None:
+        found, who = self._gathered, self._deciding
+        if found is None or who is None:
+            return
+        width = self.size.width - 2
+        self.query_one("#deciding", Static).update(deciding(who, self._policies, width))
+        by = decided_by(who, self._policies)
+        self.query_one(PolicyBook).show(self._policies, by, self._keys().train)
+        ask = self.deepthink.key_of("app.ask") or "f2"
+        self.query_one("#data", Static).update(data_lines(found, ask))
+        self.query_one(AgreementPlot).show(found.agreement)
+        self.refresh_bindings()
+
+    def _label(self) -> None:
+        """The tab of the training tells how it goes, wherever one looks."""
+        label = Content(f"{_TITLES['training']} {self._panel.sign}".rstrip())
+        self.query_one(TabbedContent).get_tab("training").label = label
+
+    def _take_focus(self) -> None:
+        """The keys go to what the tab shows."""
+        if self._tab == "policies":
+            self.query_one(PolicyBook).take_focus()
+        elif self._tab == "gathered":
+            self.query_one("#counts").focus()
+        elif self._panel.job is not None:
+            self._panel.focus()
+        else:
+            self.query_one(TrainingChoice).take_focus()
+
+    def _set(self, key: str, value: str) -> None:
+        assert self._deciding is not None
+        if key in self._deciding.fixed:
+            variable = self._deciding.fixed[key]
+            self.notify(f"{variable} in the environment says so; unset it first.", severity="warning")
+        else:
+            actions.change_setting(self, self.deepthink.engine, key, value)

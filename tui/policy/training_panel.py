@@ -1,0 +1,503 @@
+"""A training under way, or the last one: phases, bar, plots, verdict, data sheet."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Static
+
+from tui.app.failure import in_the_app
+from tui.app.keys import ACTIONS
+from tui.app.lists import facts, titled
+from tui.app.themes import PlotColour, plot_colour
+from tui.app.work import Failed
+from tui.policy.job import PHASES, TrainingEnded, TrainingFold, TrainingJob, TrainingTold, Wish
+from tui.policy.list import figure
+from tui.terminal import clean, duration, one_line
+
+if TYPE_CHECKING:
+    from textual_plotext import PlotextPlot
+
+    from policy.training.progress import HeldOut
+    from traces.errors import DeepthinkError
+    from tui.app.app import DeepthinkApp
+
+_QUIET = "$foreground 65%"
+_BAR = 30
+_AS_IT_WAS = "The active policy is the one it was."
+_CALLED: Final[Mapping[str, str]] = {
+    "data": "data",
+    "train": "training",
+    "calibrate": "calibration",
+    "evaluate": "comparison",
+    "gate": "gate",
+    "write": "writing",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """How a person calls what can be done about a training.
+
+    Attributes:
+        train: Chooses the next one.
+        use: Promotes a policy.
+        rollback: Goes back.
+        policies: Shows the policies.
+        decider: Has another source decide.
+        decides: Whether `learned` decides now.
+        remapped: As `tui.app.keys.keymap` gives them.
+    """
+
+    train: str
+    use: str
+    rollback: str
+    policies: str
+    decider: str
+    decides: bool = False
+    remapped: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, app: DeepthinkApp, *, decides: bool) -> Keys:
+        """As they are mapped now."""
+        called = {action.id.partition(".")[2]: app.key_for(action) for action in ACTIONS["policy"]}
+        return cls(
+            called["train"],
+            called["use"],
+            called["rollback"],
+            called["policies"],
+            called["decider"],
+            decides=decides,
+            remapped=app.keys,
+        )
+
+
+def standing(
+    fold: TrainingFold, wish: Wish, *, running: bool, stopping: bool, lasted: float, width: int
+) -> list[Content]:
+    """What is trained, the phases, and how far the one under way is.
+
+    Args:
+        fold: What is known.
+        wish: What is trained.
+        running: Whether it goes on.
+        stopping: Whether it was asked to stop.
+        lasted: Seconds of the phase so far; NaN where that need not be told.
+        width: Of a line.
+    """
+    state = "Stopping" if stopping else "Training"
+    title = f"{state} {wish.method}" if running else wish.method
+    lines = [
+        Content.assemble((title, "bold $primary"), f"  on {one_line(wish.learned_from, width - 30)}"),
+        _phases(fold, "▸" if running else "■" if stopping else "✗"),
+    ]
+    if running:
+        since = "" if math.isnan(lasted) else f"  {duration(lasted)} so far"
+        if fold.phase == "train" and fold.steps:
+            lines.append(_bar(fold))
+        else:
+            lines.append(Content.assemble(one_line(fold.message) or "Getting ready …", (since, _QUIET)))
+        if stopping:
+            lines.append(Content.styled("It ends after the step under way.", _QUIET))
+    lines += [
+        Content.styled(("! " if not at else "  ") + line, "$warning")
+        for warning in fold.warnings
+        for at, line in enumerate(_folded(warning, width - 2))
+    ]
+    return lines
+
+
+def doing(fold: TrainingFold) -> str:
+    """What goes on, in a word: the phase; while it trains, how far it is."""
+    return f"{fold.share:.0%}" if fold.phase == "train" else _CALLED.get(fold.phase, "…")
+
+
+def outcome(fold: TrainingFold, error: DeepthinkError | None, keys: Keys, width: int) -> list[Content]:
+    """What came of a training that is over; empty if nothing did."""
+    if error is not None and error.kind == "cancelled":
+        return [
+            Content.styled(f"■ {one_line(error.message) or 'Stopped.'}", "bold"),
+            *_plain(
+                "What it has saved is kept: the same method on the same decisions goes on from there, "
+                f"now ({keys.train}) or another day.",
+                width,
+            ),
+            Content.styled(_AS_IT_WAS, _QUIET),
+        ]
+    if error is not None:
+        return [
+            *(Content.styled(x, "bold $error") for x in _folded(f"✗ {error.title}", width)),
+            *_plain(error.message, width),
+            *_plain(in_the_app(error, keys.remapped), width),
+            Content.styled(_AS_IT_WAS, _QUIET),
+        ]
+    if fold.verdict is None or fold.finished is None:
+        return []
+    return [*_verdict(fold, width), Content(""), *_next(fold, keys, width)]
+
+
+def _verdict(fold: TrainingFold, width: int) -> list[Content]:
+    verdict = fold.verdict
+    assert verdict is not None
+    words, style = (
+        ("✓ The gate passed it.", "$success")
+        if verdict.passed
+        else ("✗ The gate did not pass it.", "$error")
+    )
+    rows = tuple((name, figure(value)) for name, value in verdict.measures.items())
+    return [
+        Content.styled(words, f"bold {style}"),
+        *_plain(verdict.reason, width),
+        *facts(rows, width),
+    ]
+
+
+def _next(fold: TrainingFold, keys: Keys, width: int) -> list[Content]:
+    finished = fold.finished
+    assert finished is not None
+    name = one_line(finished.name)
+    if not finished.active:
+        told = (
+            f"It is kept: among the policies ({keys.policies}), {keys.use} uses it all the same; that is "
+            "recorded."
+        )
+        return [Content.styled(f"· {name} is not active", "bold"), *_plain(told, width)]
+    then = "It decides in runs to come" if keys.decides else f"{keys.decider} has it decide in runs to come"
+    told = f"{then}; {keys.rollback} goes back to the policy before."
+    return [Content.styled(f"● {name} is active now", "bold $primary"), *_plain(told, width)]
+
+
+def _phases(fold: TrainingFold, sign: str) -> Content:
+    """Each with a sign: done, to come, and ``sign`` for the one that the training is in or ended in."""
+    at = PHASES.index(fold.phase) if fold.phase in PHASES else -1
+    if fold.finished is not None:
+        at = len(PHASES)
+    pieces = []
+    for number, phase in enumerate(PHASES):
+        called = _CALLED[phase]
+        if number < at:
+            pieces.append(Content.assemble(("✓ ", "$success"), called))
+        elif number == at:
+            pieces.append(Content.styled(f"{sign} {called}", "bold $accent"))
+        else:
+            pieces.append(Content.styled(f"· {called}", _QUIET))
+    return Content("  ").join(pieces)
+
+
+def _bar(fold: TrainingFold) -> Content:
+    full = round(_BAR * fold.share)
+    left = ""
+    if math.isfinite(fold.seconds_left) and fold.step < fold.steps:
+        left = f", about {duration(fold.seconds_left)} left"
+    return Content.assemble(
+        ("━" * full, "$primary"),
+        ("┄" * (_BAR - full), "$foreground 40%"),
+        f" step {fold.step:,} of {fold.steps:,}{left}",
+    )
+
+
+def _plain(text: str, width: int) -> list[Content]:
+    return [Content(line) for line in _folded(text, width)]
+
+
+def _folded(text: str, width: int) -> list[str]:
+    from textwrap import wrap
+
+    return [line for part in clean(text).splitlines() for line in wrap(part, width)]
+
+
+LEARNED, DEFAULT = "●", "╌"  # they tell the lines apart where colours do not
+_LONG = 52  # cells of the longer title
+_POINTS = 160  # of the loss, at most: braille has two a cell
+
+
+class TrainingPlots(Horizontal):
+    """Both plots side by side, each as soon as there is something in it."""
+
+    DEFAULT_CSS = """
+    TrainingPlots { height: auto; display: none; }
+    TrainingPlots Vertical { height: auto; width: 1fr; display: none; }
+    TrainingPlots #loss.-shown { padding-right: 2; }
+    TrainingPlots.-shown, TrainingPlots Vertical.-shown { display: block; }
+    TrainingPlots Static { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    TrainingPlots PlotextPlot { height: 9; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._fold: TrainingFold | None = None
+
+    def compose(self) -> ComposeResult:
+        """A title each; the plots are added with the first figures."""
+        for which in ("loss", "value"):
+            with Vertical(id=which):
+                yield Static()
+
+    def on_mount(self) -> None:
+        """Lines are drawn in the colours of the theme."""
+        self.watch(self.app, "theme", self._draw, init=False)
+
+    def show(self, fold: TrainingFold) -> None:
+        """Draw what is known by now."""
+        self._fold = fold
+        there = {"loss": bool(fold.losses), "value": bool(fold.held_out)}
+        self.set_class(any(there.values()), "-shown")
+        for which, shown in there.items():
+            box = self.query_one(f"#{which}")
+            box.set_class(shown, "-shown")
+            if shown and not box.query("PlotextPlot"):
+                from textual_plotext import PlotextPlot
+
+                plot = PlotextPlot()
+                plot.theme = "textual-clear"  # the background and the words are the theme's of the app
+                box.mount(plot)
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Titles are as long as there is room."""
+        self.call_after_refresh(self._draw)
+
+    def _draw(self) -> None:
+        fold = self._fold
+        if fold is None:
+            return
+        primary, quiet = (plot_colour(self.app, name) for name in ("primary", "foreground"))
+        if fold.losses:
+            step, loss = fold.losses[-1]
+            told = Content.assemble(("Loss", "bold"), f"  {loss:.3f} at step {step:,}")
+            self.query_one("#loss Static", Static).update(told)
+            for plot in self.query("#loss PlotextPlot").results():
+                draw_loss(plot, fold.losses, fold.steps, primary)  # type: ignore[arg-type]
+        if fold.held_out:
+            title = self.query_one("#value Static", Static)
+            title.update(_held_out(fold.held_out[-1], short=title.size.width < _LONG))
+            for plot in self.query("#value PlotextPlot").results():
+                draw_value(plot, fold.held_out, fold.steps, primary, quiet)  # type: ignore[arg-type]
+
+
+def _held_out(last: HeldOut, *, short: bool) -> Content:
+    return Content.assemble(
+        ("Held out" if short else "Held-out utility", "bold"),
+        (f"  {LEARNED} ", "$primary"),
+        f"{'' if short else 'learned '}{last.utility:.3f}",
+        (f"  {DEFAULT} default {last.default:.3f}", "$foreground 65%"),
+    )
+
+
+def thinned(points: Sequence[tuple[int, float]], most: int = _POINTS) -> list[tuple[float, float]]:
+    """At most ``most`` points: means of neighbours, so that a trend is seen and not every batch."""
+    together = -(-len(points) // most)
+    groups = [points[at : at + together] for at in range(0, len(points), together or 1)]
+    return [(sum(x for x, _ in g) / len(g), sum(y for _, y in g) / len(g)) for g in groups]
+
+
+def draw_loss(
+    plot: PlotextPlot, losses: Sequence[tuple[int, float]], steps: int, colour: PlotColour
+) -> None:
+    """Draw the loss over the steps."""
+    points = thinned(losses)
+    plot.plt.clear_data()
+    plot.plt.plot([x for x, _ in points], [y for _, y in points], marker="braille", color=colour)
+    _axes(plot, [y for _, y in points], steps)
+
+
+def draw_value(
+    plot: PlotextPlot, held_out: Sequence[HeldOut], steps: int, learned: PlotColour, default: PlotColour
+) -> None:
+    """Draw the utility of the policy as it stands, and the default schedule's beneath or above it."""
+    plt = plot.plt
+    plt.clear_data()
+    across, up = [look.step for look in held_out], [look.utility for look in held_out]
+    level = held_out[-1].default
+    last = max(steps, *across)
+    plt.plot([0, last], [level, level], marker=DEFAULT, color=default)
+    plt.plot(across, up, marker="braille", color=learned)
+    plt.scatter(across, up, marker=LEARNED, color=learned)
+    _axes(plot, [*up, level], last)
+
+
+def _axes(plot: PlotextPlot, values: Sequence[float], steps: int) -> None:
+    plt = plot.plt
+    low, high = min(values), max(values)
+    room = max((high - low) * 0.1, 0.005)
+    low, high = low - room, high + room
+    ticks = [low + (high - low) * at / 4 for at in (0, 2, 4)]
+    plt.frame(False)
+    plt.ylim(low, high)
+    plt.yticks(ticks, [f"{tick:.2f}" if high - low > 0.2 else f"{tick:.3f}" for tick in ticks])
+    last = max(steps, 1)
+    plt.xlim(0, last)
+    marks = sorted({0, last // 2, last})
+    plt.xticks([float(mark) for mark in marks], [f"{mark:,}" for mark in marks])
+    plot.refresh()
+
+
+_REDRAW = 0.25  # seconds between two pictures
+_SILENT = 10.0  # seconds of a phase after which its length is told: silence looks like a hang
+
+
+class TrainingPanel(VerticalScroll, can_focus=True):
+    """Shows one training after the other; the last one stays until it is put away.
+
+    Attributes:
+        job: The training under way, or the last one; None while there was none.
+        running: Whether it goes on.
+        fold: What is known of it.
+        failure: What it raised.
+    """
+
+    HELP = """\
+### A training
+
+The loss falls as it learns; what counts is the plot beside it, the utility on held-out questions, which has
+to rise above the default schedule's. At the end the gate applies a rule that was stated before. You can go
+to any other screen meanwhile; leaving the app stops it, and the same training goes on from where it was.
+"""
+    DEFAULT_CSS = """
+    TrainingPanel { height: 1fr; padding: 0 1; scrollbar-gutter: stable; }
+    TrainingPanel > Static { height: auto; margin-bottom: 1; }
+    TrainingPanel TrainingPlots { margin-bottom: 1; }
+    """
+
+    class Changed(Message):
+        """It began, came further or ended."""
+
+        def __init__(self, *, ended: bool = False) -> None:
+            super().__init__()
+            self.ended = ended
+
+    def __init__(self, keys: Callable[[], Keys], *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.job: TrainingJob | None = None
+        self.running = False
+        self.fold = TrainingFold()
+        self.failure: Failed | None = None
+        self._keys = keys
+        self._phase, self._since = ("", ""), 0.0
+        self._drawing: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        """What is going on, what came of it, the plots, what is learned from."""
+        yield Static(id="standing")
+        yield Static(id="outcome")
+        yield TrainingPlots()
+        yield Static(id="sheet")
+
+    def on_mount(self) -> None:
+        """While nothing is told, time still passes."""
+        self.set_interval(1.0, self._tick)
+
+    def begin(self, wish: Wish) -> None:
+        """Start a training."""
+        self.job, self.fold, self.failure = TrainingJob(wish), TrainingFold(), None
+        self.running = True
+        self._phase, self._since = ("", ""), time.monotonic()
+        self.scroll_home(animate=False)
+        self._draw()
+        self.job.start(self)
+        self.post_message(self.Changed())
+
+    def stop(self) -> None:
+        """Stop after the step under way."""
+        if self.job is not None:
+            self.job.cancel.set()
+        self._draw()
+        self.post_message(self.Changed())
+
+    def put_away(self) -> None:
+        """Forget the one that is over."""
+        if not self.running:
+            self.job = None
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was asked to stop."""
+        return self.job is not None and self.job.cancel.is_set()
+
+    @property
+    def sign(self) -> str:
+        """How it goes, in a word; "" while there is none."""
+        if self.job is None:
+            return ""
+        if self.running:
+            return f"▸ {doing(self.fold)}"
+        if self.failure is not None and self.failure.error.kind == "cancelled":
+            return "■"
+        return "✓" if self.fold.verdict is not None and self.fold.verdict.passed else "✗"
+
+    def on_unmount(self) -> None:
+        """The app is left; the same training goes on from where it was."""
+        if self.job is not None and self.running:
+            self.job.leave()
+
+    def on_resize(self) -> None:
+        """Bars and columns are as wide as there is room."""
+        self._draw()
+
+    @on(TrainingTold)
+    def _told(self, message: TrainingTold) -> None:
+        message.stop()
+        if self._drawing is None and message.job is self.job:
+            self._drawing = self.set_timer(_REDRAW, self._catch_up)
+
+    def _catch_up(self) -> None:
+        self._drawing = None
+        if self.job is not None:
+            self.fold.take(self.job.drain())
+            self._draw()
+            self.post_message(self.Changed())
+
+    @on(TrainingEnded)
+    def _ended(self, message: TrainingEnded) -> None:
+        message.stop()
+        self.fold.take(message.job.drain())
+        self.running = False
+        self.failure = message.failure
+        self._draw()
+        self.scroll_home(animate=False)
+        self.post_message(self.Changed(ended=True))
+        if message.failure is not None and message.failure.error.kind != "cancelled":
+            self.post_message(message.failure)  # the app tells it as well
+
+    def _tick(self) -> None:
+        if self.running and time.monotonic() - self._since >= _SILENT:
+            self._draw()
+
+    def _draw(self) -> None:
+        if self.job is None or not self.is_mounted:
+            return
+        fold, width = self.fold, max(self.scrollable_content_region.width - 1, 40)
+        if (fold.phase, fold.message) != self._phase:
+            self._phase, self._since = (fold.phase, fold.message), time.monotonic()
+        lasted = time.monotonic() - self._since
+        self.query_one("#standing", Static).update(
+            Content("\n").join(
+                standing(
+                    fold,
+                    self.job.wish,
+                    running=self.running,
+                    stopping=self.stopping,
+                    lasted=lasted if lasted >= _SILENT else math.nan,
+                    width=width,
+                )
+            )
+        )
+        came = outcome(fold, self.failure.error if self.failure else None, self._keys(), width)
+        told = self.query_one("#outcome", Static)
+        told.display = bool(came) and not self.running
+        told.update(Content("\n").join(came))
+        self.query_one(TrainingPlots).show(fold)
+        sheet = self.query_one("#sheet", Static)
+        sheet.display = bool(fold.sheet)
+        rows = tuple(fold.sheet.items())
+        sheet.update(Content("\n").join(titled("What is learned from", facts(rows, width))[:-1]))

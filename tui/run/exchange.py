@@ -1,0 +1,499 @@
+"""One question and its answer in the conversation, live, replayed or from earlier."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from markdown_it import MarkdownIt
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+from textual.widgets import Markdown, OptionList, Static
+from textual.widgets.markdown import MarkdownStream
+from textual.widgets.option_list import Option
+
+from agent import events as ev
+from agent.state import Claim, Evidence
+from tui.app.keys import bindings
+from tui.app.lists import HangingList, hanging
+from tui.run.asked import AskedBox
+from tui.run.evidence import Passage
+from tui.run.fold import EVERYTHING, Part, RunFold
+from tui.run.ways_on import WaysOn
+from tui.run.words import DOING, ENDINGS, doubt, first_look, place, supported
+from tui.terminal import clean, duration, one_line, unmarked
+
+if TYPE_CHECKING:
+    from tui.app.app import DeepthinkApp
+
+_CITATION = re.compile(r"\[(\d+)\]")
+_BEGINNING = 40  # characters by which a sentence is found in the answer
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("gfm-like", {"html": False, "linkify": False})
+    return parser.disable(["link", "image", "reference", "autolink"])
+
+
+class Answer(Markdown, can_focus=True):
+    """An answer as it is written, and as it is read.
+
+    Appending parses the last block only. Square brackets are text, never links: what stands in them is a
+    citation, or came from a document.
+
+    Attributes:
+        has_citations: Whether there are any, or will be once all of it is drawn.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("answer")
+    HELP = """\
+### The answer
+
+Each `[n]` is a citation. **→** and **←** go from one to the next, **Enter** opens the passage it
+stands for in its document, with the supporting sentence marked. A mouse click on it does the same.
+**g**, **p** and **w** rate the answer as good, partly good or wrong; the same again takes it back.
+**c** copies it with its sources, **x** exports the run.
+"""
+    DEFAULT_CSS = """
+    Answer { height: auto; padding: 0 0 0 2; background: transparent; }
+    Answer:focus { border-left: outer $accent; padding: 0 0 0 1; }
+    Answer > MarkdownBlock:last-child { margin-bottom: 0; }
+    """
+
+    class Opened(Message):
+        """A citation is to be opened: ``number`` as it stands in the brackets."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+
+    def __init__(self) -> None:
+        super().__init__(parser_factory=_parser, open_links=False)
+        self._stream: MarkdownStream | None = None
+        self._text = ""
+        self._plain: dict[Static, Content] = {}  # blocks as they are without the mark of the cursor
+        self._citations: list[tuple[Static, int, int, int]] = []  # block, start, end, number
+        self._at = -1
+        self._doubted: Sequence[str] = ()
+        self.has_citations = False
+
+    def write(self, text: str) -> None:
+        """Show the answer so far; what is shown already is not looked at again."""
+        if not text.startswith(self._text):
+            self._text, self.has_citations = "", False
+            self.call_later(self._begin_anew)
+        fresh, self._text = text[len(self._text) :], text
+        if fresh:
+            self.call_later(self._append, clean(fresh))
+
+    def finish(self, text: str, claims: Sequence[Claim] = ()) -> None:
+        """Show the whole answer, with citations that can be opened; what is not supported stands out."""
+        self.has_citations = bool(_CITATION.search(text))
+        self._doubted = [claim["text"] for claim in claims if claim["verdict"] != "supported"]
+        self.call_later(self._finish, text)
+
+    @property
+    def citations(self) -> list[int]:
+        """The numbers, in the order in which they stand in the text."""
+        return [number for *_, number in self._citations]
+
+    async def _begin_anew(self) -> None:
+        await self._stop()
+        self._citations, self._plain, self._at = [], {}, -1
+        await self.update("")
+
+    async def _append(self, source: str) -> None:
+        if self._stream is None:
+            self._stream = Markdown.get_stream(self)
+        await self._stream.write(source)
+
+    async def _stop(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            await stream.stop()
+
+    async def _finish(self, text: str) -> None:
+        await self._stop()
+        source = clean(text)
+        if self.source != source:
+            self._text = text
+            await self.update(source)
+        self._mark_citations()
+
+    def _mark_citations(self) -> None:
+        self._citations, self._plain, self._at = [], {}, -1
+        for block in self.query(Static):
+            content = block.content
+            if not isinstance(content, Content):
+                continue
+            marks = list(_CITATION.finditer(content.plain))
+            before = content
+            for sentence in self._doubted:
+                at = content.plain.find(sentence[:_BEGINNING])
+                if at >= 0:
+                    content = content.stylize("$warning", at, at + len(sentence))
+            if content is not before and not marks:
+                block.update(content)
+            for mark in marks:
+                number = int(mark[1])
+                self._citations.append((block, *mark.span(), number))
+                opening = Style.from_meta({"citation": number})
+                content = content.stylize(opening, *mark.span()).stylize("bold $primary", *mark.span())
+            if marks:
+                self._plain[block] = content
+                block.update(content)
+
+    def action_citation(self, by: int) -> None:
+        """Go to the next or the previous citation."""
+        if not self._citations:
+            return
+        self._unmark()
+        at = self._at + by if self._at >= 0 else (0 if by > 0 else -1)
+        self._at = at % len(self._citations)
+        block, start, end, _ = self._citations[self._at]
+        block.update(self._plain[block].stylize("reverse bold", start, end))
+        self.screen.scroll_to_widget(block)
+
+    def action_open(self) -> None:
+        """Open the citation one has gone to, the first if none."""
+        if not self._citations:
+            return
+        self.post_message(self.Opened(self._citations[max(self._at, 0)][3]))
+
+    def on_click(self, event: events.Click) -> None:
+        """Open the citation that was clicked; the block around it has no action for it."""
+        number = event.style.meta.get("citation")
+        if number is not None:
+            self.post_message(self.Opened(number))
+
+    def on_blur(self) -> None:
+        """Nobody is at a citation any more."""
+        self._unmark()
+
+    def _unmark(self) -> None:
+        if self._at >= 0:
+            block = self._citations[self._at][0]
+            block.update(self._plain[block])
+
+
+_QUOTE = 160
+_QUESTION = 1200  # characters of a question; what was pasted whole is in the prompt's history
+
+
+class Sources(HangingList):
+    """The passages that the answer cites, with the sentence that supports it."""
+
+    HELP = """\
+### The sources
+
+Each passage that the answer cites: its number, where it stands, and the sentence that supports the answer
+best. **Enter** opens it in its document.
+"""
+    DEFAULT_CSS = """
+    Sources { height: auto; border: none; background: transparent; padding: 1 0 1 2; }
+    Sources:focus { border: none; }
+    Sources > .option-list--option-highlighted { background: transparent; text-style: none; }
+    Sources:focus > .option-list--option-highlighted { background: $panel; text-style: bold; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(classes="hidden")
+        self._answered: ev.Answered | None = None
+
+    def show(self, answered: ev.Answered) -> None:
+        """List what an answer cites."""
+        self._answered = answered
+        self.redraw()
+        self.set_class(not answered.sources, "hidden")
+
+    def draw(self) -> None:
+        """Each source with its place and the sentence that supports the answer best."""
+        if self._answered is None:
+            return
+        at = self.highlighted
+        self.clear_options()
+        for item in self._answered.sources:
+            told = _source(item, self._answered, self.width)
+            self.add_option(Option(told, id=str(item["number"])))
+        self.highlighted = at if at is not None and at < self.option_count else None
+
+    def on_focus(self) -> None:
+        """Be at the first source."""
+        if self.highlighted is None and self.option_count:
+            self.highlighted = 0
+
+
+class Exchange(Vertical):
+    """A question, what is under way, the answer, its sources, what the run warns of.
+
+    Args:
+        question: In the person's words.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+    DEFAULT_CSS = """
+    Exchange { height: auto; margin: 0 1 1 1; }
+    Exchange .question {
+        text-style: bold; color: $primary; margin: 0 0 1 0; padding: 0 0 0 1; border-left: outer $primary;
+    }
+    Exchange .look { color: $foreground 80%; padding: 0 0 0 2; }
+    Exchange .state { color: $foreground 75%; padding: 0 0 0 2; }
+    Exchange .failed { color: $error; padding: 0 0 0 2; }
+    Exchange .warned, Exchange .checks { color: $warning; padding: 0 0 0 2; }
+    Exchange .checks { margin: 1 0 0 0; }
+    Exchange .hidden { display: none; }
+    """
+
+    class PassageWanted(Message):
+        """A cited passage is to be opened in its document."""
+
+        def __init__(self, passage: Passage) -> None:
+            super().__init__()
+            self.passage = passage
+
+    class Ready(Message):
+        """A turn is composed: a run can be drawn in it."""
+
+        def __init__(self, exchange: Exchange) -> None:
+            super().__init__()
+            self.exchange = exchange
+
+    class Unasked(Message):
+        """What was asked is gone, and who was at it is nowhere."""
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self.question = question
+        self.fold: RunFold | None = None
+        self._box: AskedBox | None = None
+
+    def compose(self) -> ComposeResult:
+        """Everything is there from the start; what is empty is not displayed."""
+        question = clean(self.question).strip()
+        shown = f"{question[:_QUESTION].rstrip()} …" if len(question) > _QUESTION else question
+        yield Static(Content(shown), classes="question")
+        yield Static(classes="look hidden", markup=False)
+        yield Answer()
+        yield Static(classes="checks hidden", markup=False)
+        yield Sources()
+        yield Static(classes="failed hidden", markup=False)
+        yield Static(classes="warned hidden", markup=False)
+        yield Static(classes="state", markup=False)
+        yield WaysOn()
+
+    def on_mount(self) -> None:
+        """What is known by now can be drawn."""
+        self.call_later(self.post_message, self.Ready(self))
+
+    def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
+        """Draw what changed."""
+        self.fold = fold
+        if changed & {"status", "meters", "answer", "question"}:
+            self.query_one(".state", Static).update(self._state(fold))
+            self._show_failure(fold)
+            self._show_warnings(fold)
+        if "text" in changed and fold.outcome.answered is None:
+            self.query_one(Answer).write(fold.text)
+        if "answer" in changed or "text" in changed:
+            self._show_answer(fold)
+        if changed & {"answer", "text", "status"}:
+            self._show_look(fold)
+        if changed & {"asked", "status"}:
+            self._show_asked(fold)
+
+    @property
+    def answer(self) -> str:
+        """The answer, once there is one; else ""."""
+        answered = self.fold.outcome.answered if self.fold else None
+        return clean(answered.answer).strip() if answered else ""
+
+    @property
+    def with_sources(self) -> str:
+        """The answer, and beneath it each source with its place and its words."""
+        answered = self.fold.outcome.answered if self.fold else None
+        lines = [
+            f"[{item['number']}] {place(item)}: “{_words(item, answered)}”"
+            for item in (answered.sources if answered else ())
+        ]
+        return "\n\n".join(filter(None, (self.answer, "\n".join(lines))))
+
+    @property
+    def has_citations(self) -> bool:
+        """Whether there is one to go to."""
+        return self.query_one(Answer).has_citations
+
+    def go_to_citations(self) -> None:
+        """Be at what is asked, else at the first citation of the answer."""
+        if self._box is not None:
+            if self._box.is_mounted:
+                self._box.take_focus()
+            return
+        answer = self.query_one(Answer)
+        self.screen.set_focus(answer)
+        answer.call_later(answer.action_citation, 1)  # behind what is still to be drawn of it
+
+    def ask(self, box: AskedBox) -> None:
+        """Put a question at the end, in place of one that stands there; whoever is at the end sees it."""
+        self.unask()
+        self._box = box
+        self.mount(box)
+
+    @property
+    def question_box(self) -> AskedBox | None:
+        """What is asked in this turn, if anything."""
+        return self._box
+
+    def unask(self) -> None:
+        """Take the question away."""
+        box, self._box = self._box, None
+        if box is None:
+            return
+        if box.has_focus_within:
+            self.screen.set_focus(None)  # else Textual gives it to whatever is near
+            self.post_message(self.Unasked())
+        box.remove()
+
+    def _show_answer(self, fold: RunFold) -> None:
+        answered = fold.outcome.answered
+        sources = self.query_one(Sources)
+        if answered is None or fold.outcome.status in {"cancelled", "interrupted", "failed"}:
+            sources.add_class("hidden")
+            return
+        if fold.node in {"synthesise", "answer_directly"} and fold.text:
+            self.query_one(Answer).write(fold.text)  # it is being written anew
+            return
+        self.query_one(Answer).finish(answered.answer, answered.sentences)
+        doubts = [f"! {doubt(claim)}" for claim in answered.sentences if claim["verdict"] != "supported"]
+        checks = self.query_one(".checks", Static)
+        checks.update(Content("\n".join(doubts)))
+        checks.set_class(not doubts, "hidden")
+        sources.show(answered)
+        if fold.over and hasattr(self.screen, "on_ways_on_taken"):  # not where a run is only replayed
+            searched = fold.outcome.started.collections if fold.outcome.started else ()
+            library: frozenset[str] = getattr(self.screen, "known", frozenset())
+            self.query_one(WaysOn).show(fold, narrowed=not library <= set(searched))
+
+    def _show_look(self, fold: RunFold) -> None:
+        """What was found at once stands there until the answer does."""
+        line, looked = self.query_one(".look", Static), fold.outcome.looked
+        shown = looked is not None and not (fold.text or fold.over or fold.outcome.answered)
+        line.set_class(not shown, "hidden")
+        if looked is not None and shown:
+            said = first_look(looked)
+            line.update(Content("\n".join([said.text, *said.items])))
+
+    def _show_failure(self, fold: RunFold) -> None:
+        line = self.query_one(".failed", Static)
+        line.update(Content(f"✗ {fold.failure}"))
+        line.set_class(not fold.failure, "hidden")
+
+    def _show_warnings(self, fold: RunFold) -> None:
+        lines = [f"! {one_line(message)}" for message in dict.fromkeys(fold.outcome.warnings)]
+        box = self.query_one(".warned", Static)
+        box.update(Content("\n".join(lines)))
+        box.set_class(not lines, "hidden")
+
+    def _show_asked(self, fold: RunFold) -> None:
+        if fold.asked is None:
+            self.unask()
+        elif self._box is None or self._box.asked is not fold.asked:
+            self.ask(AskedBox(fold.asked))
+
+    def _state(self, fold: RunFold) -> Content:
+        finished = fold.outcome.finished
+        if finished is None:
+            return Content(_under_way(fold))
+        told, style = _ended(fold, finished)
+        key = cast("DeepthinkApp", self.app).key_of("ask.panel")
+        thinking = [f"{key} shows the thinking"] if key and fold.outcome.plan else []
+        return Content(" · ".join([*told, *thinking])).stylize(style, 0, len(told[0]))
+
+    @on(WaysOn.Opened)
+    def _nearest_opened(self, event: WaysOn.Opened) -> None:
+        event.stop()
+        self.post_message(self.PassageWanted(event.passage))
+
+    @on(Answer.Opened)
+    def _citation_opened(self, event: Answer.Opened) -> None:
+        event.stop()
+        self._open(event.number)
+
+    @on(OptionList.OptionSelected, "Sources")
+    def _source_opened(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self._open(int(event.option.id or 0))
+
+    def _open(self, number: int) -> None:
+        answered = self.fold.outcome.answered if self.fold else None
+        for item in answered.sources if answered else ():
+            if item["number"] == number:
+                self.post_message(self.PassageWanted(passage_of(item, answered.quotes if answered else {})))
+                return
+        self.notify(f"No passage stands behind [{number}].", severity="warning")
+
+
+def passage_of(item: Evidence, quotes: dict[str, str]) -> Passage:
+    """What it takes to open a cited passage."""
+    return Passage(
+        item["passage_id"],
+        item["number"],
+        item["collection"],
+        item["title"] or item["document"],
+        item["section"],
+        item["text"],
+        quotes.get(str(item["number"]), ""),
+    )
+
+
+def _words(item: Evidence, answered: ev.Answered | None) -> str:
+    """The sentence that supports the answer best; the whole excerpt where none does."""
+    quote = answered.quotes.get(str(item["number"]), "") if answered else ""
+    return unmarked(one_line(quote or item["excerpt"]))
+
+
+def _source(item: Evidence, answered: ev.Answered, width: int) -> Content:
+    lead = f"[{item['number']}] "
+    where = Content(hanging(lead, place(item), width))
+    quote = one_line(_words(item, answered), _QUOTE)
+    said = Content(hanging(" " * len(lead), f"“{quote}”", width)).stylize("$foreground 65%")
+    return Content("\n").join([where, said])
+
+
+def _under_way(fold: RunFold) -> str:
+    if fold.failure:  # which has a line of its own
+        return ""
+    if fold.asked is not None:
+        return "? waiting for you"
+    doing = DOING.get(fold.node, fold.node) or "beginning"
+    step = f" · step {fold.step} of {max(len(fold.outcome.plan), fold.step)}" if fold.step else ""
+    detail = f" · {one_line(fold.message, 60)}" if fold.message not in {"", fold.node} else ""
+    paused = "paused after: " if fold.paused else ""
+    return f"… {paused}{doing}{step}{detail} · {duration(fold.elapsed)}"
+
+
+def _ended(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str], str]:
+    """How it ended, what of it is supported, how long it took; and the colour of the first of these."""
+    outcome, status = fold.outcome, finished.status
+    ended = ENDINGS.get(status, status)
+    sign, style = {
+        "answered": ("✓", "$success"),
+        "not_found": ("–", "$warning"),
+        "stopped": ("–", "$warning"),
+    }.get(status, ("✗", "$error"))
+    if status == "answered" and outcome.partial:
+        sign, style, ended = "!", "$warning", "answered in part"
+    told = [f"{sign} {ended}"]
+    claims = outcome.answered.sentences if outcome.answered else ()
+    if claims and status == "answered":
+        told.append(supported(claims))
+    told.append(duration(finished.seconds))
+    because, last = finished.stopped_because, outcome.decisions[-1:]
+    if because not in {"", status} and all(decision.source in {"human", "budget"} for decision in last):
+        told.append(one_line(because))
+    return told, style

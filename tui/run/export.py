@@ -1,0 +1,229 @@
+"""A stored run as a document: Markdown, an HTML page, or JSON.
+
+Questions, passages and pages may hold anything, markup included: the template escapes whatever it is
+given, control characters are left out, and only addresses on the web become links.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
+from typing import Literal
+
+from agent import events as ev
+from agent.state import Claim, Evidence
+from traces.runs import Run, StoredEvent
+from tui.run import words
+from tui.run.fold import Outcome, Step, outcome_of
+from tui.run.words import local, place
+from tui.terminal import clean, duration, one_line
+
+_SPECIAL = re.compile(r"([\\`*_<>|#~])")
+_LIST = re.compile(r"^(\d*)([-+.)])(?=\s)")  # what would begin one
+
+
+def to_markdown(outcome: Outcome, when: datetime) -> str:
+    """Question, answer with verdicts, sources with quotes, plan, steps, decisions, cost."""
+    answered = outcome.answered
+    lines = [f"# {_text(outcome.question or 'A run without a beginning')}", ""]
+    if outcome.standalone != outcome.question:
+        lines += [f"Taken to ask: {_text(outcome.standalone)}", ""]
+    if answered is not None:
+        lines += _answer(answered.answer)
+        if answered.sentences:
+            lines += ["## Claims", "", words.support(answered.sentences), ""]
+            lines += [*(_claim(claim) for claim in answered.sentences), ""]
+        if answered.sources:
+            lines += ["## Sources", ""]
+            lines += [line for item in answered.sources for line in _source(item, outcome)]
+    if uncited := words.uncited(outcome):
+        lines += ["## Also kept", "", *(line for item in uncited for line in _source(item, outcome))]
+    lines += _listed("Contradictions", map(words.contradiction_line, outcome.contradictions))
+    if outcome.plan:
+        lines += ["## Plan", ""]
+        for number, step in enumerate(outcome.plan, start=1):
+            tool = f" ({_text(step['tool'])})" if step["tool"] else ""
+            lines.append(f"{number}. {_text(step['question'])}{tool}")
+        lines.append("")
+    if outcome.steps:
+        lines += ["## Steps", "", *(line for step in outcome.steps for line in _step(step)), ""]
+    lines += _listed("Decisions", map(words.decision_line, outcome.decisions))
+    lines += _listed("Stepping in", words.stepping_in(outcome))
+    lines += _listed("Run", (f"{label}: {value}" for label, value in words.facts(outcome, when)))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _answer(answer: str) -> list[str]:
+    lines: list[str] = []
+    for kind, text in words.paragraphs(clean(answer)):
+        broken = "  \n".join(_text(line) for line in text.splitlines())
+        lines += [f"### {broken}" if kind == "heading" else broken, ""]
+    return lines
+
+
+def _claim(claim: Claim) -> str:
+    marks = "".join(f"[{number}]" for number in claim["cites"])
+    verdict = words.VERDICTS[claim["verdict"]]
+    why = f" ({_text(claim['reason'])})" if claim["reason"] else ""
+    label = verdict if claim["verdict"] == "supported" else f"**{verdict}**"
+    return f"- {label}{why}: {_text(claim['text'])} {marks}".rstrip()
+
+
+def _source(item: Evidence, outcome: Outcome) -> list[str]:
+    address = words.web_address(outcome.address(item))
+    document = f"<{address}>" if address else f"`{one_line(item['document']).replace('`', '')}`"
+    date = f", {_text(item['date'])}" if item["date"] else ""
+    heading = f"**[{item['number']}] {_text(place(item))}** ({_text(item['collection'])}, {document}{date})"
+    lines = [heading, ""]
+    quote = words.quote_of(item, outcome.answered)
+    if quote:
+        lines += [f"Quoted: “{_text(quote)}”", ""]
+    excerpt = clean(item["excerpt"]).strip().splitlines() or [""]
+    return [*lines, *(f"> {_text(line)}  " for line in excerpt), ""]
+
+
+def _step(step: Step) -> list[str]:
+    note = step.note
+    marks = "".join(f"[{number}]" for number in note["cites"]) if note and note["found"] else ""
+    sentence = _text(note["sentence"]) if note and note["found"] else "nothing found"
+    lines = [f"{step.number}. {_text(step.question)}  ", f"   {sentence} {marks}".rstrip()]
+    for event in step.trail:
+        lines.append(f"   - {_text(words.trail(event))}")
+        if isinstance(event, ev.Corrected):
+            lines += [f"     - {_page(str(page.get('url', '')))}" for page in event.pages]
+    return lines
+
+
+def _page(url: str) -> str:
+    return f"<{url}>" if words.web_address(url) else _text(url)
+
+
+def _listed(heading: str, items: Iterable[str]) -> list[str]:
+    listed = [f"- {_text(item)}" for item in items]
+    return [f"## {heading}", "", *listed, ""] if listed else []
+
+
+def _text(text: str) -> str:
+    """One line in which nothing is taken for Markdown."""
+    return _LIST.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", one_line(text)))
+
+
+_MARK = re.compile(r"\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What all rounds of a node took."""
+
+    node: str
+    rounds: int
+    seconds: float
+    read: int
+    written: int
+
+
+def to_html(outcome: Outcome, when: datetime) -> str:
+    """Question, answer with links to its sources, verdicts, sources, plan, steps, decisions, cost."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: clean(value) if type(value) is str else value,
+    )
+    template = environment.from_string(
+        files("tui.run").joinpath("run.html.jinja").read_text(encoding="utf-8")
+    )
+    cited = outcome.answered.sources if outcome.answered else []
+    known = {item["number"] for item in [*cited, *outcome.evidence]}
+    return template.render(
+        run=outcome,
+        words=words,
+        paragraphs=words.paragraphs(outcome.answered.answer) if outcome.answered else [],
+        facts=words.facts(outcome, when),
+        spent=_spent(outcome),
+        actions=sorted({action for made in outcome.decisions for action in made.probabilities}),
+        uncited=words.uncited(outcome),
+        pieces=lambda text: list(_pieces(text, known)),
+        passage=_passage,
+        is_correction=lambda event: isinstance(event, ev.Corrected),
+        marks=_marks,
+        place=place,
+        duration=duration,
+    )
+
+
+def _pieces(text: str, known: set[int]) -> Iterator[tuple[str, int]]:
+    """``text`` cut at its marks: words with 0, or a mark with the number of the source it names."""
+    end = 0
+    for mark in _MARK.finditer(text):
+        if int(mark.group(1)) in known:
+            yield text[end : mark.start()], 0
+            yield mark.group(), int(mark.group(1))
+            end = mark.end()
+    yield text[end:], 0
+
+
+def _passage(item: Evidence, quote: str) -> tuple[str, str, str]:
+    """The passage as what precedes the quoted sentence, that sentence, and the rest.
+
+    Everything precedes a sentence that does not stand in it word for word.
+    """
+    wanted = quote.strip() or item["excerpt"].strip()
+    before, found, after = item["text"].partition(wanted) if wanted else (item["text"], "", "")
+    return before, found, after
+
+
+def _marks(claim: Claim) -> str:
+    return "".join(f"[{number}]" for number in claim["cites"])
+
+
+def _spent(outcome: Outcome) -> list[Spent]:
+    """One entry for each node, in the order they first ended."""
+    names = dict.fromkeys(node.node for node in outcome.nodes)
+    rounds = {name: [node for node in outcome.nodes if node.node == name] for name in names}
+    return [
+        Spent(
+            name,
+            len(ended),
+            sum(node.seconds for node in ended),
+            sum(node.evaluated for node in ended),
+            sum(node.generated for node in ended),
+        )
+        for name, ended in rounds.items()
+    ]
+
+
+Form = Literal["md", "html", "json"]
+
+_ENDINGS: dict[Form, str] = {"md": "md", "html": "html", "json": "json"}
+
+
+def written(run: Run, stored: Sequence[StoredEvent], form: Form) -> str:
+    """The whole document.
+
+    Args:
+        run: As `traces.runs.Runs.find` gives it.
+        stored: Its events (`traces.runs.Runs.events`).
+        form: Which document.
+    """
+    outcome = outcome_of(run, stored)
+    if form == "json":
+        return json.dumps(outcome.to_json(), ensure_ascii=False, indent=2) + "\n"
+    if form == "html":
+        return to_html(outcome, local(run.started))
+
+    return to_markdown(outcome, local(run.started))
+
+
+def file_name(run_id: str, question: str, form: Form) -> str:
+    """A name that says which run it is: its first words, then the beginning of its id."""
+    words = re.findall(r"\w+", one_line(question).casefold())
+    short = "-".join(words)[:40].strip("-") or "run"
+    return f"{short}-{run_id[:6]}.{_ENDINGS[form]}"

@@ -1,0 +1,619 @@
+"""What is known of a run from its events: live, replayed, exported or imported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, cast
+
+from agent import events as ev
+from agent.state import Candidate, Claim, Evidence, Note, PlanStep
+from traces.runs import DecisionRow, Run, Runs, StoredEvent
+from tui.failures import DONE, NOT_FOUND, PARTLY, REJECTED, STOPPED, WAITING
+
+_MARK = re.compile(r"\[(\d+)\]")
+
+
+def _new(number: int, order: Mapping[int, int]) -> int:
+    return order.get(number, number)
+
+
+def reading_order(answered: ev.Answered, kept: Sequence[Evidence]) -> dict[int, int]:
+    """Each passage's number to its new one: 1 for what is cited first; last comes what is not cited."""
+    held = [item["number"] for item in (*answered.sources, *kept)]
+    cited = [int(mark) for mark in _MARK.findall(answered.answer) if int(mark) in held]
+    return {old: new for new, old in enumerate(dict.fromkeys([*cited, *held]), start=1)}
+
+
+def renumbered(answered: ev.Answered, order: Mapping[int, int]) -> ev.Answered:
+    """The answer with its marks, sentences, sources and quotes by their new numbers."""
+    return replace(
+        answered,
+        answer=_marks(answered.answer, order),
+        sentences=[
+            Claim(
+                {
+                    **claim,
+                    "cites": [_new(number, order) for number in claim["cites"]],
+                    "reason": _marks(claim["reason"], order),
+                }
+            )
+            for claim in answered.sentences
+        ],
+        sources=numbered(answered.sources, order),
+        quotes={str(_new(int(key), order)): quote for key, quote in answered.quotes.items()},
+    )
+
+
+def numbered(items: Sequence[Evidence], order: Mapping[int, int]) -> list[Evidence]:
+    """Passages by their new numbers, in their order."""
+    made = [Evidence({**item, "number": _new(item["number"], order)}) for item in items]
+    return sorted(made, key=lambda item: item["number"])
+
+
+def _marks(text: str, order: Mapping[int, int]) -> str:
+    return _MARK.sub(lambda mark: f"[{_new(int(mark[1]), order)}]", text)
+
+
+_EXIT_CODES = {
+    "answered": DONE,
+    "not_found": NOT_FOUND,
+    "stopped": STOPPED,
+    "waiting": WAITING,
+    "rejected": REJECTED,
+}
+
+
+@dataclass(slots=True)
+class Step:
+    """One research step: its searches, how what they brought was graded, and what came of it."""
+
+    number: int
+    question: str = ""
+    tool: str = ""
+    trail: list[ev.Searched | ev.Graded | ev.Corrected] = field(default_factory=list)  # as it happened
+    reranker: str = ""
+    kept: list[int] = field(default_factory=list)
+    note: Note | None = None
+
+    @property
+    def searches(self) -> list[ev.Searched]:
+        """The searches, those of a correction included."""
+        return [event for event in self.trail if isinstance(event, ev.Searched)]
+
+    @property
+    def gradings(self) -> list[ev.Graded]:
+        """How the passages were graded, once for each round of searches."""
+        return [event for event in self.trail if isinstance(event, ev.Graded)]
+
+    @property
+    def corrections(self) -> list[ev.Corrected]:
+        """What was tried where they were not enough."""
+        return [event for event in self.trail if isinstance(event, ev.Corrected)]
+
+    @property
+    def hits(self) -> list[Candidate]:
+        """Every passage that a search brought, once."""
+        found: dict[int, Candidate] = {}
+        for search in self.searches:
+            for hit in search.hits:
+                found.setdefault(hit["passage_id"], hit)
+        return list(found.values())
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The run so far; complete once `agent.events.RunFinished` was taken.
+
+    Of what may happen more than once, an answer or a route, the last counts.
+    """
+
+    started: ev.RunStarted | None = None
+    routed: ev.Routed | None = None
+    looked: ev.FirstLook | None = None
+    finished: ev.RunFinished | None = None
+    answered: ev.Answered | None = None
+    plan: list[PlanStep] = field(default_factory=list)
+    revisions: int = 0
+    steps: list[Step] = field(default_factory=list)
+    decisions: list[ev.Decided] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    contradictions: list[ev.Contradicted] = field(default_factory=list)
+    replies: list[ev.Replied] = field(default_factory=list)
+    steering: list[ev.Steered] = field(default_factory=list)
+    resumed: int = 0
+    nodes: list[ev.NodeFinished] = field(default_factory=list)
+    calls: list[ev.ModelCalled] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    addresses: dict[tuple[str, str], str] = field(default_factory=dict)  # of web pages, by collection, name
+    unfinished: str = "running"  # the status of a run that has no end: running, or waiting for a person
+
+    def take(self, event: ev.Event) -> None:  # noqa: PLR0912 - one arm per event
+        """Add an event; events that this fold has no use for are passed over."""
+        match event:
+            case ev.RunStarted():
+                self.started = event
+            case ev.Resumed():
+                self.resumed += 1
+                self.finished = None
+            case ev.Routed():
+                self.routed = event
+            case ev.FirstLook():
+                self.looked = event
+            case ev.Planned():
+                self.plan, self.revisions = list(event.steps), event.revision
+            case ev.StepStarted():
+                step = self._step(event.step)
+                step.question, step.tool = event.plan_step["question"], event.plan_step["tool"]
+            case ev.Searched() | ev.Graded() | ev.Corrected():
+                self._step(event.step).trail.append(event)
+            case ev.Reranked():
+                self._step(event.step).reranker = event.reranker
+            case ev.EvidenceKept():
+                self.evidence.extend(event.fresh)
+                step = self._step(event.step)
+                numbers = [*step.kept, *(item["number"] for item in event.fresh), *event.again]
+                step.kept = list(dict.fromkeys(numbers))
+            case ev.Noted():
+                self._step(event.note["step"]).note = event.note
+            case ev.Decided():
+                self.decisions.append(event)
+            case ev.Contradicted():
+                self.contradictions.append(event)
+            case ev.Replied():
+                self.replies.append(event)
+            case ev.Steered():
+                self.steering.append(event)
+            case ev.NodeFinished():
+                self.nodes.append(event)
+            case ev.ModelCalled():
+                self.calls.append(event)
+            case ev.Warned():
+                self.warnings.append(event.message)
+            case ev.Answered():
+                self.answered = event
+            case ev.RunFinished():
+                self.finished = event
+                if event.status in {"answered", "rejected"}:  # nothing is cited after it
+                    self._number_as_read()
+            case _:
+                pass
+
+    def _number_as_read(self) -> None:
+        if self.answered is None:
+            return
+        order = reading_order(self.answered, self.evidence)
+        self.answered = renumbered(self.answered, order)
+        self.evidence = numbered(self.evidence, order)
+        for step in self.steps:
+            step.kept = [order.get(number, number) for number in step.kept]
+            if step.note is not None:
+                cites = [order.get(number, number) for number in step.note["cites"]]
+                step.note = Note({**step.note, "cites": cites})
+        self.contradictions = [
+            replace(
+                event,
+                number=order.get(event.number, event.number),
+                superseded_number=order.get(event.superseded_number, event.superseded_number),
+            )
+            for event in self.contradictions
+        ]
+
+    def nearest(self, most: int = 3) -> list[Candidate]:
+        """The passages that come nearest to an answer, the likeliest first."""
+        graded: dict[int, float] = {}
+        found: dict[int, Candidate] = {}
+        for step in self.steps:
+            for event in step.gradings:
+                graded.update(zip(event.passages, event.probabilities, strict=True))
+            found.update((hit["passage_id"], hit) for hit in step.hits)
+        likeliest = sorted(
+            found.values(), key=lambda hit: (-graded.get(hit["passage_id"], 0.0), -hit["score"])
+        )
+        return likeliest[:most]
+
+    @property
+    def exit_code(self) -> int:
+        """What the command that asked exits with; `NOT_FOUND` for a run without an answer."""
+        if self.status == "answered" and self.partial:
+            return PARTLY
+        return _EXIT_CODES.get(self.status, NOT_FOUND)
+
+    @property
+    def partial(self) -> bool:
+        """Whether something of the answer is missing, or is not supported by its sources."""
+        answered = self.answered
+        return answered is not None and bool(
+            answered.missing or any(claim["verdict"] != "supported" for claim in answered.sentences)
+        )
+
+    @property
+    def status(self) -> str:
+        """As `agent.events.RunFinished` has it; ``running`` or ``waiting`` before the end."""
+        return self.finished.status if self.finished else self.unfinished
+
+    @property
+    def question(self) -> str:
+        """What was asked, in the person's words."""
+        return self.started.question if self.started else ""
+
+    @property
+    def standalone(self) -> str:
+        """What was answered: the same as a question of its own, without the session it leant on."""
+        return self.routed.question if self.routed else self.question
+
+    def address(self, item: Evidence) -> str:
+        """The URL of a passage's page; "" for what is no web page."""
+        return self.addresses.get((item["collection"], item["document"]), "")
+
+    def to_json(self) -> dict[str, Any]:
+        """The run as one JSON object; the keys are part of what scripts may rely on."""
+        started = self.started
+        routed = self.routed
+        finished = self.finished
+        answered = self.answered
+        sources = [self._source(item, answered.quotes) for item in answered.sources] if answered else []
+        return {
+            "run_id": started.run_id if started else "",
+            "session": started.session if started else "",
+            "question": self.question,
+            "standalone": self.standalone,
+            "route": routed.route if routed else "",
+            "routed_because": routed.reason if routed else "",
+            "routed_by": routed.source if routed else "",
+            "first_look": self.looked.payload() if self.looked else None,
+            "answer": answered.answer if answered else "",
+            "status": self.status,
+            "stopped_because": finished.stopped_because if finished else "",
+            "grounded": answered.grounded if answered else False,
+            "share": answered.share if answered else 0.0,
+            "missing": list(answered.missing) if answered else [],
+            "sentences": [_sentence(claim) for claim in answered.sentences] if answered else [],
+            "sources": sources,
+            "evidence": [{**item, "url": self.address(item)} for item in self.evidence],
+            "contradictions": [event.payload() for event in self.contradictions],
+            "plan": [dict(step) for step in self.plan],
+            "revisions": self.revisions,
+            "steps": [_step(step) for step in self.steps],
+            "decisions": [_decision(decided) for decided in self.decisions],
+            "replies": [event.payload() for event in self.replies],
+            "steering": [event.payload() for event in self.steering],
+            "resumed": self.resumed,
+            "warnings": list(self.warnings),
+            "model": started.chat_model if started else "",
+            "embedder": started.embedder if started else "",
+            "reranker": started.reranker if started else "",
+            "profile": started.profile if started else "",
+            "decider": started.decider if started else "",
+            "collections": list(started.collections) if started else [],
+            "nodes": [asdict(node) for node in self.nodes],
+            "usage": {
+                "model_calls": finished.model_calls if finished else len(self.calls),
+                "evaluated": finished.evaluated if finished else sum(c.evaluated for c in self.calls),
+                "reused": finished.reused if finished else sum(c.reused for c in self.calls),
+                "generated": finished.generated if finished else sum(c.generated for c in self.calls),
+            },
+            "seconds": finished.seconds if finished else None,
+        }
+
+    def _source(self, item: Evidence, quotes: Mapping[str, str]) -> dict[str, Any]:
+        # The whole passage is in the evidence.
+        kept = {name: value for name, value in item.items() if name not in {"text", "step", "score"}}
+        return {**kept, "url": self.address(item), "quote": quotes.get(str(item["number"]), "")}
+
+    def _step(self, number: int) -> Step:
+        """The step of that number; a single shot has one without having planned it."""
+        for step in reversed(self.steps):
+            if step.number == number:
+                return step
+        self.steps.append(Step(number, self.standalone))
+        return self.steps[-1]
+
+
+def outcome_of(run: Run, stored: Sequence[StoredEvent]) -> Outcome:
+    """The outcome of a stored run, with the addresses of the web pages that the library still holds.
+
+    Args:
+        run: As `traces.runs.Runs.find` gives it.
+        stored: Its events (`traces.runs.Runs.events`).
+    """
+    outcome = Outcome(unfinished="waiting" if run.status == "waiting" else "running")
+    for event in events_of(stored):
+        outcome.take(event)
+    from traces.library import Library  # the fold alone, which the app's first frame needs, does without
+    from tui.assemble import open_store
+
+    if any("/" in item["document"] for item in outcome.evidence):  # a page is called by its URL
+        pages = (d for d in Library(open_store()).documents() if "://" in d.source)
+        outcome.addresses = {(page.collection, page.name): page.source for page in pages}
+    return outcome
+
+
+def events_of(stored: Sequence[StoredEvent]) -> list[ev.Event]:
+    """A stored run's events (`traces.runs.Runs.events`) as this version has them.
+
+    What an earlier version did not know yet is filled in, so that its runs can still be shown.
+    """
+    found: list[ev.Event] = []
+    for entry in stored:
+        payload = dict(entry.payload)
+        if entry.kind == ev.Answered.kind:
+            payload["sentences"] = [_claim(sentence) for sentence in payload["sentences"]]
+        elif entry.kind == ev.Searched.kind:
+            payload["hits"] = [{"grade": "", **hit} for hit in payload["hits"]]
+        found.append(ev.from_stored(entry.kind, payload))
+    return found
+
+
+def _claim(sentence: Mapping[str, Any]) -> Claim:
+    """A checked sentence; before there were verdicts it was flagged or not."""
+    verdict = "not" if sentence.get("flagged") else "supported"
+    return cast(Claim, {"verdict": verdict, "reason": "", **sentence})
+
+
+def _sentence(claim: Claim) -> dict[str, Any]:
+    return {**claim, "flagged": claim["verdict"] != "supported"}
+
+
+def _step(step: Step) -> dict[str, Any]:
+    first = step.searches[0] if step.searches else None
+    return {
+        "number": step.number,
+        "question": step.question,
+        "tool": step.tool,
+        "query": first.query if first else "",
+        "strategy": first.strategy if first else "",
+        "hits": [_hit(hit) for hit in step.hits],
+        "searches": [_search(search) for search in step.searches],
+        "reranker": step.reranker,
+        "grade": step.gradings[-1].grade if step.gradings else "",
+        "gradings": [_grading(graded) for graded in step.gradings],
+        "corrections": [_without_step(corrected.payload()) for corrected in step.corrections],
+        "kept": step.kept,
+        "note": step.note,
+    }
+
+
+def _search(search: ev.Searched) -> dict[str, Any]:
+    return {**_without_step(search.payload()), "hits": [_hit(hit) for hit in search.hits]}
+
+
+def _hit(hit: Candidate) -> dict[str, Any]:
+    wanted = ("passage_id", "collection", "document", "title", "section", "page", "score", "scores")
+    return {name: value for name, value in hit.items() if name in wanted}
+
+
+def _grading(graded: ev.Graded) -> dict[str, Any]:
+    passages = zip(graded.passages, graded.grades, graded.probabilities, strict=True)
+    return {
+        "grade": graded.grade,
+        "grader": graded.grader,
+        "passages": [
+            {"passage_id": passage, "grade": grade, "probability": probability}
+            for passage, grade, probability in passages
+        ],
+    }
+
+
+def _decision(decided: ev.Decided) -> dict[str, Any]:
+    return {
+        "step": decided.step,
+        "action": decided.action,
+        "source": decided.source,
+        "probabilities": decided.probabilities,
+        "latency_ms": decided.latency_ms,
+        "justification": decided.justification,
+    }
+
+
+def _without_step(payload: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in payload.items() if name != "step"}
+
+
+Part = Literal["question", "status", "plan", "evidence", "decisions", "text", "answer", "asked", "meters"]
+"""What of a run's picture an event changes; views redraw no more than that."""
+
+EVERYTHING: frozenset[Part] = frozenset(
+    ("question", "status", "plan", "evidence", "decisions", "text", "answer", "asked", "meters")
+)
+
+StepState = Literal["open", "under way", "found", "nothing", "skipped"]
+
+_PARTS: dict[type[ev.Event], tuple[Part, ...]] = {
+    ev.RunStarted: ("question", "status", "meters"),
+    ev.Resumed: ("question", "status", "meters"),
+    ev.Routed: ("question", "status", "plan"),
+    ev.Asked: ("asked", "status"),
+    ev.Replied: ("asked", "status"),
+    ev.Steered: ("status", "plan"),
+    ev.NodeStarted: ("status",),
+    ev.NodeProgress: ("status",),
+    ev.Planned: ("plan",),
+    ev.FirstLook: ("text",),
+    ev.StepStarted: ("plan", "evidence"),
+    ev.Searched: ("plan", "evidence"),
+    ev.Reranked: ("evidence",),
+    ev.Graded: ("evidence",),
+    ev.Corrected: ("plan", "evidence"),
+    ev.EvidenceKept: ("evidence", "plan"),
+    ev.Noted: ("plan", "evidence"),
+    ev.Contradicted: ("evidence",),
+    ev.Decided: ("decisions", "plan", "meters", "asked"),
+    ev.Heartbeat: ("meters",),
+    ev.AnswerText: ("text",),
+    ev.Answered: ("answer",),
+    ev.Warned: ("status",),
+    ev.RunFinished: ("status", "meters", "plan", "answer", "asked"),
+}
+
+
+@dataclass(slots=True)
+class RunFold:
+    """A run so far.
+
+    Attributes:
+        outcome: Everything that is stored of it.
+        node: The node under way; "" before the first and after the last.
+        step: The research step under way, 0 outside steps.
+        message: What the node is at, in a few words.
+        text: The answer as it is being written; begun anew when it is written anew.
+        asked: What the run waits for, if anything.
+        paused: Whether a person paused it.
+        elapsed: Seconds since it began, as far as told.
+        steered: Steps that were given up.
+        failure: What its worker failed with, in words; a run that could not begin has no other end.
+    """
+
+    outcome: Outcome = field(default_factory=Outcome)
+    run_id: str = ""
+    node: str = ""
+    step: int = 0
+    message: str = ""
+    text: str = ""
+    asked: ev.Asked | None = None
+    paused: bool = False
+    elapsed: float = 0.0
+    steered: set[int] = field(default_factory=set)
+    failure: str = ""
+    _resumed_after: float = 0.0
+
+    def take(self, event: ev.Event) -> tuple[Part, ...]:  # noqa: PLR0912 - one arm per event
+        """Add an event; what of the picture it changes."""
+        self.outcome.take(event)
+        match event:
+            case ev.RunStarted():
+                self.run_id = event.run_id
+            case ev.Resumed():
+                self.run_id = event.run_id
+                self.node = event.node
+                self._resumed_after = self.elapsed
+            case ev.NodeStarted():
+                self.node, self.step, self.message = event.node, event.step, ""
+                if event.node in {"synthesise", "answer_directly"}:
+                    self.text = ""
+            case ev.NodeProgress():
+                self.message = event.message
+            case ev.AnswerText():
+                self.text += event.text
+            case ev.Asked():
+                self.asked = event
+            case ev.Replied():
+                self.asked = None
+            case ev.Decided() if self.asked is not None and self.asked.about == "decide":
+                self.asked = None  # it was taken otherwise, or left to the decider
+            case ev.Steered():
+                self._steered(event)
+            case ev.Heartbeat():
+                if self.asked is None and not self.paused:  # the run does not wait for a person
+                    self.elapsed = self._resumed_after + event.elapsed
+            case ev.RunFinished():
+                self.node, self.step, self.message, self.asked, self.paused = "", 0, "", None, False
+                self.elapsed = event.seconds
+            case _:
+                pass
+        return _PARTS.get(type(event), ())
+
+    def take_all(self, events: Iterable[ev.Event]) -> frozenset[Part]:
+        """Add several events; what of the picture they change together."""
+        changed: set[Part] = set()
+        for event in events:
+            changed.update(self.take(event))
+        return frozenset(changed)
+
+    def _steered(self, event: ev.Steered) -> None:
+        if event.what == "skip":
+            self.steered.add(self.step)
+        elif event.what in {"pause", "resume"}:
+            self.paused = event.what == "pause"
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has come to an end, be it that it waits for a person who was not there."""
+        return self.outcome.finished is not None or bool(self.failure)
+
+    def state_of(self, step: Step) -> StepState:
+        """How far a research step has come."""
+        if step.number in self.steered:
+            return "skipped"
+        if step.note is not None:
+            return "found" if step.note["found"] else "nothing"
+        return "open" if self.over else "under way"
+
+
+def stored_or_told(runs: Runs, run: Run) -> list[StoredEvent]:
+    """The events of a run; for one that came without, those that `told_by` makes of the rest of it.
+
+    When its decisions were taken is not known: all but its end are at 0 seconds.
+    """
+    stored = runs.events(run.id)
+    if stored:
+        return stored
+    told = told_by(run, runs.decisions(run.id))
+    return [
+        StoredEvent(
+            seq, event.seconds if isinstance(event, ev.RunFinished) else 0.0, event.kind, event.payload()
+        )
+        for seq, event in enumerate(told)
+    ]
+
+
+def told_by(run: Run, decisions: Sequence[DecisionRow]) -> list[ev.Event]:
+    """Its beginning, its decisions, its answer without sources, and its end if it has one.
+
+    Args:
+        run: As it is stored.
+        decisions: `traces.runs.Runs.decisions`, in order, second opinions behind what was done.
+    """
+    told: list[ev.Event] = [
+        ev.RunStarted(
+            run.id,
+            run.question,
+            run.profile,
+            run.chat_model,
+            run.embedder,
+            run.reranker,
+            run.decider,
+            list(run.collections),
+            run.session,
+        )
+    ]
+    for row in decisions:
+        taken = _decided(row)
+        last = told[-1]
+        if row.shadow and isinstance(last, ev.Decided):
+            told[-1] = replace(last, shadow=_second_opinion(taken))
+        elif not row.shadow:
+            told.append(taken)
+    if run.answer:
+        told.append(ev.Answered(run.answer, [], []))
+    if run.finished is not None:
+        seconds = run.seconds or 0.0
+        tokens = run.evaluated, run.reused, run.generated
+        told.append(ev.RunFinished(run.status, run.stopped_because, seconds, run.model_calls, *tokens))
+    return told
+
+
+def _decided(row: DecisionRow) -> ev.Decided:
+    return ev.Decided(
+        step=row.step,
+        state_version=row.state_version,
+        state=dict(row.state),
+        valid=list(row.valid_actions),
+        action=row.action,
+        probabilities=dict(row.probabilities),
+        source=row.source,
+        latency_ms=row.latency_ms,
+        justification=row.justification,
+        behaviour_probability=row.behaviour_probability,
+        text=row.text,
+        features=dict(row.features),
+    )
+
+
+_SHADOW = ("action", "probabilities", "source", "latency_ms", "justification", "behaviour_probability")
+
+
+def _second_opinion(other: ev.Decided) -> dict[str, object]:
+    told = asdict(other)
+    return {name: told[name] for name in _SHADOW}

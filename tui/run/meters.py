@@ -1,0 +1,78 @@
+"""One line under the conversation: the model, where it looks, whether the web is off, the time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.widgets import Static
+
+from tui.terminal import duration, one_line
+
+if TYPE_CHECKING:
+    from tui.run.fold import Part, RunFold
+
+_PARTS = {"meters", "status", "question"}
+_GAP = "  ·  "
+_NAMED = 3  # collections that are named
+
+
+class Meters(Static):
+    """What a reader of an answer needs to know of how it is made."""
+
+    DEFAULT_CSS = """
+    Meters { height: 1; background: $panel; color: $foreground 85%; padding: 0 1; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self.model = ""
+        self.collections: Collection[str] = ()  # of the whole library
+        self.offline = True
+        self.teaching = False
+        self._fold: RunFold | None = None
+
+    def on_mount(self) -> None:
+        """Draw what is known."""
+        self.redraw()
+
+    def on_resize(self) -> None:
+        """What fits depends on the width."""
+        self.redraw()
+
+    def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
+        """Draw what changed."""
+        self._fold = fold
+        if changed & _PARTS:
+            self.redraw()
+
+    def clear_away(self) -> None:
+        """No run is shown any more: only what is set is told."""
+        self._fold = None
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw the line; where it is narrow, what matters least falls off."""
+        started = self._fold.outcome.started if self._fold else None
+        model = (started.chat_model if started else self.model).removeprefix("llama.cpp:")
+        parts = [
+            one_line(model, 40),
+            scope(started.collections if started else (), self.collections),
+            "web off" if self.offline else "web on",
+            "teaching" if self.teaching else "",
+            duration(self._fold.elapsed) if self._fold else "",
+        ]
+        parts = [part for part in parts if part]
+        while len(_GAP.join(parts)) > max(self.size.width - 2, 1) and len(parts) > 1:
+            del parts[0]
+        self.update(Content(_GAP.join(parts)))
+
+
+def scope(searched: Collection[str], library: Collection[str]) -> str:
+    """Where a run looks; "" where nothing is known of it."""
+    if not searched or set(library) <= set(searched):
+        return "all collections" if library or searched else ""
+    names = list(searched)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"only {one_line(', '.join(names[:_NAMED]), 60)}{more}"

@@ -1,0 +1,162 @@
+"""The thinking of a run: its plan, its evidence and its decisions, one tab each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import OptionList, TabbedContent, TabPane
+from textual.widgets.option_list import Option
+
+from tui.app.keys import bindings
+from tui.app.lists import HangingList, hanging
+from tui.decisions.strip import DecisionStrip
+from tui.run.evidence import EvidenceList
+from tui.run.fold import EVERYTHING, Part, RunFold, Step, StepState
+from tui.run.words import step_question, trail
+from tui.terminal import one_line, unmarked
+
+_SIGNS: Mapping[StepState, str] = {
+    "open": "·",
+    "under way": "▸",
+    "found": "✓",
+    "nothing": "✗",
+    "skipped": "–",
+}
+_COLOURS: Mapping[StepState, str] = {
+    "open": "$foreground 65%",
+    "under way": "bold $accent",
+    "found": "$success",
+    "nothing": "$error",
+    "skipped": "$foreground 65%",
+}
+_SAID: Mapping[StepState, str] = {"nothing": " (nothing found)", "skipped": " (skipped)"}
+
+
+class PlanTree(HangingList):
+    """Steps that are done and under way as they happened, then those the plan still holds.
+
+    Textual's own tree cuts its lines off; questions have to be read whole, so this is a list whose entries
+    open and close.
+    """
+
+    HELP = """\
+### The plan
+
+`✓` found, `✗` nothing found, `▸` under way, `·` still to come, `–` skipped. **Enter** opens and closes a
+step: its searches, how what they brought was graded, and what else was tried. `→` is the finding.
+"""
+    DEFAULT_CSS = """
+    PlanTree { background: transparent; border: none; padding: 0; height: 1fr; }
+    PlanTree:focus { border: none; border-left: outer $accent; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._toggled: set[int] = set()  # steps that a person opened or closed
+        self._fold: RunFold | None = None
+        self._shown: list[Content] = []
+
+    def show(self, fold: RunFold, changed: frozenset[Part]) -> None:
+        """Draw what changed."""
+        if self._fold is not None and self._fold.run_id != fold.run_id:
+            self._toggled = set()
+        self._fold = fold
+        if changed & {"plan", "question"}:
+            self.redraw()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Open or close it."""
+        event.stop()
+        self._toggled ^= {int(event.option.id or 0)}
+        self.redraw()
+
+    def draw(self) -> None:
+        """Entries that are the same as before are left alone."""
+        if self._fold is None:
+            return
+        steps = self._fold.outcome.steps
+        rows = [self._step(self._fold, step) for step in steps]
+        for offset, step in enumerate(self._fold.outcome.plan[len(steps) :], start=len(steps) + 1):
+            rows.append(_label("open", offset, step["question"], self.width))
+        rows = rows or [Content("No plan yet.").stylize("$foreground 65%")]
+        if len(rows) != len(self._shown):
+            at = self.highlighted
+            self.clear_options()
+            self.add_options([Option(row, id=str(number)) for number, row in enumerate(rows, start=1)])
+            self.highlighted = at if at is not None and at < len(rows) else None
+        else:
+            for index, row in enumerate(rows):
+                if row != self._shown[index] or row.spans != self._shown[index].spans:
+                    self.replace_option_prompt_at_index(index, row)
+        self._shown = rows
+
+    def _step(self, fold: RunFold, step: Step) -> Content:
+        state = fold.state_of(step)
+        label = _label(state, step.number, step.question or fold.outcome.question, self.width)
+        opened = (state == "under way") != (step.number in self._toggled)
+        beneath = [one_line(trail(event)) for event in step.trail] if opened else []
+        lines = [hanging("   ", line, self.width) for line in beneath]
+        if step.note is not None and step.note["sentence"]:
+            lines.append(hanging("   → ", unmarked(one_line(step.note["sentence"])), self.width))
+        return Content("\n").join([label, *(Content(line).stylize("$foreground 80%") for line in lines)])
+
+
+def _label(state: StepState, number: int, question: str, width: int) -> Content:
+    text = hanging(f"{_SIGNS[state]} {number}. ", f"{step_question(question)}{_SAID.get(state, '')}", width)
+    return Content(text).stylize(_COLOURS[state], 0, 1 if state == "found" else None)
+
+
+_TABS = ("plan", "evidence", "decisions")
+
+
+class RunPanel(Vertical):
+    """What stands beside a conversation or a replay; every part is drawn from the fold alone."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("thinking")
+    HELP = """\
+### The thinking
+
+**→** and **←** go through the plan, the evidence and the decisions.
+"""
+    DEFAULT_CSS = """
+    RunPanel { width: 1fr; height: 1fr; }
+    RunPanel TabPane { padding: 0; }
+    RunPanel TabbedContent { height: 1fr; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """The three tabs."""
+        with TabbedContent():
+            with TabPane("Plan", id="plan"):
+                yield PlanTree()
+            with TabPane("Evidence", id="evidence"):
+                yield EvidenceList()
+            with TabPane("Decisions", id="decisions"):
+                yield DecisionStrip(compact=True)
+
+    def focus_first(self) -> None:
+        """Keys go to the tab that is shown."""
+        pane = self.query_one(TabbedContent).active_pane
+        if pane is not None:
+            pane.query("*").first().focus()
+
+    def action_tab(self, by: int) -> None:
+        """Go to the next tab, or to the one before."""
+        tabs = self.query_one(TabbedContent)
+        at = _TABS.index(tabs.active) if tabs.active in _TABS else 0
+        tabs.active = _TABS[(at + by) % len(_TABS)]
+        self.call_after_refresh(self.focus_first)
+
+    def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
+        """Draw what changed."""
+        if not self.query(DecisionStrip):  # the tabs are still being composed
+            self.call_after_refresh(self.show, fold)
+            return
+        self.query_one(PlanTree).show(fold, changed)
+        self.query_one(EvidenceList).show(fold, changed)
+        self.query_one(DecisionStrip).show(fold, changed)

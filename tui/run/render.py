@@ -1,0 +1,357 @@
+"""A run's events on the terminal: live, as plain lines, or not at all.
+
+All three take the same events; `tui.run.words` says what each one shows.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from agent import events as ev
+from tui import failures
+from tui.run.keyboard import KEYS, Wheel
+from tui.run.words import DOING, IN_STEP, RESUMABLE, Block, Tone, Transcript, going_on
+from tui.terminal import clean, console, duration, is_live, one_line
+
+LABEL_WIDTH = 10
+"""Columns to the left of what is said, the gap included."""
+
+_MARK = re.compile(r"\[\d+\]")
+_DOUBT = re.compile(r"\(?\b(?:not supported|only partly supported)\b[^)\n:]*\)?")
+_HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
+_STYLES: dict[Tone, tuple[str, str, str]] = {  # label, text, items
+    "opening": ("bold", "bold", "dim"),
+    "part": ("bold", "bold", ""),
+    "line": ("dim", "", "dim"),
+    "warning": ("yellow", "yellow", "yellow"),
+    "answer": ("bold", "", ""),
+    "sources": ("bold", "", "dim"),
+    "closing": ("dim", "dim", "dim"),
+}
+
+
+class Renderer(Protocol):
+    """Shows one run."""
+
+    def __enter__(self) -> Self:
+        """Begin to show it; nothing has happened yet."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the terminal as it is meant to stay."""
+        ...
+
+    def take(self, event: ev.Event) -> None:
+        """Show an event."""
+        ...
+
+    def recall(self, events: Sequence[ev.Event]) -> None:
+        """Know what happened before the run was resumed, without showing it again."""
+        ...
+
+    def aside(self) -> AbstractContextManager[object]:
+        """Leave the terminal to whoever asks the person something."""
+        ...
+
+
+def renderer(wheel: Wheel | None = None, *, plain: bool) -> Renderer:
+    """Live where a person watches a terminal, plain lines everywhere else.
+
+    Args:
+        wheel: What single keys do, where they are read; a live run shows which there are.
+        plain: Nothing moves, even on a terminal.
+    """
+    return LiveRun(console(), wheel=wheel) if is_live(plain=plain) else PlainRun()
+
+
+class SilentRun:
+    """Shows nothing; what a person has to know still reaches stderr."""
+
+    def __init__(self) -> None:
+        self._run_id = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def take(self, event: ev.Event) -> None:
+        """Pass on warnings, and how to go on with a run that can."""
+        match event:
+            case ev.RunStarted() | ev.Resumed():
+                self._run_id = event.run_id
+            case ev.Warned():
+                failures.warn(clean(event.message))
+            case ev.RunFinished() if event.status in RESUMABLE:
+                failures.warn(f"{going_on(self._run_id, event.status)}.")
+            case _:
+                pass
+
+    def recall(self, events: Sequence[ev.Event]) -> None:
+        """Nothing of it is shown anyway."""
+
+    def aside(self) -> AbstractContextManager[object]:
+        """Nothing to leave."""
+        return nullcontext()
+
+
+class PlainRun:
+    """One line per event, without codes; for pipes, logs and screen readers.
+
+    Args:
+        replay: A stored run is being shown: its warnings are part of the text.
+    """
+
+    def __init__(self, *, replay: bool = False) -> None:
+        self._transcript = Transcript()
+        self._replay = replay
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._write(self._transcript.rest())
+
+    def take(self, event: ev.Event) -> None:
+        """Write the event's lines at once, so that a reader of the pipe can follow."""
+        if isinstance(event, ev.Warned) and not self._replay:
+            failures.warn(clean(event.message))
+            return
+        self._write(self._transcript.take(event))
+
+    def recall(self, events: Sequence[ev.Event]) -> None:
+        """Know what happened before."""
+        self._transcript.recall(events)
+
+    def aside(self) -> AbstractContextManager[object]:
+        """Nothing to leave: lines stay where they are."""
+        return nullcontext()
+
+    def _write(self, blocks: Sequence[Block]) -> None:
+        for block in blocks:
+            sys.stdout.write(f"{_as_line(block)}\n")
+        sys.stdout.flush()
+
+
+class PipedRun(PlainRun):
+    """The answer on stdout, everything else on stderr.
+
+    Args:
+        quiet: Nothing else is written.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__()
+        self._quiet = quiet
+
+    def _write(self, blocks: Sequence[Block]) -> None:
+        for block in blocks:
+            if block.tone == "answer":
+                sys.stdout.write(f"{block.text}\n")
+                sys.stdout.flush()
+            elif not self._quiet:
+                sys.stderr.write(f"{_as_line(block)}\n")
+
+
+class LiveRun:
+    """What happened scrolls by; beneath it a line says what is going on, and the answer takes shape.
+
+    Args:
+        out: A terminal.
+        replay: A stored run is being shown: nothing moves.
+        wheel: What single keys do, if they are read.
+    """
+
+    def __init__(self, out: Console, *, replay: bool = False, wheel: Wheel | None = None) -> None:
+        self._out = out
+        self._replay = replay
+        self._wheel = wheel
+        self._transcript = Transcript()
+        self._began = time.monotonic()
+        self._doing = "loading the models"
+        self._paused = False
+        self._written = 0
+        self._draft = ""
+        self._drafted = False  # the draft is complete
+        self._asked = False  # the next reply has just been typed here
+        self._spinner = Spinner("dots", style="cyan")
+        self._live = self._new_live()
+
+    def __enter__(self) -> Self:
+        if not self._replay:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+        if kind is None:
+            self._print(self._transcript.rest())
+
+    def take(self, event: ev.Event) -> None:
+        """Show the event above the moving line, or move that line."""
+        self._move(event)
+        if isinstance(event, ev.Warned) and not self._replay:
+            failures.warn(clean(event.message))
+            return
+        blocks = self._transcript.take(event)
+        if isinstance(event, ev.Replied) and self._asked:
+            self._asked = False
+            return
+        self._print(blocks)
+
+    def recall(self, events: Sequence[ev.Event]) -> None:
+        """Know what happened before."""
+        self._transcript.recall(events)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Nothing moves meanwhile."""
+        self._live.stop()
+        self._asked = True
+        try:
+            yield
+        finally:
+            self._live = self._new_live()  # one that was stopped believes its lines still stand there
+            self._live.start()
+
+    def _move(self, event: ev.Event) -> None:
+        match event:
+            case ev.NodeStarted():
+                self._doing = _at_step(event, DOING.get(event.node, event.node))
+                self._paused = False
+            case ev.NodeProgress() if " " in event.message:  # else the name of a model call
+                self._doing = _at_step(event, one_line(event.message))
+            case ev.ModelCalled():
+                self._written += event.generated
+            case ev.Heartbeat():
+                self._written = max(self._written, event.generated)
+            case ev.AnswerText():
+                self._draft = event.text if self._drafted else self._draft + event.text
+                self._drafted = False
+            case ev.Answered():
+                self._drafted = True
+            case ev.Steered():
+                self._paused = event.what == "pause"
+                if self._wheel is not None:
+                    self._wheel.heard()
+            case ev.RunFinished():
+                self._live.stop()
+            case _:
+                pass
+
+    def _print(self, blocks: Sequence[Block]) -> None:
+        for block in blocks:
+            self._out.print(as_grid(block))
+
+    def _new_live(self) -> Live:
+        return Live(
+            console=self._out,
+            get_renderable=self._bottom,
+            refresh_per_second=8,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=sys.stderr.isatty(),
+        )
+
+    def _bottom(self) -> RenderableType:
+        parts: list[RenderableType] = []
+        if self._draft:
+            room = max(3, self._out.height - 4 - (len(KEYS) + 1 if self._helping else 0))
+            lines = Text(clean(self._draft).strip()).wrap(self._out, self._out.width - LABEL_WIDTH)
+            parts.append(_row("answer", Text("\n").join(lines[-room:]), "bold"))
+        if self._helping:
+            parts.append(_row("keys", Text("\n".join(f"{k}  {does}" for k, does in KEYS.items())), "bold"))
+        parts.append(self._status())
+        if self._wheel is not None and self._wheel.prompt:
+            prompt = Text(self._wheel.prompt, style="bold")
+            shown = prompt.wrap(self._out, self._out.width)[-1]  # the end, where it is typed
+            parts.append(shown)
+        return Group(*parts)
+
+    @property
+    def _helping(self) -> bool:
+        return self._wheel is not None and self._wheel.helping
+
+    def _status(self) -> RenderableType:
+        elapsed = duration(time.monotonic() - self._began)
+        written = f" · {self._written:,} tokens written" if self._written else ""
+        doing = "paused" if self._paused else self._doing
+        text = Text(f"{doing} · {elapsed}{written}", style="yellow" if self._paused else "dim")
+        room = self._out.width - 2  # the spinner and a space
+        if self._wheel is not None:
+            said = self._wheel.said
+            for hint in (said,) if said else self._wheel.hints:
+                gap = room - text.cell_len - cell_len(hint)
+                if gap >= 3:
+                    text.append(" " * gap)
+                    text.append(hint, "yellow" if said else "dim")
+                    break
+        text.truncate(room, overflow="ellipsis")
+        if self._paused:
+            return Text.assemble(("= ", "yellow"), text)
+        self._spinner.update(text=text)
+        return self._spinner
+
+
+def _at_step(event: ev.NodeStarted | ev.NodeProgress, doing: str) -> str:
+    return f"step {event.step}: {doing}" if event.step and event.node in IN_STEP else doing
+
+
+def _as_line(block: Block) -> str:
+    """The block in one line; what is long by nature, the answer and a source, keeps its lines."""
+    if block.tone == "sources":
+        quoted = "".join(f"\n    {item}" for item in block.items)
+        return f"{block.label} {block.text}".rstrip() + quoted if block.text else f"{block.label}:"
+    items = "; ".join(block.items)
+    return f"{block.label}: {' | '.join(part for part in (block.text, items) if part)}"
+
+
+def as_grid(block: Block) -> RenderableType:
+    """The block with its label in a column of its own."""
+    label_style, text_style, item_style = _STYLES[block.tone]
+    numbered = block.tone == "sources" and block.text
+    if block.tone == "sources" and not numbered:
+        return Group(Text(), Text(block.label, style=label_style))
+    body = [_marked(block.text, text_style)] if block.text else []
+    body += [_marked(item, item_style) for item in block.items]
+    row = _row(block.label, Group(*body), "cyan" if numbered else label_style)
+    spaced = block.tone in {"part", "answer", "closing"}
+    return Group(Text(), row) if spaced else row
+
+
+def _row(label: str, body: RenderableType, style: str) -> Table:
+    grid = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    grid.add_column(width=LABEL_WIDTH - 1, no_wrap=True)
+    grid.add_column(ratio=1, overflow="fold")
+    grid.add_row(Text(label, style=style), body)
+    return grid
+
+
+def _marked(text: str, style: str) -> Text:
+    """Citation marks and doubts stand out; both are words and brackets without colour too."""
+    marked = Text(text, style=style)
+    marked.highlight_regex(_MARK, "cyan")
+    marked.highlight_regex(_DOUBT, "bold yellow")
+    marked.highlight_regex(_HEADING, "bold")
+    return marked

@@ -1,0 +1,103 @@
+"""What can be done after an answer that is not whole: the nearest passages, and other ways to look."""
+
+from __future__ import annotations
+
+from textual import on
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from tui.app.lists import HangingList, hanging
+from tui.run.evidence import Passage
+from tui.run.fold import RunFold
+from tui.run.words import place
+from tui.terminal import one_line
+
+_WORDS = 160
+
+
+class WaysOn(HangingList):
+    """Passages and ways, one a row; **Enter** takes the one under the cursor."""
+
+    HELP = """\
+### What next
+
+The passages that came nearest, and other ways to look. **Enter** opens a passage, or takes the way.
+"""
+    DEFAULT_CSS = """
+    WaysOn { height: auto; border: none; background: transparent; padding: 1 0 1 2; }
+    WaysOn:focus { border: none; }
+    WaysOn > .option-list--option-highlighted { background: transparent; text-style: none; }
+    WaysOn:focus > .option-list--option-highlighted { background: $panel; text-style: bold; }
+    """
+
+    class Taken(Message):
+        """A way was taken: ``ask`` (put the question into the prompt), ``everywhere`` or ``search``."""
+
+        def __init__(self, way: str, question: str) -> None:
+            super().__init__()
+            self.way = way
+            self.question = question
+
+    class Opened(Message):
+        """A passage is to be opened."""
+
+        def __init__(self, passage: Passage) -> None:
+            super().__init__()
+            self.passage = passage
+
+    def __init__(self) -> None:
+        super().__init__(classes="hidden")
+        self._rows: list[tuple[str, str | Passage, tuple[str, str]]] = []  # way, what of, lead and words
+
+    def show(self, fold: RunFold, *, narrowed: bool) -> None:
+        """Offer what the end of a run leaves to do.
+
+        Args:
+            fold: The run.
+            narrowed: Whether it looked in some collections only.
+        """
+        self._rows = []
+        outcome = fold.outcome
+        if outcome.status in {"not_found", "stopped"}:
+            for hit in outcome.nearest():
+                words = f"{place(hit)}: {one_line(hit['text'], _WORDS)}"
+                opens = Passage(
+                    hit["passage_id"],
+                    0,
+                    hit["collection"],
+                    hit["title"] or hit["document"],
+                    hit["section"],
+                    hit["text"],
+                    "",
+                )
+                self._rows.append(("open", opens, ("nearest  ", words)))
+            self._rows.append(("ask", outcome.question, ("→ ", "Ask in other words")))
+            if narrowed:
+                self._rows.append(("everywhere", outcome.question, ("→ ", "Search all collections")))
+            self._rows.append(("search", outcome.question, ("→ ", "Search the library with this question")))
+        elif outcome.status == "answered" and outcome.answered is not None:
+            self._rows += [
+                ("ask", question, ("→ ", f"Ask about what is missing: “{one_line(question, _WORDS)}”"))
+                for question in outcome.answered.missing
+            ]
+        self.redraw()
+        self.set_class(not self._rows, "hidden")
+
+    def draw(self) -> None:
+        """Each way on its own row."""
+        at = self.highlighted
+        self.set_options(Option(Content(hanging(*told, self.width))) for *_, told in self._rows)
+        self.highlighted = at if at is not None and at < self.option_count else None
+
+    def on_focus(self) -> None:
+        """Be at the first row."""
+        if self.highlighted is None and self.option_count:
+            self.highlighted = 0
+
+    @on(OptionList.OptionSelected)
+    def _take(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        way, about, _ = self._rows[event.option_index]
+        self.post_message(self.Opened(about) if isinstance(about, Passage) else self.Taken(way, about))

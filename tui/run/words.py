@@ -1,0 +1,591 @@
+"""What each event of a run says, in words and as blocks of text, whatever shows it.
+
+A live run and the replay of a stored one go through here alike; `tui.run.render` puts the blocks on a
+terminal or into lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+from agent import events as ev
+from agent.state import Candidate, Claim, Evidence
+from traces.records import SECTION_SEPARATOR
+from traces.runs import Run, RunSummary
+from tui.run.fold import Outcome, reading_order, renumbered
+from tui.terminal import clean, counted, duration, one_line, unmarked
+
+WHY: Final[Mapping[str, str]] = {
+    "waiting": "waits for you",
+    "interrupted": "was interrupted",
+    "failed": "failed",
+    "cancelled": "was cancelled",
+    "going on": "is going on",
+}
+"""Why a run did not come to its end (`agent.run.Resumable.why`), in words."""
+
+
+def local(moment: datetime) -> datetime:
+    """A moment of the store, which has them in UTC, by this machine's clock."""
+    return moment.replace(tzinfo=UTC).astimezone()
+
+
+def status(run: Run | RunSummary) -> str:
+    """How a run ended, or that it has not, in a word or two."""
+    if run.finished is None:
+        return "waiting" if run.status == "waiting" else "unfinished"
+    return run.status.replace("_", " ")
+
+
+VERDICTS: Final = {"supported": "supported", "partly": "partly supported", "not": "not supported"}
+ENDINGS: Final = {
+    "answered": "answered",
+    "not_found": "not found in your documents",
+    "stopped": "stopped before an answer was found",
+    "rejected": "withheld: the sources do not support all of it",
+    "waiting": "waiting for a person's answer",
+    "interrupted": "interrupted",
+    "cancelled": "cancelled",
+    "failed": "failed",
+    "running": "without an end: still going on, or killed",
+}
+GRADES: Final = {"correct": "relevant", "ambiguous": "maybe relevant", "incorrect": "not relevant"}
+"""How a passage was graded, in words."""
+_STEPPED_IN: Final = {
+    "pause": "paused",
+    "resume": "resumed",
+    "finish": "asked to answer now",
+    "skip": "skipped the step",
+    "add": "added a step",
+    "override": "took the decision",
+}
+_HEADING = re.compile(r"^#{1,6}\s+(?=\S)")
+
+
+def paragraphs(text: str) -> list[tuple[Literal["heading", "text"], str]]:
+    """An answer's paragraphs and the headings between them, without their marks."""
+    found: list[tuple[Literal["heading", "text"], str]] = []
+    for block in re.split(r"\n\s*\n", text.strip()):
+        lines: list[str] = []
+        for line in block.splitlines():
+            if not _HEADING.match(line):
+                lines.append(line)
+                continue
+            if lines:
+                found.append(("text", "\n".join(lines)))
+            found.append(("heading", _HEADING.sub("", line).strip()))
+            lines = []
+        if lines:
+            found.append(("text", "\n".join(lines)))
+    return found
+
+
+def web_address(text: str) -> str:
+    """``text`` if it is an address on the web, else ""."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # half an IPv6 address, for one
+        return ""
+    safe = text.isprintable() and not re.search(r"[\s<>\"]", text)
+    return text if safe and parts.scheme in {"http", "https"} and parts.hostname else ""
+
+
+def quote_of(item: Evidence, answered: ev.Answered | None) -> str:
+    """The sentence of a source that is nearest to the answer, "" if that is all of its excerpt."""
+    quote = answered.quotes.get(str(item["number"]), "") if answered else ""
+    return "" if quote.split() == item["excerpt"].split() else quote
+
+
+def uncited(outcome: Outcome) -> list[Evidence]:
+    """The passages that were kept but that the answer does not cite."""
+    cited = {item["number"] for item in outcome.answered.sources} if outcome.answered else set()
+    return [item for item in outcome.evidence if item["number"] not in cited]
+
+
+def support(claims: Sequence[Claim]) -> str:
+    """How much of an answer its sources support."""
+    held = sum(1 for claim in claims if claim["verdict"] == "supported")
+    return f"Supported by the sources: {held} of {len(claims)} sentence{'' if len(claims) == 1 else 's'}."
+
+
+def graded(event: ev.Graded) -> str:
+    """How many passages are relevant, may be, or are not."""
+    counts = ((said, event.grades.count(grade)) for grade, said in GRADES.items())
+    return ", ".join(f"{count} {said}" for said, count in counts if count) or "no passages"
+
+
+def trail(event: ev.Searched | ev.Graded | ev.Corrected) -> str:
+    """What was done in a step to find its passages."""
+    match event:
+        case ev.Searched():
+            place = f", in {event.tool}" if event.tool else ""
+            found = f"{len(event.hits)} passage{'' if len(event.hits) == 1 else 's'}"
+            return f"searched “{event.query}” ({event.strategy}{place}): {found}"
+        case ev.Graded():
+            return f"read by {event.grader}: {graded(event)}"
+        case ev.Corrected():
+            return f"not enough found: {event.detail or event.rung}"
+
+
+def decision_line(event: ev.Decided) -> str:
+    """CONTINUE, REVISE or FINISH, how sure it was, and why."""
+    order = sorted(event.probabilities.items(), key=lambda entry: -entry[1])
+    sure = f" ({', '.join(f'{action} {share:.0%}' for action, share in order)})" if order else ""
+    why = f": {event.justification}" if event.justification else ""
+    return f"after step {event.step}: {event.action} by {event.source}{sure}{why}"
+
+
+def contradiction_line(event: ev.Contradicted) -> str:
+    """Which of two values was followed, and where both stand."""
+
+    def told(value: str, number: int, date: str) -> str:
+        return f"“{value}” [{number}]" + (f", {date}," if date else "")
+
+    followed = told(event.value, event.number, event.date)
+    superseded = told(event.superseded, event.superseded_number, event.superseded_date)
+    return f"{followed} is followed; {superseded} is superseded".replace(",,", ",")
+
+
+def stepping_in(outcome: Outcome) -> list[str]:
+    """What a person was asked, answered and did."""
+    replies = [
+        f"{reply.question} → {reply.reply or 'no answer'} ({reply.by}, to {reply.about})"
+        for reply in outcome.replies
+    ]
+    steered = [
+        _STEPPED_IN.get(event.what, event.what) + (f": {event.detail}" if event.detail else "")
+        for event in outcome.steering
+    ]
+    return [*replies, *steered]
+
+
+def facts(outcome: Outcome, when: datetime) -> list[tuple[str, str]]:
+    """How the run was made, how it ended and what it cost, as labels and values."""
+    told: list[tuple[str, str]] = []
+    started, routed, finished = outcome.started, outcome.routed, outcome.finished
+    told.append(("when", f"{when:%Y-%m-%d %H:%M}"))
+    if started is not None:
+        told += [
+            ("run", started.run_id),
+            ("profile", f"{started.profile}, decisions by {started.decider}"),
+            ("models", f"{started.chat_model}, {started.embedder}, {started.reranker or 'no reranker'}"),
+            ("collections", ", ".join(started.collections)),
+        ]
+    if routed is not None:
+        told.append(("route", f"{routed.route}, by {routed.source}: {routed.reason}"))
+    told.append(("ended", ENDINGS.get(outcome.status, outcome.status)))
+    if finished is not None:
+        told += [
+            ("stopped because", finished.stopped_because or "it was done"),
+            ("took", duration(finished.seconds)),
+            (
+                "cost",
+                f"{counted(finished.model_calls, 'model call')}; {finished.evaluated:,} tokens read, "
+                f"{finished.reused:,} reused, {finished.generated:,} written",
+            ),
+        ]
+    if outcome.resumed:
+        told.append(("resumed", "once" if outcome.resumed == 1 else f"{outcome.resumed} times"))
+    return told + [("note", message) for message in outcome.warnings]
+
+
+Tone = Literal["opening", "part", "line", "warning", "answer", "sources", "closing"]
+
+REPLIES: Mapping[str, str] = {
+    "accept": "accept it as it is",
+    "rewrite": "rewrite it from the evidence",
+    "search": "search for more",
+    "stop": "stop, and withhold it",
+}
+"""What may become of an answer that is not supported, in words."""
+
+_REFERENCE = re.compile(r"#(\d+)\b")
+_TITLES = 3
+# Characters while the run goes on; the sources show all.
+_TITLE, _QUERY, _PLACE, _LINE, _SENTENCE = 36, 100, 32, 70, 240
+_ROUTES = {
+    "clarify": "unclear",
+    "direct": "no search",
+    "single": "one search",
+    "deep": "research in steps",
+}
+_GRADES = {"correct": "enough", "ambiguous": "not quite enough", "incorrect": "not enough"}
+_RUNGS = {
+    "reword": "in other words",
+    "widen": "around the best passages",
+    "collections": "in the other collections",
+    "web": "on the web",
+}
+_STEERED = {
+    "pause": "paused",
+    "resume": "resumed",
+    "finish": "answer now, from what was found",
+    "skip": "skipped",
+    "add": "also to be found out",
+    "override": "decided",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A labelled piece of text; ``items`` are lines of their own beneath ``text``."""
+
+    label: str
+    text: str = ""
+    items: tuple[str, ...] = ()
+    tone: Tone = "line"
+
+
+def step_question(question: str) -> str:
+    """A step's question in a line; what an earlier step is to find is named as its answer."""
+    return _REFERENCE.sub(r"(answer \1)", one_line(question))
+
+
+def supported(claims: Sequence[Claim]) -> str:
+    """How many sentences of an answer their sources support."""
+    held = sum(claim["verdict"] == "supported" for claim in claims)
+    noun = "sentence" if len(claims) == 1 else "sentences"
+    verb = "is supported by its" if held == 1 or len(claims) == 1 else "are supported by their"
+    return f"{held} of {len(claims)} {noun} {verb} sources"
+
+
+def doubt(claim: Claim) -> str:
+    """A sentence that its sources do not, or only partly, support, and why."""
+    how = "only partly supported" if claim["verdict"] == "partly" else "not supported"
+    why = f" ({one_line(claim['reason'])})" if claim["reason"] else ""
+    return f"{how}: “{one_line(claim['text'])}”{why}"
+
+
+def source(item: Evidence, quote: str = "") -> Block:
+    """A cited passage: what it is, where it stands, and its words.
+
+    Args:
+        item: The passage.
+        quote: The sentence in it that the answer rests on; its whole excerpt if empty.
+    """
+    where = [item["collection"], item["document"]]
+    if item["date"]:
+        where.append(item["date"])
+    words = clean(quote or item["excerpt"]).strip()
+    lines = tuple(words.splitlines()) if item["kind"] == "table" else (f"“{unmarked(one_line(words))}”",)
+    return Block(f"[{item['number']}]", place(item), (" · ".join(map(one_line, where)), *lines), "sources")
+
+
+def place(item: Evidence | Candidate) -> str:
+    """Title, section and page of a passage, in one line."""
+    return located(item["title"] or item["document"], item["section"], item["page"])
+
+
+def located(title: str, section: str, page: int | None) -> str:
+    """The same from its parts; a first heading that only repeats the title is left out."""
+    headings = [one_line(heading) for heading in section.split(SECTION_SEPARATOR) if heading.strip()]
+    if headings and headings[0].casefold() == one_line(title).casefold():
+        del headings[0]
+    path = SECTION_SEPARATOR.join([one_line(title), *headings])
+    return f"{path}, p. {page}" if page else path
+
+
+def route(event: ev.Routed) -> Block:
+    """What kind of question it is and why; a follow-up also as the question of its own it became."""
+    kind = _ROUTES.get(event.route, event.route)
+    why = f": {one_line(event.reason)}" if event.reason else ""
+    by = "" if event.source in {"rules", "person"} else f" (by {event.source})"
+    read_as = one_line(event.question)
+    items = (f"read as: {read_as}",) if read_as != one_line(event.asked) else ()
+    return Block("route", f"{kind}{by}{why}", items)
+
+
+def first_look(event: ev.FirstLook) -> Block:
+    """What may answer the question by itself, and where it stands; the run goes on thinking."""
+    words, sentence = one_line(event.answer), one_line(event.sentence, _SENTENCE)
+    told = sentence if sentence.casefold().startswith(words.casefold()) else f"{words} – {sentence}"
+    return Block("look", f"first look, still thinking: {told}", (located(event.title, "", event.page),))
+
+
+def reply(event: ev.Replied) -> Block:
+    """What a person, or the rule they set, replied."""
+    if event.about == "approve":
+        by = "you" if event.by == "person" else "as set"
+        return Block("approve", f"{by}: {REPLIES.get(event.reply, event.reply)}")
+    return Block("asked", one_line(event.question), (f"you: {one_line(event.reply) or '(nothing)'}",))
+
+
+def plan(event: ev.Planned) -> Block:
+    """The steps, those that are done included."""
+    label = "plan" if not event.revision else "re-plan"
+    items = tuple(
+        f"{number}. {step_question(step['question'])}" + (f" → {step['tool']}" if step["tool"] else "")
+        for number, step in enumerate(event.steps, start=1)
+    )
+    return Block(label, "" if items else "no further step", items, "part")
+
+
+def search(together: Sequence[ev.Searched], question: str) -> Block:
+    """One round of searches: the phrasings, and where what they brought stands.
+
+    Args:
+        together: The searches, one for each phrasing.
+        question: What is looked for; not repeated where it was searched as it stands.
+    """
+    phrasings = dict.fromkeys(one_line(event.query) for event in together)
+    first, *others = (
+        "as it is asked" if p == one_line(question) else one_line(p, _QUERY) for p in phrasings
+    )
+    hits = {hit["passage_id"]: hit for event in together for hit in event.hits}
+    titles = list(dict.fromkeys(one_line(hit["title"] or hit["document"], _TITLE) for hit in hits.values()))
+    items = [f"also: {' · '.join(others)}"] if others else []
+    if hits:
+        more = [f"{len(titles) - _TITLES} more"] if len(titles) > _TITLES else []
+        items.append(f"from {', '.join([*titles[:_TITLES], *more])}")
+    strategies = " + ".join(dict.fromkeys(event.strategy for event in together))
+    found = f"{len(hits)} passage{'s' * (len(hits) != 1)}" if hits else "nothing found"
+    return Block("search", f"{first} ({strategies}: {found})", tuple(items))
+
+
+def grades(event: ev.Graded) -> Block:
+    """How many passages were found fit, and whether that is enough."""
+    so = _GRADES.get(event.grade, event.grade)
+    return Block("grade", f"{graded(event)} ({event.grader}): {so}")
+
+
+def correction(event: ev.Corrected) -> Block:
+    """What else is tried, with the web pages that were read for it."""
+    pages = []
+    for page in event.pages:
+        about = [str(page.get("title") or ""), str(page.get("url") or ""), str(page.get("date") or "")]
+        kept = ["kept from before"] if page.get("cached") else []
+        pages.append(" · ".join(one_line(part) for part in [*about, *kept] if part))
+    tried = one_line(event.detail) or _RUNGS.get(event.rung, event.rung)
+    return Block("retry", f"searching {tried}", tuple(pages))
+
+
+def kept(event: ev.EvidenceKept) -> Block:
+    """The passages, one line each, beneath the title of what they are from."""
+    titles: dict[str, list[str]] = {}
+    for item in event.fresh:
+        title = one_line(item["title"] or item["document"])
+        heading = one_line(item["section"].rsplit(SECTION_SEPARATOR, 1)[-1])
+        where = [one_line(heading, _PLACE)] if heading and heading not in title else []
+        where += [f"p. {item['page']}"] if item["page"] else []
+        words = f"{', '.join(where)}: {item['excerpt']}" if where else item["excerpt"]
+        titles.setdefault(title, []).append(one_line(f"[{item['number']}] {words}", _LINE))
+    items = [line for title, lines in titles.items() for line in (one_line(title, _LINE), *lines)]
+    if event.again:
+        items.append(f"{''.join(f'[{number}]' for number in event.again)} again")
+    return Block("kept", "" if items else "nothing", tuple(items))
+
+
+def finding(event: ev.Noted) -> Block:
+    """What the step found, with what it rests on."""
+    note = event.note
+    if not note["found"]:
+        return Block("finding", "nothing that answers this step")
+    marks = "".join(f"[{number}]" for number in note["cites"])
+    return Block("finding", f"{unmarked(one_line(note['sentence']))} {marks}".rstrip())
+
+
+def contradiction(event: ev.Contradicted) -> Block:
+    """The value that is followed, and the one that is not, with their dates."""
+
+    def said(value: str, number: int, date: str) -> str:
+        return f"{one_line(value)} [{number}] ({one_line(date) or 'undated'})"
+
+    followed = said(event.value, event.number, event.date)
+    superseded = said(event.superseded, event.superseded_number, event.superseded_date)
+    return Block("conflict", f"{followed} is followed, {superseded} is superseded")
+
+
+def answer(event: ev.Answered) -> list[Block]:
+    """The answer, what in it is to be checked, and its sources."""
+    blocks = [Block("answer", clean(event.answer).strip(), tone="answer")]
+    doubts = [doubt(claim) for claim in event.sentences if claim["verdict"] != "supported"]
+    if doubts:
+        blocks.append(Block("check", "", tuple(doubts), "warning"))
+    if event.sources:
+        blocks.append(Block("sources", tone="sources"))
+        blocks += [source(item, event.quotes.get(str(item["number"]), "")) for item in event.sources]
+    return blocks
+
+
+def decision(event: ev.Decided) -> Block:
+    """CONTINUE, REVISE or FINISH, who says so and why."""
+    probability = event.probabilities.get(event.action, 1.0)
+    sure = f", {probability:.0%}" if probability < 1 else ""
+    why = f": {one_line(event.justification)}" if event.justification else ""
+    return Block("decide", f"{event.action} ({event.source}{sure}){why}")
+
+
+def steered(event: ev.Steered) -> Block:
+    """What the person did to the run."""
+    detail = f": {one_line(event.detail)}" if event.detail else ""
+    return Block("you", _STEERED.get(event.what, event.what) + detail)
+
+
+DOING: Mapping[str, str] = {
+    "route": "seeing what kind of question it is",
+    "clarify": "waiting for you",
+    "answer_directly": "answering",
+    "look": "reading what the question itself finds",
+    "single_shot": "preparing the search",
+    "plan": "planning",
+    "next_step": "preparing the next step",
+    "retrieve": "searching",
+    "rerank": "reading the passages",
+    "grade": "judging the passages",
+    "correct": "looking elsewhere",
+    "distil": "picking out what matters",
+    "reflect": "noting what was found",
+    "decide": "deciding what to do next",
+    "synthesise": "writing the answer",
+    "verify": "checking the answer against its sources",
+    "approve": "waiting for you",
+}
+"""What each node of the graph does, in words."""
+
+IN_STEP = frozenset({"retrieve", "rerank", "grade", "correct", "distil", "reflect"})
+"""The nodes that work on one research step."""
+
+RESUMABLE = frozenset({"waiting", "interrupted", "cancelled", "failed"})
+"""Statuses of a run that `deepthink resume` takes up again."""
+
+_QUIET = (ev.NodeStarted, ev.NodeProgress, ev.NodeFinished, ev.ModelCalled, ev.Heartbeat, ev.NotebookGrew)
+
+
+class Transcript:
+    """A fold over the events of one run.
+
+    Searches that run side by side are shown together once they are all there, and of several answers
+    the last, when the run is over.
+    """
+
+    def __init__(self) -> None:
+        self._run_id = ""
+        self._searches: list[ev.Searched] = []
+        self._answered: ev.Answered | None = None
+        self._claims: list[Claim] = []
+        self._single = False  # the question is its own only step
+        self._question = ""  # of the step under way
+
+    def take(self, event: ev.Event) -> list[Block]:
+        """The blocks that this event adds."""
+        if isinstance(event, ev.Searched):
+            done = [] if self._same_round(event) else self._round()
+            self._searches.append(event)
+            return done
+        if isinstance(event, _QUIET):
+            return []
+        return [*self._round(), *self._shown(event)]
+
+    def recall(self, events: Sequence[ev.Event]) -> None:
+        """Know what happened in a run before it was resumed, without showing it."""
+        for event in events:
+            self.take(event)
+        self._run_id = ""  # whoever watches now has not read the question
+
+    def rest(self) -> list[Block]:
+        """What is held back: a run that was cut off never came to show it."""
+        answered, self._answered = self._answered, None
+        return [*self._round(), *(answer(answered) if answered is not None else [])]
+
+    def _shown(self, event: ev.Event) -> list[Block]:  # noqa: PLR0911, PLR0912 - one arm per event
+        match event:
+            case ev.RunStarted() | ev.Resumed():
+                return [self._opening(event)]
+            case ev.Routed():
+                self._single, self._question = event.route == "single", event.question
+                return [route(event)]
+            case ev.FirstLook():
+                return [first_look(event)]
+            case ev.Replied():
+                return [reply(event)]
+            case ev.Planned() if not self._single or event.revision:
+                return [plan(event)]
+            case ev.StepStarted():
+                self._question = event.plan_step["question"]
+                if self._single and event.step == 1:
+                    return []
+                return [Block(f"step {event.step}", one_line(event.plan_step["question"]), tone="part")]
+            case ev.Graded():
+                return [grades(event)]
+            case ev.Corrected():
+                return [correction(event)]
+            case ev.EvidenceKept():
+                return [kept(event)]
+            case ev.Noted():
+                return [finding(event)]
+            case ev.Contradicted():
+                return [contradiction(event)]
+            case ev.Decided():
+                return [decision(event)]
+            case ev.Steered():
+                return [steered(event)]
+            case ev.Warned():
+                return [Block("note", one_line(event.message), tone="warning")]
+            case ev.Answered():
+                self._answered = event
+                self._claims = event.sentences or self._claims
+                return []
+            case ev.RunFinished():
+                if event.status in {
+                    "interrupted",
+                    "cancelled",
+                }:  # it was not wanted as it is, and may yet become another
+                    self._answered = None
+                elif self._answered is not None:
+                    order = reading_order(self._answered, self._answered.sources)
+                    self._answered = renumbered(self._answered, order)
+                return [*self.rest(), self._closing(event)]
+            case _:
+                return []
+
+    def _same_round(self, event: ev.Searched) -> bool:
+        return all((other.step, other.rung) == (event.step, event.rung) for other in self._searches)
+
+    def _round(self) -> list[Block]:
+        together, self._searches = self._searches, []
+        return [search(together, self._question)] if together else []
+
+    def _opening(self, event: ev.RunStarted | ev.Resumed) -> Block:
+        if isinstance(event, ev.Resumed):
+            where = f"at: {DOING.get(event.node, event.node)}"
+            if self._run_id == event.run_id:
+                return Block("resumed", where, tone="part")
+            how = [event.chat_model, f"resumed {where}"]
+        else:
+            how = [
+                event.chat_model,
+                f"profile {event.profile}",
+                f"decisions by {event.decider}",
+                f"read by {event.reranker}" if event.reranker else "no reranker, the fused order stands",
+                f"in {', '.join(event.collections)}",
+            ]
+        self._run_id = event.run_id
+        return Block("question", one_line(event.question), (clean(" · ".join(how)),), "opening")
+
+    def _closing(self, event: ev.RunFinished) -> Block:
+        ended = ENDINGS.get(event.status, event.status)
+        calls = f"{event.model_calls} model call{'s' * (event.model_calls != 1)}"
+        prompt = event.evaluated + event.reused
+        share = f" ({event.reused / prompt:.0%})" if event.reused else ""
+        tokens = (
+            f"{event.evaluated:,} tokens read, {event.reused:,} reused{share}, {event.generated:,} written"
+        )
+        cost = f"{calls} · {tokens}" if event.model_calls else "no model call"
+        items = [cost, f"run {self._run_id}"]
+        if event.status in RESUMABLE:
+            items[-1] = going_on(self._run_id, event.status)
+        if self._claims and event.status in {"answered", "rejected", "waiting"}:
+            items.insert(0, supported(self._claims))
+        because = event.stopped_because if event.stopped_because != event.status else ""
+        because = f" ({one_line(because)})" if because else ""
+        return Block("done", f"{ended}, {duration(event.seconds)}{because}", tuple(items), "closing")
+
+
+def going_on(run_id: str, status: str) -> str:
+    """How a person takes up a run again that came to no end."""
+    return f"Run {run_id} {'waits' if status == 'waiting' else 'can go on'}: `deepthink resume {run_id}`"

@@ -1,0 +1,1 @@
+"""Stored runs and the sessions they belong to: listed, replayed, compared, exported, resumed, deleted."""

@@ -1,0 +1,138 @@
+"""Writing a run to a file: which form, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Input, RadioButton, RadioSet, Static
+
+from traces.runs import Runs
+from traces.store import Store
+from traces.typed_path import existing_path, expanded_path
+from tui.app.keys import bindings
+from tui.app.work import Failed, in_background
+from tui.run.export import Form, file_name, written
+from tui.run.fold import stored_or_told
+from tui.terminal import one_line
+
+if TYPE_CHECKING:
+    from tui.app.app import DeepthinkApp
+
+_FORMS: dict[Form, str] = {
+    "md": "Markdown, to read, send or paste",
+    "html": "one HTML page, with links to its sources",
+    "json": "one JSON object, for programs",
+}
+
+
+class FormButton(RadioButton):
+    """A form; what is chosen shows by the dot, not by its colour alone."""
+
+    BUTTON_INNER = " "
+
+    def watch_value(self) -> None:
+        """Show the dot, or none."""
+        self.BUTTON_INNER = "●" if self.value else " "
+        super().watch_value()
+
+
+class ExportScreen(ModalScreen[None]):
+    """Asks for form and file, writes, and says where it is.
+
+    Args:
+        run_id: The run.
+        question: What it was asked, which names the file.
+    """
+
+    CSS_PATH = "export.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("export")
+    HELP = """\
+### Export
+
+**↑ ↓** and **Space** choose the form, **Tab** goes to the file, **Enter** in it (or Ctrl-S) writes. A path
+without a folder is in the folder that the app was started in; `~` is your home.
+"""
+
+    @dataclass
+    class Written(Message):
+        """The file is there."""
+
+        path: Path
+
+    def __init__(self, run_id: str, question: str) -> None:
+        super().__init__()
+        self._run_id = run_id
+        self._question = question
+        self._form: Form = "md"
+        self._asked = ""  # the file that is there already and may be replaced
+
+    def compose(self) -> ComposeResult:
+        """Form, file, and what is to be said of it."""
+        with Vertical(id="export"):
+            yield Static("Export", classes="title")
+            yield Static(one_line(self._question), id="export-question", markup=False)
+            with RadioSet(id="export-form", compact=True):
+                for form, told in _FORMS.items():
+                    yield FormButton(told, value=form == self._form, name=form, compact=True)
+            yield Input(file_name(self._run_id, self._question, self._form), compact=True)
+            yield Static(id="export-note", markup=False)
+            yield Footer(compact=True, show_command_palette=False)
+
+    @on(RadioSet.Changed)
+    def _form_chosen(self, event: RadioSet.Changed) -> None:
+        path = self.query_one(Input)
+        followed = path.value == file_name(self._run_id, self._question, self._form)
+        self._form = cast(Form, event.pressed.name)
+        if followed:  # a name that the person typed stays
+            path.value = file_name(self._run_id, self._question, self._form)
+
+    @on(Input.Changed)
+    def _path_changed(self) -> None:
+        self._asked = ""
+        self.query_one("#export-note", Static).update("")
+
+    @on(Input.Submitted)
+    def action_write(self) -> None:
+        """Write it; what is there already is replaced once that was confirmed."""
+        typed = self.query_one(Input).value.strip()
+        if not typed:
+            self.query_one("#export-note", Static).update("Type a file name.")
+            return
+        path = expanded_path(typed)
+        place = existing_path(path)
+        if place is not None and place.is_dir():
+            path /= file_name(self._run_id, self._question, self._form)
+        if existing_path(path) is not None and self._asked != typed:
+            self._asked = typed
+            self.query_one("#export-note", Static).update(f"{path} is there. Once more replaces it.")
+            return
+        store, run_id, form = cast("DeepthinkApp", self.app).engine.store, self._run_id, self._form
+        in_background(self, lambda: self.Written(_write(store, run_id, form, path)), group="export")
+
+    @on(Written)
+    def _written(self, message: Written) -> None:
+        self.notify(f"The run is in {message.path}.", title="Exported", timeout=10, markup=False)
+        self.dismiss()
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        self.query_one("#export-note", Static).update(f"✗ {message.error.message}")
+
+    def action_close(self) -> None:
+        """Write nothing."""
+        self.dismiss()
+
+
+def _write(store: Store, run_id: str, form: Form, path: Path) -> Path:
+    runs = Runs(store)
+    run = runs.find(run_id)
+    path.write_text(written(run, stored_or_told(runs, run), form), encoding="utf-8")
+    return path.absolute()

@@ -1,0 +1,417 @@
+"""The list of stored runs: its table, its filter, and a preview of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.coordinate import Coordinate
+from textual.events import Resize
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import DataTable, Input, Static
+
+from agent import events as ev
+from traces.runs import Run, Runs, RunSummary
+from traces.store import Store, now
+from tui.app.keys import BESIDES, RESUME
+from tui.run.words import ENDINGS, local, status
+from tui.terminal import clean, duration, one_line
+
+if TYPE_CHECKING:
+    from tui.app.app import DeepthinkApp
+
+_LEAST = 16  # columns for the last one
+
+
+class RowTable(DataTable[Text]):
+    """Rows with ids. Enter and a second click are the screen's; a row that is too long ends with ``…``.
+
+    Attributes:
+        WIDTHS: Columns by name with their widths; the last has 0.
+        RIGHT: Names of those that are aligned right.
+        QUIET: Names of those that matter less.
+    """
+
+    WIDTHS: ClassVar[Mapping[str, int]]
+    RIGHT: ClassVar[frozenset[str]] = frozenset()
+    QUIET: ClassVar[frozenset[str]] = frozenset()
+    DEFAULT_CSS = """
+    RowTable { overflow-x: hidden; }
+    RowTable:focus { background-tint: $foreground 0%; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(cursor_type="row", id=id)
+
+    def on_mount(self) -> None:
+        """Columns first."""
+        for name, width in self.WIDTHS.items():
+            label = Text(name, justify="right" if name in self.RIGHT else "left")
+            self.add_column(label, key=name, width=width or _LEAST)
+
+    def on_resize(self, event: Resize) -> None:
+        """The last column takes what the others leave."""
+        taken = sum(width + 2 * self.cell_padding for width in self.WIDTHS.values())
+        room = max(_LEAST, event.size.width - 1 - taken)
+        last = self.ordered_columns[-1]
+        if room != last.width:
+            last.width = room
+            self._clear_caches()
+            self._require_update_dimensions = True
+            self.refresh()
+
+    @property
+    def current_id(self) -> str:
+        """The id of the row under the cursor; "" if there is none."""
+        if not self.is_valid_row_index(self.cursor_row):
+            return ""
+        return str(self.coordinate_to_cell_key(Coordinate(self.cursor_row, 0)).row_key.value)
+
+    def put(self, row_id: str, values: Sequence[str]) -> None:
+        """Add a row, or show it anew; one value for each column."""
+        cells = [self._cell(name, value) for name, value in zip(self.WIDTHS, values, strict=True)]
+        if row_id not in self.rows:
+            self.add_row(*cells, key=row_id)
+            return
+        for name, cell in zip(self.WIDTHS, cells, strict=True):
+            self.update_cell(row_id, name, cell)
+
+    def go_to(self, row_id: str) -> None:
+        """Put the cursor on a row, if it is there."""
+        if row_id in self.rows:
+            self.move_cursor(row=self.get_row_index(row_id), animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Enter is the screen's."""
+        return False if action == "select_cursor" else super().check_action(action, parameters)
+
+    def action_scroll_home(self) -> None:
+        """To the first row; a row has no first column to go to."""
+        self.action_scroll_top()
+
+    def action_scroll_end(self) -> None:
+        """To the last row."""
+        self.action_scroll_bottom()
+
+    def _cell(self, name: str, value: str) -> Text:
+        cell = Text(value, no_wrap=True, overflow="ellipsis", end="")
+        cell.style = "dim" if name in self.QUIET else "bold" if value.startswith("▸") else ""
+        cell.justify = "right" if name in self.RIGHT else "left"
+        return cell
+
+
+def when(moment: datetime) -> str:
+    """The day and the time of this year, only the day of another; 11 columns."""
+    told = local(moment)
+    return f"{told:%m-%d %H:%M}" if told.year == local(now()).year else f"{told:%Y-%m-%d}"
+
+
+_NEAR = 40  # rows before the last at which the next page is asked for
+_LONGEST = 200  # characters of a question; no row is wider
+_RATINGS = {"good": "✓ good", "partly": "~ partly", "wrong": "✗ wrong"}
+
+
+class RunList(RowTable):
+    """Stored runs, newest first; a run that is marked has ``▸`` before it."""
+
+    HELP = (
+        "Every run that is stored. **Enter** replays one, `c` marks one and then a second to compare them."
+    )
+    WIDTHS: ClassVar[Mapping[str, int]] = {
+        "when": 11,
+        "status": 10,
+        "rating": 8,
+        "time": 6,
+        "dec": 3,
+        "question": 0,
+    }
+    RIGHT = frozenset({"time", "dec"})
+    QUIET = frozenset({"when", "time", "dec"})
+
+    class NearEnd(Message):
+        """The cursor or the view has come near the last row that is loaded."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.marked = ""
+        self._runs: dict[str, RunSummary] = {}
+
+    @property
+    def current(self) -> RunSummary | None:
+        """The run under the cursor."""
+        return self._runs.get(self.current_id)
+
+    @property
+    def near_end(self) -> bool:
+        """Whether the next page is wanted."""
+        row = max(self.cursor_row, round(self.scroll_y) + self.size.height)
+        return row >= self.row_count - _NEAR
+
+    def of(self, run_id: str) -> RunSummary | None:
+        """A run that is in the table."""
+        return self._runs.get(run_id)
+
+    def show_page(self, page: Sequence[RunSummary], *, first: bool) -> None:
+        """Add a page; the ``first`` replaces what there is, and the cursor stays on its run."""
+        here = self.current_id
+        if first:
+            self.clear()
+            self._runs.clear()
+        for run in page:
+            self.show(run)
+        if first:
+            self.go_to(here)
+
+    def show(self, run: RunSummary) -> None:
+        """Add a run, or show it anew."""
+        self._runs[run.id] = run
+        values = (
+            when(run.started),
+            status(run),
+            _RATINGS.get(run.rating, ""),
+            _clock(run.seconds),
+            str(run.decisions or ""),
+            ("▸ " if run.id == self.marked else "") + one_line(run.question, _LONGEST),
+        )
+        self.put(run.id, values)
+
+    def take_out(self, run_id: str) -> None:
+        """Take a run out of the table, and its mark with it."""
+        if run_id == self.marked:
+            self.marked = ""
+        if self._runs.pop(run_id, None) is not None:
+            self.remove_row(run_id)
+
+    def mark(self, run_id: str) -> None:
+        """Mark a run instead of the one that was; "" for none."""
+        before, self.marked = self.marked, run_id
+        for changed in (before, run_id):
+            if changed in self._runs:
+                self.show(self._runs[changed])
+
+    def watch_cursor_coordinate(self, old_coordinate: Coordinate, new_coordinate: Coordinate) -> None:
+        """Ask for more in time."""
+        super().watch_cursor_coordinate(old_coordinate, new_coordinate)
+        self._look_ahead()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Likewise for who scrolls with the mouse."""
+        super().watch_scroll_y(old_value, new_value)
+        self._look_ahead()
+
+    def _look_ahead(self) -> None:
+        if self.row_count and self.near_end:
+            self.post_message(self.NearEnd())
+
+
+def _clock(seconds: float | None) -> str:
+    """Seconds in six columns: ``8.3 s``, ``59 s``, ``12:05``, ``3 h``."""
+    if seconds is None:
+        return ""
+    if seconds < 59.5:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}" if minutes < 100 else f"{minutes / 60:.0f} h"
+
+
+_PAUSE = 0.15  # seconds without a key before the search begins
+STATUSES: Sequence[tuple[str, tuple[str, ...]]] = (
+    ("any", ()),
+    ("answered", ("answered",)),
+    ("not found", ("not_found", "stopped")),
+    ("unfinished", ("running", "waiting")),
+    ("cancelled", ("cancelled",)),
+    ("failed", ("failed",)),
+    ("rejected", ("rejected",)),
+)
+"""What can be chosen, with the statuses of the store that it stands for."""
+
+
+class RunFilter(Horizontal):
+    """One line: status, words, and how many runs fit.
+
+    Attributes:
+        text: Words that are looked for.
+        statuses: Statuses of the store; any if empty.
+    """
+
+    DEFAULT_CSS = """
+    RunFilter { height: 1; padding: 0 1; }
+    RunFilter #run-status { width: auto; padding-right: 2; }
+    RunFilter #run-search { width: 1fr; height: 1; border: none; padding: 0 1; }
+    RunFilter #run-count { width: auto; padding-left: 2; color: $foreground 65%; }
+    """
+
+    class Changed(Message):
+        """Other runs are wanted."""
+
+    class Done(Message):
+        """Nothing more is typed: the list may have the keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = ""
+        self._status = 0
+        self._typed: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        """Status, search, count."""
+        yield Static(id="run-status")
+        yield Input(placeholder="search (/)", id="run-search", compact=True)
+        yield Static("…", id="run-count")
+
+    def on_mount(self) -> None:
+        """Every run at first."""
+        self._show_status()
+
+    @property
+    def statuses(self) -> tuple[str, ...]:
+        """As `traces.runs.Runs.search` takes them."""
+        return STATUSES[self._status][1]
+
+    @property
+    def active(self) -> bool:
+        """Whether some runs are left out."""
+        return bool(self._status or self.text.strip())
+
+    @property
+    def typing(self) -> bool:
+        """Whether the search has the keys."""
+        return self.query_one(Input).has_focus
+
+    def type(self) -> None:
+        """Give the search the keys."""
+        self.screen.set_focus(self.query_one(Input))  # at once: what is typed next belongs there
+
+    def turn(self, by: int) -> None:
+        """The next status, or the one before."""
+        self._status = (self._status + by) % len(STATUSES)
+        self._show_status()
+        self.post_message(self.Changed())
+
+    def clear(self) -> None:
+        """Every run again."""
+        self._status, self.text = 0, ""
+        self.query_one(Input).value = ""
+        self._show_status()
+        self.post_message(self.Changed())
+
+    def tell(self, total: int | None) -> None:
+        """How many runs fit; None if that could not be found out."""
+        told = "✗" if total is None else f"{total:,} run{'s' * (total != 1)}{' found' * self.active}"
+        self.query_one("#run-count", Static).update(told)
+
+    @on(Input.Changed)
+    def _type(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.value.split() == self.text.split():
+            return
+        self.text = event.value
+        if self._typed is not None:
+            self._typed.stop()
+        self._typed = self.set_timer(_PAUSE, lambda: self.post_message(self.Changed()))
+
+    @on(Input.Submitted)
+    def _typed_enter(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Done())
+
+    def _show_status(self) -> None:
+        style = "bold $primary" if self._status else ""
+        told = Content.assemble("status ", (f"‹{STATUSES[self._status][0]}›", style))
+        self.query_one("#run-status", Static).update(told.stylize("@click=screen.status(1)"))
+
+
+Going = Literal["", "resumable", "going on"]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A run, the number of its sources, and whether it can go on or is going on."""
+
+    run: Run
+    sources: int
+    going: Going
+
+
+def preview_of(store: Store, run_id: str) -> Preview:
+    """Read what the preview shows; meant for a worker. Raises `UnknownRun`."""
+    from agent import checkpoints
+
+    runs = Runs(store)
+    with store.connect():
+        run = runs.find(run_id)
+        stored = runs.events(run.id)
+    answers = [entry.payload for entry in stored if entry.kind == ev.Answered.kind]
+    going: Going = ""
+    if (run.finished is None or run.status in {"failed", "cancelled"}) and checkpoints.exists(
+        store, run.id
+    ):
+        going = "going on" if checkpoints.held(store, run.id) else "resumable"
+    return Preview(run, len(answers[-1]["sources"]) if answers else 0, going)
+
+
+class RunPreview(VerticalScroll):
+    """The answer of the chosen run, and how it was made."""
+
+    HELP = "The chosen run: its answer, what it rests on, and why it stopped."
+    DEFAULT_CSS = """
+    RunPreview { padding: 0 1; }
+    RunPreview #preview-question { text-style: bold; }
+    RunPreview #preview-facts { color: $foreground 65%; }
+    RunPreview #preview-answer { margin: 1 0; }
+    RunPreview #preview-keys { dock: bottom; color: $foreground 65%; background: $background; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """Question, facts, answer; and keys that the footer has no room for."""
+        yield Static(id="preview-question")
+        yield Static(id="preview-facts")
+        yield Static(id="preview-answer")
+        yield Static(id="preview-keys", markup=False)
+
+    def show(self, preview: Preview | None) -> None:
+        """Show a run; nothing if there is none."""
+        question, facts, answer, keys = self.query(Static)
+        deepthink = cast("DeepthinkApp", self.app)
+        self.scroll_home(animate=False)
+        if preview is None:
+            for part in (question, facts, answer, keys):
+                part.update("")
+            return
+        run = preview.run
+        question.update(Content(one_line(run.question)))
+        facts.update(Content("\n".join(_facts(preview))))
+        told = clean(run.answer).strip() or _without_answer(preview, deepthink.key_for(RESUME))
+        answer.update(Content(told))
+        keys.update(" · ".join(f"{deepthink.key_for(a)} {a.label.lower()}" for a in BESIDES))
+
+
+def _facts(preview: Preview) -> list[str]:
+    run = preview.run
+    took = f", {duration(run.seconds)}" if run.seconds is not None else ""
+    ended = ENDINGS["interrupted"] if run.status == "running" else ENDINGS.get(run.status, run.status)
+    if preview.going == "going on":
+        ended = "… a process is working on it"
+    because = "" if run.stopped_because == run.status else one_line(run.stopped_because)
+    sources = [f"{preview.sources} source{'s' * (preview.sources != 1)}"] if run.answer else []
+    how = [one_line(run.chat_model), run.profile, f"decisions by {run.decider}"]
+    return [
+        " · ".join([f"{local(run.started):%Y-%m-%d %H:%M}", f"{ended}{took}", *sources]),
+        *([f"because {because}"] if because else []),
+        " · ".join([*how, f"in {one_line(', '.join(run.collections))}", f"run {run.id}"]),
+    ]
+
+
+def _without_answer(preview: Preview, resume: str) -> str:
+    if preview.going == "resumable":
+        return f"No answer yet: {resume} goes on with it."
+    return "It is still going on." if preview.going == "going on" else "No answer."

@@ -1,0 +1,496 @@
+"""A stored run, event by event, with the widgets that showed it live.
+
+Nothing here draws; the player of the replay screen and its tests use it alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.events import Click
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Static
+
+from agent import events as ev
+from traces.runs import Run, Runs
+from traces.store import Store
+from tui.app.base import DeepScreen
+from tui.app.keys import bindings
+from tui.app.work import Failed, in_background
+from tui.decisions.actions import LabelsChanged, drop_label, load_labels, store_label
+from tui.decisions.strip import DecisionStrip
+from tui.run import words
+from tui.run.evidence import EvidenceList
+from tui.run.exchange import Exchange
+from tui.run.fold import EVERYTHING, Part, RunFold, events_of, told_by
+from tui.run.meters import Meters
+from tui.run.panel import RunPanel
+from tui.run.words import DOING, ENDINGS, Block
+from tui.terminal import duration, one_line
+
+READING: Final = 0
+"""The speed at which each event stands as long as its words take to read."""
+SPEEDS: Final[Sequence[int]] = (1, 4, 16, READING)
+"""Speeds in the order in which they are gone through."""
+_LONGEST = 2.0  # seconds at speed 1: nobody waits for a model that has long answered
+_WORDS_PER_SECOND = 4.0  # 240 a minute, as people read on a screen
+_LONGEST_READING = 8.0  # seconds; a whole answer is read with the player paused
+
+
+class Player:
+    """A position in the events of a run, and the fold up to there.
+
+    Attributes:
+        events: Of the whole run.
+        at: Seconds since the run began, one for each event.
+        fold: What is known of the run after the first `position` events.
+        position: How many events have happened, from 0.
+        speed: One of `SPEEDS`.
+    """
+
+    def __init__(self, events: Sequence[ev.Event], at: Sequence[float]) -> None:
+        self.events = events
+        self.at = at
+        self.fold = RunFold()
+        self.position = 0
+        self.speed: int = SPEEDS[0]
+        self.steps = [n for n, event in enumerate(events, start=1) if isinstance(event, ev.StepStarted)]
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing follows."""
+        return self.position >= len(self.events)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of the run that have passed."""
+        return self.at[self.position - 1] if self.position else 0.0
+
+    @property
+    def total(self) -> float:
+        """Seconds of the whole run."""
+        return self.at[-1] if self.at else 0.0
+
+    @property
+    def last(self) -> ev.Event | None:
+        """What happened last."""
+        return self.events[self.position - 1] if self.position else None
+
+    def seek(self, position: int) -> frozenset[Part]:
+        """Go to a position, kept within the run; what of the run's picture that changes.
+
+        Going back folds anew from the beginning.
+        """
+        position = max(0, min(position, len(self.events)))
+        if position == self.position:
+            return frozenset()
+        if position < self.position:
+            self.fold = RunFold()
+            self.fold.take_all(self.events[:position])
+            changed = EVERYTHING
+        else:
+            changed = self.fold.take_all(self.events[self.position : position]) | {"meters"}
+        self.position = position
+        if not self.fold.over:  # heartbeats are not stored; the events themselves know the time
+            self.fold.elapsed = self.elapsed
+        return changed
+
+    def part(self, by: int) -> int:
+        """The position where the next research step begins, or where the one before does.
+
+        Args:
+            by: 1 for the next, the run's end if there is none; -1 for the one before, else the beginning.
+        """
+        if by > 0:
+            return next((step for step in self.steps if step > self.position), len(self.events))
+        return next((step for step in reversed(self.steps) if step < self.position), 0)
+
+    def wait(self, position: int | None = None) -> float:
+        """Seconds until the next event is to be shown, at the speed that is set.
+
+        Args:
+            position: As if one were there; where one is if not given.
+        """
+        position = self.position if position is None else position
+        if position >= len(self.events) or not position:
+            return 0.0
+        if self.speed == READING:
+            return min(reading_time(self.events[position - 1]), _LONGEST_READING)
+        gap = max(0.0, self.at[position] - self.at[position - 1])
+        return min(gap, _LONGEST) / self.speed
+
+    def within(self, seconds: float) -> int:
+        """The position that is reached in so many seconds; at least one event on."""
+        position = min(self.position + 1, len(self.events))
+        while position < len(self.events) and self.wait(position) <= seconds:
+            seconds -= self.wait(position)
+            position += 1
+        return position
+
+    def faster(self, by: int) -> None:
+        """The next speed, or the one before; it ends at either end."""
+        at = SPEEDS.index(self.speed) + by
+        self.speed = SPEEDS[max(0, min(at, len(SPEEDS) - 1))]
+
+
+def told(event: ev.Event) -> str:
+    """An event in a line."""
+    said = _said(event)
+    return one_line(f"{said.label}: {said.text}" if said.text else said.label)
+
+
+def reading_time(event: ev.Event) -> float:
+    """Seconds that a person takes to read what an event brings; none for what only counts and measures."""
+    if isinstance(event, ev.NodeStarted | ev.NodeFinished | ev.ModelCalled | ev.NotebookGrew | ev.Reranked):
+        return 0.0
+    said = _said(event)
+    text = event.answer if isinstance(event, ev.Answered) else " ".join([said.text, *said.items])
+    return len(text.split()) / _WORDS_PER_SECOND
+
+
+def _said(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per event
+    match event:
+        case ev.RunStarted():
+            return Block("question", event.question)
+        case ev.Resumed():
+            return Block("resumed", f"at: {DOING.get(event.node, event.node)}" if event.node else "")
+        case ev.Routed():
+            return words.route(event)
+        case ev.Replied():
+            return words.reply(event)
+        case ev.Steered():
+            return words.steered(event)
+        case ev.NodeStarted():
+            return Block(DOING.get(event.node, event.node))
+        case ev.NodeFinished():
+            return Block("done", f"{DOING.get(event.node, event.node)}, {duration(event.seconds)}")
+        case ev.ModelCalled():
+            tokens = f"{event.evaluated:,} read, {event.reused:,} reused, {event.generated:,} written"
+            return Block("model call", f"{event.purpose}, {tokens}, {duration(event.seconds)}")
+        case ev.NotebookGrew():
+            return Block("notebook", event.entry)
+        case ev.FirstLook():
+            return words.first_look(event)
+        case ev.Planned():
+            return words.plan(event)
+        case ev.StepStarted():
+            return Block(f"step {event.step}", event.plan_step["question"])
+        case ev.Searched():
+            return words.search([event], "")
+        case ev.Reranked():
+            return Block(
+                "read", f"{len(event.order)} passages" + f" by {event.reranker}" * bool(event.reranker)
+            )
+        case ev.Graded():
+            return words.grades(event)
+        case ev.Corrected():
+            return words.correction(event)
+        case ev.EvidenceKept():
+            return words.kept(event)
+        case ev.Noted():
+            return words.finding(event)
+        case ev.Decided():
+            return words.decision(event)
+        case ev.Contradicted():
+            return words.contradiction(event)
+        case ev.Warned():
+            return Block("note", event.message)
+        case ev.Answered():
+            return Block("answer", event.answer)
+        case ev.RunFinished():
+            return Block("end", f"{ENDINGS.get(event.status, event.status)}, {duration(event.seconds)}")
+        case _:
+            return Block(event.kind)
+
+
+class PlayerBar(Vertical, can_focus=True):
+    """Two lines; research steps are marked on the track, and a click on it goes there."""
+
+    HELP = """\
+### The player
+
+**Space** plays and pauses, **→** and **←** go one event on and back, `n` and `p` to the next research step
+and the one before, **Home** and **End** to either end, `+` and `-` change the speed. Long waits are cut to
+two seconds; the last speed lets each event stand as long as its words take to read.
+"""
+    DEFAULT_CSS = """
+    PlayerBar { height: 2; padding: 0 1; background: $surface; }
+    PlayerBar:focus { background-tint: $foreground 0%; }
+    PlayerBar #player-words { color: $foreground 80%; text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    class Sought(Message):
+        """The person wants to be at a position."""
+
+        def __init__(self, position: int) -> None:
+            super().__init__()
+            self.position = position
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._player: Player | None = None
+        self._playing = False
+        self._track = (0, 1)  # column where it begins, columns
+
+    def compose(self) -> ComposeResult:
+        """Track and words."""
+        yield Static(id="player-track", markup=False)
+        yield Static(id="player-words", markup=False)
+
+    def on_resize(self) -> None:
+        """The track takes what is left of the line."""
+        self._draw()
+
+    def show(self, player: Player, *, playing: bool) -> None:
+        """Tell where it is."""
+        self._player, self._playing = player, playing
+        self._draw()
+
+    def on_click(self, event: Click) -> None:
+        """Go to where the track was clicked."""
+        begin, width = self._track
+        column = event.x - self.styles.padding.left - begin
+        if self._player is not None and event.y == 0 and 0 <= column < width:
+            self.post_message(self.Sought(round(column / max(width - 1, 1) * len(self._player.events))))
+
+    def _draw(self) -> None:
+        player = self._player
+        if player is None:
+            return
+        count = len(player.events)
+        sign = "▶" if self._playing else "■" if player.over else "‖"
+        before = f"{sign} {player.position:>{len(str(count))}}/{count} "
+        speed = "reading" if player.speed == READING else f"{player.speed}×"
+        after = f" {duration(player.elapsed)} of {duration(player.total)} · {speed}"
+        width = max(4, self.content_size.width - len(before) - len(after))
+        self._track = (len(before), width)
+        here = _column(player.position, count, width)
+        marks = {_column(step, count, width) for step in player.steps}
+        cells = "".join(
+            "●" if n == here else "┿" if n in marks else "━" if n < here else "─" for n in range(width)
+        )
+        track = Content.assemble(
+            before, (cells[: here + 1], "$accent"), (cells[here + 1 :], "$foreground 50%"), after
+        )
+        self.query_one("#player-track", Static).update(track)
+        words = told(player.last) if player.last is not None else "Before the beginning: Space plays."
+        self.query_one("#player-words", Static).update(Content(words))
+
+
+def _column(position: int, count: int, width: int) -> int:
+    return round(position / max(count, 1) * (width - 1))
+
+
+_FRAME = 0.05  # seconds; events that are closer together are shown together
+
+
+class ReplayScreen(DeepScreen):
+    """Exchange, panel and meters of a run, drawn from the fold of a `Player`.
+
+    Args:
+        run_id: A stored run.
+    """
+
+    MODE: ClassVar[str] = "runs"
+    PLACES: ClassVar[Sequence[str]] = ("replay", "strip")
+    CSS_PATH = "replay.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("replay")
+    HELP = """\
+### Replay
+
+The run as it went, from its stored events. **Space** plays and pauses; `n` and `p` go from one research
+step to another. **Tab** goes to the answer, whose citations open their passages, and to the plan, the
+evidence and the decisions, where you can say what a decision should have been.
+"""
+
+    @dataclass
+    class Ready(Message):
+        """The run and its events, with the seconds when they happened."""
+
+        run: Run
+        events: list[ev.Event]
+        at: list[float]
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__()
+        self._run_id = run_id
+        self._run: Run | None = None
+        self.player = Player((), ())
+        self._timer: Timer | None = None  # while it plays
+        self._answered = False  # whether an answer is on the screen
+
+    def body(self) -> ComposeResult:
+        """Answer, panel, player, meters."""
+        with Container(id="replay"):
+            yield VerticalScroll(id="replay-answer")
+            yield RunPanel()
+        yield Static("Reading the run …", id="replay-none", classes="empty")
+        yield PlayerBar()
+        yield Meters()
+
+    def on_mount(self) -> None:
+        """Read the run."""
+        self.add_class("-none")
+        store, run_id = self.deepthink.engine.store, self._run_id
+        in_background(self, lambda: _read(store, run_id), group="replay")
+
+    @on(Ready)
+    async def _ready(self, message: Ready) -> None:
+        self._run, self.player = message.run, Player(message.events, message.at)
+        meters = self.query_one(Meters)
+        meters.offline = not any(isinstance(e, ev.Corrected) and e.rung == "web" for e in message.events)
+        self.remove_class("-none")
+        await self._new_exchange()
+        self.query_one(PlayerBar).focus()
+        load_labels(self, self._run_id)
+        self.player.seek(len(message.events))
+        self._draw(EVERYTHING)
+        self.refresh_bindings()
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        if self._run is None:
+            told = f"✗ The run cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
+            self.query_one("#replay-none", Static).update(Content(told))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There is nothing to play before the run was read."""
+        return True if action == "close" else self._run is not None
+
+    # Where one is
+
+    async def _go(self, position: int) -> None:
+        changed = self.player.seek(position)
+        # What is shown of an answer only ever grows; one that was not given yet needs a fresh page.
+        if self._answered and self.player.fold.outcome.answered is None:
+            await self._new_exchange()
+        self._draw(changed)
+
+    async def _new_exchange(self) -> None:
+        page = self.query_one("#replay-answer")
+        await page.remove_children()
+        assert self._run is not None
+        await page.mount(Exchange(self._run.question))
+        self._answered = False
+
+    def _draw(self, changed: frozenset[Part]) -> None:
+        fold = self.player.fold
+        if changed:
+            self._answered = fold.outcome.answered is not None
+            self.set_class(self._answered, "-answered")  # where it is narrow, the answer has more room then
+            self.query_one(Exchange).show(fold, changed)
+            self.query_one(RunPanel).show(fold, changed)
+            self.query_one(Meters).show(fold, changed)
+        self.query_one(PlayerBar).show(self.player, playing=self._timer is not None)
+
+    async def action_step(self, by: int) -> None:
+        """One event on or back."""
+        self._pause()
+        await self._go(self.player.position + by)
+
+    async def action_part(self, by: int) -> None:
+        """To the next research step, or the one before."""
+        await self._go(self.player.part(by))
+        self._play_on()
+
+    async def action_ends(self, which: int) -> None:
+        """To the beginning (0) or the end (1)."""
+        await self._go(which * len(self.player.events))
+        self._play_on()
+
+    @on(PlayerBar.Sought)
+    async def _sought(self, message: PlayerBar.Sought) -> None:
+        await self._go(message.position)
+        self._play_on()
+
+    # Playing
+
+    async def action_play(self) -> None:
+        """Play, from the beginning if it is at the end; or pause."""
+        if self._timer is not None:
+            self._pause()
+        else:
+            if self.player.over:
+                await self._go(0)
+            self._wait()
+        self._draw(frozenset())
+
+    def action_speed(self, by: int) -> None:
+        """Faster or slower."""
+        self.player.faster(by)
+        self._play_on()
+        self._draw(frozenset())
+
+    def _wait(self) -> None:
+        self._timer = self.set_timer(max(_FRAME, self.player.wait()), self._next)
+
+    def _pause(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def _play_on(self) -> None:
+        """Count the wait anew from where it is now, if it plays."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._wait()
+
+    async def _next(self) -> None:
+        position = self.player.within(_FRAME)
+        if position >= len(self.player.events):
+            self._timer = None
+        await self._go(position)
+        if self._timer is not None:
+            self._wait()
+
+    # What else can be done with it
+
+    def action_export(self) -> None:
+        """Write it to a file."""
+        if self._run is not None:
+            from tui.runs.export import ExportScreen
+
+            self.app.push_screen(ExportScreen(self._run.id, self._run.question))
+
+    def action_close(self) -> None:
+        """Back to where one came from."""
+        self.dismiss()
+
+    @on(Exchange.PassageWanted)
+    @on(EvidenceList.Opened)
+    def _open_passage(self, message: Exchange.PassageWanted | EvidenceList.Opened) -> None:
+        from tui.library.passage import PassageScreen
+
+        self.app.push_screen(PassageScreen.of(message.passage))
+
+    @on(DecisionStrip.Labelled)
+    def _labelled(self, message: DecisionStrip.Labelled) -> None:
+        store_label(self, self._run_id, message.seq, message.action)
+
+    @on(DecisionStrip.Unlabelled)
+    def _unlabelled(self, message: DecisionStrip.Unlabelled) -> None:
+        drop_label(self, self._run_id, message.seq)
+
+    @on(LabelsChanged)
+    def _show_labels(self, message: LabelsChanged) -> None:
+        self.query_one(DecisionStrip).show_labels(message.labels, message.stored)
+
+
+def _read(store: Store, run_id: str) -> ReplayScreen.Ready:
+    runs = Runs(store)
+    with store.connect():
+        run = runs.find(run_id)
+        stored = runs.events(run.id)
+        decisions = [] if stored else runs.decisions(run.id)
+    if not stored:
+        told = told_by(run, decisions)
+        return ReplayScreen.Ready(run, told, [float(second) for second in range(len(told))])
+    return ReplayScreen.Ready(run, events_of(stored), [entry.elapsed for entry in stored])

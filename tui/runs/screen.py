@@ -1,0 +1,368 @@
+"""Runs: every question asked on this machine, to find, replay, compare, rate and resume."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import DataTable, Static
+
+from traces.ratings import Rating, Ratings
+from traces.runs import Run, Runs, RunSummary
+from traces.store import Store
+from tui.app.base import DeepScreen
+from tui.app.keys import CLEAR, MARK, REFRESH, bindings
+from tui.app.work import Failed, in_background
+from tui.runs.list import Preview, RunFilter, RunList, RunPreview, preview_of
+from tui.terminal import one_line
+
+if TYPE_CHECKING:
+    from agent.run import Resumable
+    from tui.ask.screen import AskScreen
+
+
+@dataclass
+class RunsLoaded(Message):
+    """A page of the runs that fit, and how many fit in all; the ``first`` page begins the list anew."""
+
+    first: bool
+    runs: list[RunSummary]
+    total: int
+
+
+@dataclass
+class Previewed(Message):
+    """What is to be shown of a run."""
+
+    preview: Preview
+
+
+@dataclass
+class Rated(Message):
+    """A run's rating is stored; "" if it was taken back."""
+
+    run_id: str
+    rating: Rating | str
+
+
+@dataclass
+class RunDeleted(Message):
+    """A run is no more."""
+
+    run_id: str
+
+
+@dataclass
+class FoundUnfinished(Message):
+    """What can be resumed."""
+
+    found: list[Resumable]
+
+
+def load(store: Store, text: str, statuses: Sequence[str], limit: int, offset: int) -> RunsLoaded:
+    """A page of the runs that fit."""
+    with store.connect():  # one opening for both
+        found = Runs(store).search(text, statuses, limit=limit, offset=offset)
+        return RunsLoaded(not offset, found, Runs(store).count(text, statuses))
+
+
+def preview(store: Store, run_id: str) -> Previewed:
+    """What is to be shown of a run. Raises `UnknownRun`."""
+    return Previewed(preview_of(store, run_id))
+
+
+def rate(store: Store, run_id: str, rating: Rating | None) -> Rated:
+    """Rate a run; None takes its rating back. Raises `UnknownRun`."""
+    if rating is None:
+        Ratings(store).withdraw(run_id)
+    else:
+        Ratings(store).rate(run_id, rating)
+    return Rated(run_id, rating or "")
+
+
+def delete(store: Store, run_id: str) -> RunDeleted:
+    """Delete a run. Raises `GoingOn`."""
+    from tui.runs.actions import delete_run
+
+    delete_run(store, run_id)
+    return RunDeleted(run_id)
+
+
+def find_unfinished(store: Store) -> FoundUnfinished:
+    """What can be resumed."""
+    from tui.runs.unfinished import unfinished
+
+    return FoundUnfinished(unfinished(store))
+
+
+PAGE = 100
+"""Runs that are read at a time."""
+_STILL = 0.08  # seconds the cursor rests before a run is previewed
+
+
+class RunsScreen(DeepScreen):
+    """The list with its filter, and a preview of the run under the cursor."""
+
+    MODE: ClassVar[str] = "runs"
+    PLACES: ClassVar[Sequence[str]] = ("runs",)
+    CSS_PATH = "runs.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        replace(one, group=Binding.Group("Rate")) if "rate" in one.action else one
+        for one in cast("list[Binding]", bindings("runs"))
+    ]
+    HELP = """\
+### Runs
+
+Every run that is stored, newest first. After `/` each word that you type must occur in the question or in
+the answer; `f` shows runs of one status, **Escape** every run. **Enter** replays a run, `c` on two compares
+them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same again takes the rating back.
+"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._total = -1  # until the list was read
+        self._loading = False
+        self._preview: Preview | None = None
+        self._moved: Timer | None = None
+
+    def body(self) -> ComposeResult:
+        """Filter, list and preview."""
+        yield RunFilter()
+        with Container(id="runs"):
+            yield RunList(id="run-list")
+            yield RunPreview()
+            yield Static(id="runs-none", classes="empty")
+
+    def on_mount(self) -> None:
+        """The list has the keys."""
+        self.query_one(RunList).focus()
+
+    def on_screen_resume(self) -> None:
+        """Runs may have come or ended meanwhile."""
+        if not self._loading:
+            self.action_refresh()
+
+    # The list and its filter
+
+    @on(RunsLoaded)
+    def _loaded(self, message: RunsLoaded) -> None:
+        self._loading, self._total = False, message.total
+        runs = self.query_one(RunList)
+        runs.show_page(message.runs, first=message.first)
+        self.query_one("#runs").set_class(not runs.row_count, "-none")
+        self.query_one(RunFilter).tell(message.total)
+        if not runs.row_count:
+            self._show_preview(None)
+            self.query_one("#runs-none", Static).update(self._nothing())
+        elif message.first:
+            self._preview_soon()
+            if self.focused is None:  # the list was not there to have the keys
+                self.call_after_refresh(runs.focus)
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        self._loading = False
+        if self._total < 0:  # with a list on the screen the app's own telling is enough
+            error, again = message.error, self.deepthink.key_for(REFRESH)
+            self.query_one("#runs").add_class("-none")
+            self.query_one(RunFilter).tell(None)
+            told = f"✗ The runs cannot be read.\n\n{error.message}\n{error.way_out}\n\n{again} tries again."
+            self.query_one("#runs-none", Static).update(Content(told))
+
+    @on(RunList.NearEnd)
+    def _load_more(self) -> None:
+        runs = self.query_one(RunList)
+        if runs.near_end and not self._loading and runs.row_count < self._total:
+            self._load(runs.row_count)
+
+    @on(RunFilter.Done)
+    def _searched(self) -> None:
+        self.query_one(RunList).focus()
+
+    def action_search(self) -> None:
+        """Type what is looked for."""
+        self.query_one(RunFilter).type()
+
+    def action_status(self, by: int) -> None:
+        """The next status, or the one before."""
+        self.query_one(RunFilter).turn(by)
+
+    def action_clear(self) -> None:
+        """Back to the list, to every run, without a mark."""
+        runs, choice = self.query_one(RunList), self.query_one(RunFilter)
+        if choice.typing:
+            self.set_focus(runs if runs.row_count else None)
+        runs.mark("")
+        if choice.active:
+            choice.clear()
+
+    @on(RunFilter.Changed)
+    def _filter_changed(self) -> None:
+        """Other runs: seen from the top, however far the list was read before."""
+        self.query_one(RunList).move_cursor(row=0)
+        self.action_refresh()
+
+    def action_refresh(self) -> None:
+        """Read the list again, as far as it is looked at."""
+        self._load(0)
+
+    def _load(self, offset: int) -> None:
+        self._loading = True
+        choice, row = self.query_one(RunFilter), self.query_one(RunList).cursor_row
+        store, limit = self.deepthink.engine.store, PAGE if offset else max(PAGE, row + PAGE)
+        reading = partial(load, store, choice.text, choice.statuses, limit, offset)
+        in_background(self, reading, group="runs", exclusive=True)
+
+    def _nothing(self) -> Content:
+        clear, ask = self.deepthink.key_for(CLEAR), self.deepthink.key_of("app.ask")
+        if self.query_one(RunFilter).active:
+            return Content(f"No run fits.\n\n{clear} shows every run.")
+        return Content(f"No run is stored yet.\n\nAsk something: {ask} goes to the prompt.")
+
+    # The run under the cursor
+
+    @on(DataTable.RowHighlighted)
+    def _preview_soon(self) -> None:
+        if self._moved is not None:
+            self._moved.stop()
+        self._moved = self.set_timer(_STILL, self._load_preview)
+
+    def _load_preview(self) -> None:
+        if (current := self._current) is not None:
+            reading = partial(preview, self.deepthink.engine.store, current.id)
+            in_background(self, reading, group="preview", exclusive=True)
+
+    @on(Previewed)
+    def _previewed(self, message: Previewed) -> None:
+        current = self._current
+        if current is not None and current.id == message.preview.run.id:
+            self._show_preview(message.preview)
+
+    def _show_preview(self, preview: Preview | None) -> None:
+        before, self._preview = self._preview, preview
+        self.query_one(RunPreview).show(preview)
+        if (before and before.going) != (preview and preview.going):  # the footer is made anew then
+            self.refresh_bindings()
+
+    @property
+    def _current(self) -> RunSummary | None:
+        return self.query_one(RunList).current if self._total > 0 else None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What needs a run needs one under the cursor; only some can go on."""
+        if action in {"open", "mark", "rate", "export", "again", "delete"}:
+            return self._current is not None
+        if action == "resume":
+            shown, current = self._preview, self._current
+            return bool(shown and current and (shown.run.id, shown.going) == (current.id, "resumable"))
+        return True
+
+    @on(DataTable.RowSelected)
+    def action_open(self) -> None:
+        """Replay it."""
+        if self._current is not None:
+            from tui.runs.replay import ReplayScreen
+
+            self.app.push_screen(ReplayScreen(self._current.id))
+
+    def action_mark(self) -> None:
+        """Mark it; with another one marked, compare the two."""
+        runs, current = self.query_one(RunList), self._current
+        if current is None:
+            return
+        if runs.marked in {"", current.id}:
+            runs.mark("" if runs.marked else current.id)
+            if runs.marked:
+                self.notify(f"Marked. {self.deepthink.key_for(MARK)} on another run compares the two.")
+            return
+        from tui.runs.compare import CompareScreen
+
+        self.app.push_screen(CompareScreen(runs.marked, current.id))
+        runs.mark("")
+
+    def action_rate(self, rating: Rating) -> None:
+        """Rate it, or take that rating back."""
+        current = self._current
+        if current is not None:
+            wanted = None if current.rating == rating else rating
+            rating_it = partial(rate, self.deepthink.engine.store, current.id, wanted)
+            in_background(self, rating_it, group="rate")
+
+    @on(Rated)
+    def _rated(self, message: Rated) -> None:
+        runs = self.query_one(RunList)
+        if (run := runs.of(message.run_id)) is not None:
+            runs.show(replace(run, rating=message.rating))
+        self.notify(f"Rated as {message.rating}." if message.rating else "The rating is taken back.")
+
+    def action_export(self) -> None:
+        """Write it to a file."""
+        if self._current is not None:
+            from tui.runs.export import ExportScreen
+
+            self.app.push_screen(ExportScreen(self._current.id, self._current.question))
+
+    def action_delete(self) -> None:
+        """Delete it, having asked."""
+        current = self._current
+        if current is None:
+            return
+        from tui.app.confirm import ConfirmScreen
+
+        detail = f"“{one_line(current.question, 160)}”, with its answer, its events and its decisions."
+        deleting = partial(delete, self.deepthink.engine.store, current.id)
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                in_background(self, deleting, group="delete")
+
+        self.app.push_screen(ConfirmScreen("Delete this run?", detail, yes="Delete"), answered)
+
+    @on(RunDeleted)
+    def _deleted(self, message: RunDeleted) -> None:
+        self.query_one(RunList).take_out(message.run_id)
+        self.notify("The run is deleted.")
+        self.action_refresh()
+
+    # Going on where one asks
+
+    async def action_resume(self) -> None:
+        """Go on with it."""
+        if self._preview is not None:
+            await self._resume(self._preview.run)
+
+    def action_unfinished(self) -> None:
+        """Which runs can be resumed."""
+        in_background(self, partial(find_unfinished, self.deepthink.engine.store), group="unfinished")
+
+    @on(FoundUnfinished)
+    def _found_unfinished(self, message: FoundUnfinished) -> None:
+        from tui.runs.unfinished import UnfinishedScreen
+
+        if message.found:
+            self.app.push_screen(UnfinishedScreen(message.found), self._resume)
+        else:
+            self.notify("There is nothing to resume.")
+
+    async def _resume(self, run: Run | None) -> None:
+        if run is not None:
+            (await self._ask()).resume(run.id)
+
+    async def action_again(self) -> None:
+        """Put its question into the prompt."""
+        current = self._current
+        if current is not None:
+            (await self._ask()).put_question(current.question)
+
+    async def _ask(self) -> AskScreen:
+        await self.deepthink.switch_mode("ask")
+        return cast("AskScreen", self.app.screen)

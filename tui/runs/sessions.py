@@ -1,0 +1,234 @@
+"""Sessions: the conversations, to open, begin, name and delete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import DataTable, Footer, Input, Static
+
+from traces.sessions import Session, Sessions
+from traces.store import Store
+from tui.app.keys import bindings
+from tui.app.work import Failed, in_background
+from tui.runs.list import RowTable, when
+from tui.terminal import one_line
+
+if TYPE_CHECKING:
+    from tui.app.app import DeepthinkApp
+
+_MOST = 2000  # sessions; more are found by nobody who scrolls
+_LONGEST = 200
+
+
+class SessionList(RowTable):
+    """One line a session."""
+
+    HELP = "A session by its name, or by the question that it began with; the one used last is first."
+    WIDTHS: ClassVar[Mapping[str, int]] = {"last used": 11, "runs": 5, "session": 0}
+    RIGHT = frozenset({"runs"})
+    QUIET = frozenset({"last used", "runs"})
+
+
+class SessionsScreen(ModalScreen[str | None]):
+    """Returns the id of the session to go on with, "" for a new one, None for neither.
+
+    Attributes:
+        deleted: Ids of the sessions that were deleted here.
+    """
+
+    CSS_PATH = "sessions.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
+    HELP = """\
+### Sessions
+
+A session is a conversation: a follow-up may lean on what was asked before. **Enter** opens one, `n` begins
+one, `r` gives it a name by which the command line knows it too, `d` deletes it with its runs.
+"""
+
+    @dataclass
+    class Loaded(Message):
+        """The sessions, the one used last first."""
+
+        sessions: list[Session]
+
+    @dataclass
+    class Changed(Message):
+        """What was done to one, in words; the list is to be read again."""
+
+        told: str
+        deleted: str = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deleted: set[str] = set()
+        self._sessions: dict[str, Session] = {}
+        self._read = False
+        self._words: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        """Filter, list, and a line for the name."""
+        with Vertical(id="sessions"):
+            yield Static("Sessions", classes="title")
+            yield Input(placeholder="filter (/)", id="session-filter", compact=True)
+            yield SessionList()
+            yield Static(id="sessions-none", classes="empty")
+            yield Input(placeholder="a name, then Enter", id="session-name", compact=True)
+            yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """The list has the keys."""
+        self.query_one(SessionList).focus()
+        self._load()
+
+    def _load(self) -> None:
+        store = self._store
+        in_background(
+            self, lambda: self.Loaded(Sessions(store).recent(_MOST)), group="sessions", exclusive=True
+        )
+
+    @on(Loaded)
+    def _loaded(self, message: Loaded) -> None:
+        self._read = True
+        self._sessions = {session.id: session for session in message.sessions}
+        self._show()
+        if not self._sessions:
+            self.set_focus(None)  # not to the filter, which would take the key that begins one
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        if not self._read:
+            told = f"✗ The sessions cannot be read.\n\n{message.error.message}\n{message.error.way_out}"
+            self._show_none(told)
+            self.set_focus(None)
+
+    def _show(self) -> None:
+        table = self.query_one(SessionList)
+        here = table.current_id
+        table.clear()
+        for session in self._sessions.values():
+            if all(word in f"{session.name} {session.first}".casefold() for word in self._words):
+                told = one_line(session.first, _LONGEST) or "(nothing asked yet)"
+                name = f"{one_line(session.name)} · " if session.name else ""
+                table.put(session.id, (when(session.latest), f"{session.runs:,}", name + told))
+        table.go_to(here)
+        if table.row_count:
+            self.query_one("#sessions").remove_class("-none")
+        else:
+            new = cast("DeepthinkApp", self.app).key_of("sessions.new") or "n"
+            self._show_none("No session fits." if self._words else f"No session yet: {new} begins one.")
+        self.refresh_bindings()
+
+    def _show_none(self, told: str) -> None:
+        self.query_one("#sessions").add_class("-none")
+        self.query_one("#sessions-none", Static).update(Content(told))
+
+    @property
+    def _store(self) -> Store:
+        return cast("DeepthinkApp", self.app).engine.store
+
+    @property
+    def _current(self) -> Session | None:
+        return self._sessions.get(self.query_one(SessionList).current_id)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What needs a session needs one under the cursor."""
+        return self._read and self._current is not None if action in {"open", "rename", "delete"} else True
+
+    @on(DataTable.RowSelected)
+    def action_open(self) -> None:
+        """Go on with it."""
+        if self._current is not None:
+            self.dismiss(self._current.id)
+
+    def action_new(self) -> None:
+        """Begin one."""
+        self.dismiss("")
+
+    def action_close(self) -> None:
+        """Back to the list from a line that is typed into; else stay with the session there was."""
+        if isinstance(self.focused, Input):
+            self._back_to_list()
+        else:
+            self.dismiss(None)
+
+    def _back_to_list(self) -> None:
+        self.query_one("#sessions").remove_class("-naming")
+        self.query_one(SessionList).focus()
+
+    def action_filter(self) -> None:
+        """Type what is looked for."""
+        self.set_focus(self.query_one("#session-filter"))  # at once: what is typed next belongs there
+
+    @on(Input.Changed, "#session-filter")
+    def _filter(self, event: Input.Changed) -> None:
+        self._words = event.value.casefold().split()
+        if self._read:
+            self._show()
+
+    @on(Input.Submitted, "#session-filter")
+    def _filtered(self) -> None:
+        self._back_to_list()
+
+    def action_rename(self) -> None:
+        """Type its name beneath the list."""
+        if self._current is not None:
+            self.query_one("#sessions").add_class("-naming")
+            name = self.query_one("#session-name", Input)
+            name.value = one_line(self._current.name)
+            self.set_focus(name)  # at once: what is typed next belongs there
+
+    @on(Input.Submitted, "#session-name")
+    def _named(self, event: Input.Submitted) -> None:
+        if self._current is not None:
+            work = partial(_rename, self._store, self._current.id, one_line(event.value))
+            in_background(self, work, group="change")
+        self._back_to_list()
+
+    def action_delete(self) -> None:
+        """Delete it, having asked."""
+        current = self._current
+        if current is None:
+            return
+        from tui.app.confirm import ConfirmScreen
+
+        work = partial(_delete, self._store, current)
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                in_background(self, work, group="change")
+
+        runs = "its run" if current.runs == 1 else f"its {current.runs:,} runs"
+        called = one_line(current.name or current.first, 160) or current.id
+        detail = f"“{called}” with {runs}, their answers, events and decisions."
+        self.app.push_screen(ConfirmScreen("Delete this session?", detail, yes="Delete"), answered)
+
+    @on(Changed)
+    def _changed(self, message: Changed) -> None:
+        if message.deleted:
+            self.deleted.add(message.deleted)
+        self.notify(message.told, markup=False)
+        self._load()
+
+
+def _rename(store: Store, session_id: str, name: str) -> SessionsScreen.Changed:
+    Sessions(store).rename(session_id, name)
+    return SessionsScreen.Changed(f"It is called “{name}” now.")
+
+
+def _delete(store: Store, session: Session) -> SessionsScreen.Changed:
+    from tui.runs.actions import delete_session
+    from tui.terminal import counted
+
+    return SessionsScreen.Changed(
+        f"Deleted, with {counted(delete_session(store, session), 'run')}.", deleted=session.id
+    )

@@ -1,0 +1,155 @@
+"""The runs that did not come to their end: one is chosen to go on, or given up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Footer, OptionList, Static
+from textual.widgets.option_list import Option
+
+from traces.errors import DeepthinkError
+from traces.runs import Run
+from traces.store import Store
+from tui.app.keys import bindings
+from tui.app.work import in_background
+from tui.run.words import WHY, local
+from tui.terminal import one_line
+
+if TYPE_CHECKING:
+    from agent.run import Resumable
+    from tui.app.app import DeepthinkApp
+
+_LONGEST = 200
+
+
+def unfinished(store: Store) -> list[Resumable]:
+    """The runs that can go on, newest first; for a worker, since it reads the store and imports much."""
+    from agent.run import resumable
+
+    return resumable(store)
+
+
+def offered(found: Sequence[Resumable]) -> list[Resumable]:
+    """Those that are offered unasked: not what a person cancelled, and not what goes on elsewhere."""
+    return [entry for entry in found if entry.why not in {"cancelled", "going on"}]
+
+
+class UnfinishedList(OptionList):
+    """The runs, with why each stopped; Enter is the screen's."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """So that the footer tells what Enter does."""
+        return False if action == "select" else super().check_action(action, parameters)
+
+
+class UnfinishedScreen(ModalScreen[Run | None]):
+    """Returns the run that is to go on; None for later.
+
+    Args:
+        found: What `unfinished` gave.
+    """
+
+    CSS_PATH = "unfinished.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("unfinished")
+    HELP = """\
+### Unfinished runs
+
+These runs were cut off, failed, were cancelled, or wait for an answer of yours. **Enter** goes on with one
+from where it was; no model call that was answered is made again. `d` gives one up: it stays among the runs.
+"""
+
+    @dataclass
+    class Forgotten(Message):
+        """A run is given up."""
+
+        run_id: str
+
+    def __init__(self, found: Sequence[Resumable]) -> None:
+        super().__init__()
+        self._found = {entry.run.id: entry for entry in found}
+        self._forgetting: set[str] = set()
+
+    def compose(self) -> ComposeResult:
+        """The runs, with why each stopped."""
+        with Vertical(id="unfinished"):
+            count = len(self._found)
+            title = "One run can go on" if count == 1 else f"{count} runs can go on"
+            yield Static(title, classes="title")
+            options = [Option(_told(entry), id=run_id) for run_id, entry in self._found.items()]
+            yield UnfinishedList(*options, markup=False)
+            yield Footer(compact=True, show_command_palette=False)
+
+    @property
+    def _store(self) -> Store:
+        return cast("DeepthinkApp", self.app).engine.store
+
+    @property
+    def _current(self) -> Resumable | None:
+        option = self.query_one(OptionList).highlighted_option
+        if option is None or option.id in self._forgetting:  # what is being given up has no second turn
+            return None
+        return self._found.get(option.id or "")
+
+    @on(OptionList.OptionSelected)
+    def action_resume(self) -> None:
+        """Go on with it."""
+        current = self._current
+        if current is None:
+            return
+        if current.why == "going on":
+            self.notify("Another process is working on it.", severity="warning")
+        else:
+            self.dismiss(current.run)
+
+    def action_forget(self) -> None:
+        """Give it up, having asked."""
+        current = self._current
+        if current is None:
+            return
+        from tui.app.confirm import ConfirmScreen
+
+        store, run = self._store, current.run
+
+        def work() -> UnfinishedScreen.Forgotten:
+            from tui.runs.actions import forget
+
+            try:
+                forget(store, run)
+            except DeepthinkError:  # it is still there
+                self._forgetting.discard(run.id)
+                raise
+            return self.Forgotten(run.id)
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._forgetting.add(run.id)
+                in_background(self, work, group="forget")
+
+        detail = f"“{one_line(run.question, 160)}” cannot be resumed then. It stays among the runs."
+        self.app.push_screen(ConfirmScreen("Give this run up?", detail, yes="Give up"), answered)
+
+    @on(Forgotten)
+    def _forgotten(self, message: Forgotten) -> None:
+        del self._found[message.run_id]
+        self.query_one(OptionList).remove_option(message.run_id)
+        if not self._found:
+            self.dismiss(None)
+
+    def action_later(self) -> None:
+        """Leave them as they are."""
+        self.dismiss(None)
+
+
+def _told(entry: Resumable) -> Content:
+    run = entry.run
+    why = f"{WHY[entry.why]} · {local(run.started):%Y-%m-%d %H:%M} · {one_line(run.chat_model)}"
+    return Content.assemble(one_line(run.question, _LONGEST), "\n", (f"  {why}", "$foreground 65%"))

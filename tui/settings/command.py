@@ -1,0 +1,112 @@
+"""``deepthink config`` and ``deepthink paths``."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Show and change the settings.", invoke_without_command=True, rich_markup_mode=None)
+
+
+@app.callback()
+def config(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Show and change the settings; without a command: every value and where it comes from."""
+    if context.invoked_subcommand:
+        return
+    from rich.text import Text
+
+    from traces.paths import config_file
+    from tui.settings.settings import entries
+    from tui.terminal import console, one_line
+
+    found = entries()
+    if as_json:
+        rows = {e.key: {"value": e.value, "layer": e.layer, "origin": e.origin} for e in found}
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    out = console()
+    for entry in found:
+        value = one_line(str(entry.value)) or "(empty)"
+        origin = entry.origin if entry.layer == "environment" else entry.layer
+        changed = entry.layer != "default"
+        line = Text(f"{entry.key} = ", style="bold" if changed else "")
+        line.append(value, style="bold cyan" if changed else "cyan")
+        line.append(f"  ({origin})", style="dim")
+        out.print(line)
+        out.print(Text(f"    {entry.description}", style="dim"))
+    there = "" if config_file().exists() else " (not there yet)"
+    out.print(Text(f"\nChange one: deepthink config set KEY VALUE. The file is {config_file()}{there}."))
+
+
+@app.command("set")
+def set_value(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="For example budget.steps.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE")],
+) -> None:
+    """Write one setting into the file.
+
+    Comments and everything else in it stay.
+    """
+    from tui import failures
+    from tui.settings.file import put
+    from tui.settings.settings import variable
+
+    typer.echo(f"{key} = {put(key, value)}")
+    for name, said in os.environ.items():  # not by loading: another setting may be wrong
+        if name.upper() == variable(key):
+            failures.warn(f"{name} in the environment says {said} and wins over the file.")
+
+
+@app.command("get")
+def get_value(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="For example budget.steps.")],
+) -> None:
+    """Print the value in force."""
+    from tui.settings.settings import load, require_key, value_of
+
+    require_key(key)
+    typer.echo(value_of(load(), key))
+
+
+@app.command("unset")
+def unset(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="For example budget.steps.")],
+) -> None:
+    """Take one setting out of the file."""
+    from tui.settings.file import drop
+
+    typer.echo(f"{key} is back to its default." if drop(key) else f"{key} is not in the file.")
+
+
+@app.command("path")
+def path() -> None:
+    """Print where the settings file is, or would be."""
+    from traces.paths import config_file
+
+    typer.echo(config_file())
+
+
+def paths(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Show where everything is kept."""
+    from traces import paths as known
+
+    found = {
+        "library": known.store_file(),
+        "models": known.models_dir(),
+        "settings": known.config_file(),
+        "probes": known.probes_file(),
+        "log": known.log_file(),
+    }
+    if as_json:
+        typer.echo(json.dumps({name: str(path) for name, path in found.items()}, indent=2))
+        return
+    for name, path in found.items():
+        typer.echo(f"{name:<9} {path}{'' if path.exists() else '  (not there yet)'}")

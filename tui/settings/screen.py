@@ -1,0 +1,438 @@
+"""Settings: every one with its value and where that comes from, changed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.widgets import Checkbox, Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from tui.app.base import DeepScreen
+from tui.app.engine import load_anew
+from tui.app.failure import in_the_app
+from tui.app.keys import bindings
+from tui.app.themes import TEXTUAL
+from tui.app.work import Failed, in_background
+from tui.settings.actions import LOADED, Row, SettingChecked, SettingsRead, change, check, meaning, read
+from tui.terminal import clean, one_line
+
+
+class _Switch(Checkbox):
+    """On and off by its sign and its word, as choices have theirs."""
+
+    def render(self) -> Content:
+        """A filled or an empty circle, and the word."""
+        return Content("● on" if self.value else "○ off").stylize(self.get_visual_style("toggle--label"))
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """The longer of the two."""
+        return len("○ off")
+
+
+class SettingEditor(VerticalScroll, can_focus=False):
+    """Shows what `show` is given; `Changed` and `Typed` tell what a person does to it."""
+
+    DEFAULT_CSS = """
+    SettingEditor { height: auto; max-height: 12; padding: 0 1; border-top: solid $panel; }
+    SettingEditor > Static { height: auto; }
+    SettingEditor > #told { color: $foreground 65%; }
+    SettingEditor > Input { height: 1; border: none; padding: 0 1; margin: 1 0 0 0; background: $panel; }
+    SettingEditor > Input.-invalid { border: none; }
+    SettingEditor > Checkbox { margin: 1 0 0 0; background: $background; padding: 0; }
+    SettingEditor > OptionList {
+        margin: 1 0 0 0; height: auto; max-height: 6; width: 30; border: none; padding: 0;
+        background: $background; background-tint: $background 0%;
+    }
+    SettingEditor > OptionList:focus { border: none; background-tint: $background 0%; }
+    SettingEditor > #wrong { color: $error; }
+    """
+    HELP: ClassVar[str] = """\
+**Enter** takes what was typed, **Escape** leaves the setting as it is. What a value may be stands under it.
+"""
+
+    class Changed(Message):
+        """A person wants the setting ``key`` to be ``text``."""
+
+        def __init__(self, key: str, text: str) -> None:
+            super().__init__()
+            self.key = key
+            self.text = text
+
+    class Typed(Message):
+        """A value is being typed."""
+
+        def __init__(self, key: str, text: str) -> None:
+            super().__init__()
+            self.key = key
+            self.text = text
+
+    def __init__(self) -> None:
+        super().__init__(id="editor")
+        self.row: Row | None = None
+
+    def compose(self) -> ComposeResult:
+        """Name and origin, what it is for, one editor of each kind, what is wrong."""
+        yield Static(id="name", markup=False)
+        yield Static(id="description", markup=False)
+        yield _Switch(id="switch", compact=True)
+        yield OptionList(id="choice", compact=True)
+        yield Input(id="text", compact=True)
+        yield Static(id="wrong", markup=False)
+        yield Static(id="told", markup=False)
+
+    def show(self, row: Row | None) -> None:
+        """Draw a setting as it is in force."""
+        same = row is not None and self.row is not None and row.key == self.row.key
+        self.row = row
+        self.display = row is not None
+        if row is None:
+            return
+        name = Content(row.key).stylize("bold $primary")
+        self.query_one("#name", Static).update(Content.assemble(name, f"  {_origin(row)}"))
+        self.query_one("#description", Static).update(clean(row.description))
+        fixed = row.layer == "environment"
+        told = f"{row.origin} in the environment wins over the file; unset it to change the setting here."
+        self.query_one("#told", Static).update(told if fixed else "")
+        self.query_one("#told").display = fixed
+        if not same:
+            self.wrong("")
+        switch, line = self.query_one("#switch", Checkbox), self.query_one("#text", Input)
+        switch.display = row.kind == "switch" and not fixed
+        self.query_one("#choice").display = row.kind == "choice" and not fixed
+        line.display = row.kind == "text" and not fixed
+        with self.prevent(Checkbox.Changed, Input.Changed):
+            if row.kind == "switch":
+                switch.value = row.value == "true"
+            elif row.kind == "choice":
+                self._offer(row)
+            elif not line.has_focus:
+                line.value = row.value
+
+    def _offer(self, row: Row) -> None:
+        choice = self.query_one("#choice", OptionList)
+        choice.set_options(
+            Option(
+                Content(f"{'●' if value == row.value else '○'} {value or meaning(row.key, value)}"),
+                id=f"={value}",
+            )
+            for value in row.choices
+        )
+        choice.highlighted = list(row.choices).index(row.value)
+
+    def edit(self) -> None:
+        """Begin: a switch is thrown, a choice opens, a line gets the keys."""
+        if self.row is None or self.row.layer == "environment":
+            return
+        match self.row.kind:
+            case "switch":
+                self.query_one("#switch", Checkbox).toggle()
+            case "choice":
+                self.query_one("#choice").focus()
+            case _:
+                line = self.query_one("#text", Input)
+                line.value = self.row.value
+                self.screen.set_focus(line)  # at once: what is typed next belongs there
+
+    def wrong(self, words: str) -> None:
+        """Say what is wrong with what was typed; nothing if ``words`` is empty."""
+        told = self.query_one("#wrong", Static)
+        told.update(f"✗ {clean(words)}" if words else "")
+        told.display = bool(words)
+
+    @on(Checkbox.Changed)
+    def _thrown(self, event: Checkbox.Changed) -> None:
+        event.stop()
+        self._post("true" if event.value else "false")
+
+    @on(OptionList.OptionHighlighted)
+    def _moved(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self._post(str(event.option_id).removeprefix("="))
+
+    @on(Input.Submitted)
+    def _taken(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._post(event.value)
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.row is not None and event.input.has_focus:
+            self.post_message(self.Typed(self.row.key, event.value))
+
+    def _post(self, text: str) -> None:
+        if self.row is not None:
+            self.post_message(self.Changed(self.row.key, text))
+
+
+def _origin(row: Row) -> str:
+    return {"default": "the default", "file": "from the settings file", "flag": "from a flag"}.get(
+        row.layer, f"from {row.origin}"
+    )
+
+
+_KEY = 21  # columns
+_TITLES = {
+    "model": "Models",
+    "answer": "Answers",
+    "web": "The web",
+    "budget": "What one run may spend",
+    "app": "This app",
+}
+
+
+class _Rows(OptionList, inherit_bindings=False):
+    """The rows; Enter is the screen's, so that it can be remapped."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding
+        for binding in OptionList.BINDINGS
+        if not (isinstance(binding, Binding) and binding.key == "enter")
+    ]
+
+    class Resized(Message):
+        """There is another width to fill."""
+
+    def on_resize(self) -> None:
+        """Values are cut to the width there is."""
+        self.post_message(self.Resized())
+
+
+class SettingsScreen(DeepScreen):
+    """The list of settings, and the one under the cursor in full with its editor."""
+
+    MODE: ClassVar[str] = "settings"
+    PLACES: ClassVar[Sequence[str]] = ("settings",)
+    BINDINGS: ClassVar[list[BindingType]] = bindings("settings")
+    CSS_PATH = "settings.tcss"
+    HELP = """\
+### Settings
+
+Everything that can be set, as it is in force. A flag of a command wins over the environment, that over the
+settings file, the file over the default. What is changed here is written into the file at once; all else in
+it stays. Theme, motion and keys take effect at once, a model with the next question.
+"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: Sequence[Row] = ()
+        self._shown: list[Row] = []
+        self._trouble = ""
+
+    def body(self) -> ComposeResult:
+        """Search and list, and the editor under or beside them."""
+        with Container(id="sides"):
+            with Vertical(id="left"):
+                yield Input(placeholder="Search", id="search", compact=True)
+                yield Static(id="trouble", classes="error", markup=False)
+                yield _Rows(id="rows")
+            yield SettingEditor()
+
+    def on_mount(self) -> None:
+        """Read them."""
+        self.query_one("#rows").focus()
+        self.query_one(SettingEditor).show(None)
+        self.query_one("#trouble").display = False
+
+    def on_screen_resume(self) -> None:
+        """Another screen or program may have changed them."""
+        self.action_refresh()
+
+    # --- what is possible ------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What the environment says cannot be changed here, and a default not be unset."""
+        row = self._under_cursor()
+        in_list = self.query_one("#rows").has_focus
+        match action:
+            case "edit":
+                return row is not None and row.layer != "environment" and in_list
+            case "unset":
+                return row is not None and row.layer == "file" and in_list
+            case "search" | "refresh":
+                return in_list
+            case "leave":
+                return not in_list
+            case _:
+                return True
+
+    def action_edit(self) -> None:
+        """Change the setting under the cursor."""
+        self.query_one(SettingEditor).edit()
+
+    def action_unset(self) -> None:
+        """Take it out of the file."""
+        row = self._under_cursor()
+        if row is not None:
+            in_background(self, partial(change, self.deepthink.engine, row.key, None), group="change")
+
+    def action_refresh(self) -> None:
+        """Read them again; the engine too, where it could not."""
+        engine = self.deepthink.engine if self._trouble else None
+        in_background(self, partial(read, engine), group="read", exclusive=True)
+
+    def action_search(self) -> None:
+        """Go to the search."""
+        self.set_focus(self.query_one("#search"))  # at once: what is typed next belongs there
+
+    def action_leave(self) -> None:
+        """Back to the list; from the search with all of it."""
+        search = self.query_one("#search", Input)
+        if search.has_focus:
+            search.value = ""
+        self.set_focus(self.query_one("#rows"))  # at once: what was typed into the editor is put back
+        editor = self.query_one(SettingEditor)
+        editor.wrong("")
+        editor.show(self._under_cursor())
+
+    # --- what a person does ----------------------------------------------------------------------
+
+    @on(Input.Changed, "#search")
+    def _searched(self) -> None:
+        self._redraw()
+
+    @on(Input.Submitted, "#search")
+    def _found(self) -> None:
+        self.query_one("#rows").focus()
+
+    @on(OptionList.OptionHighlighted)
+    def _moved(self) -> None:
+        self.query_one(SettingEditor).show(self._under_cursor())
+        self.refresh_bindings()
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self) -> None:
+        if self.check_action("edit", ()):
+            self.action_edit()
+
+    @on(SettingEditor.Typed)
+    def _typed(self, message: SettingEditor.Typed) -> None:
+        in_background(self, partial(check, message.key, message.text), group="check", exclusive=True)
+
+    @on(SettingEditor.Changed)
+    def _changed(self, message: SettingEditor.Changed) -> None:
+        work = partial(change, self.deepthink.engine, message.key, message.text)
+        in_background(self, work, group="change")
+
+    # --- what workers tell -----------------------------------------------------------------------
+
+    @on(SettingChecked)
+    def _checked(self, message: SettingChecked) -> None:
+        editor = self.query_one(SettingEditor)
+        if editor.row is not None and editor.row.key == message.key:
+            editor.wrong(message.wrong)
+
+    @on(SettingsRead)
+    def _read(self, message: SettingsRead) -> None:
+        self._rows = message.rows
+        if self._trouble:  # nothing of the file was in force
+            self._tell("")
+            for key in ("app.theme", "app.reduced_motion", "app.keys", "model"):
+                self._take_effect(key)
+        if message.changed:
+            self._take_effect(message.changed)
+            self.query_one(SettingEditor).wrong("")
+            self.query_one("#rows").focus()
+        self._redraw()
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        """The app tells it too; what is shown stays as it was."""
+        error = message.error
+        keys = self.deepthink.keys
+        again = f"{keys.get('settings.refresh', 'r')} reads the file again."
+        way_out = in_the_app(error, keys)
+        self._tell("\n  ".join(filter(None, (f"✗ {error.message}", way_out, "" if self._rows else again))))
+        self._redraw()
+
+    def _take_effect(self, key: str) -> None:
+        """What the app itself is made of changes at once; another model is loaded."""
+        value = next(row.value for row in self._rows if row.key == key)
+        match key:
+            case "app.theme":
+                self.app.theme = TEXTUAL[value]
+            case "app.reduced_motion":
+                self.app.animation_level = "none" if value == "true" else "full"
+            case "app.keys":
+                self.deepthink.take_keys(value)
+            case _ if key in LOADED:
+                load_anew(self.deepthink)
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    @on(_Rows.Resized)
+    def _resized(self) -> None:
+        self._redraw()
+
+    def _tell(self, trouble: str) -> None:
+        self._trouble = trouble
+        told = self.query_one("#trouble", Static)
+        told.update(trouble)
+        told.display = bool(trouble)
+
+    def _under_cursor(self) -> Row | None:
+        rows = self.query_one("#rows", OptionList)
+        at = rows.highlighted
+        option = rows.get_option_at_index(at) if at is not None and at < rows.option_count else None
+        return next((row for row in self._shown if option is not None and row.key == option.id), None)
+
+    def _redraw(self) -> None:
+        words = self.query_one("#search", Input).value.casefold().split()
+        rows = self.query_one("#rows", OptionList)
+        before = self._under_cursor()
+        self._shown = [
+            row
+            for row in self._rows
+            if all(word in f"{row.key} {row.description} {row.value}".casefold() for word in words)
+        ]
+        width = max(rows.scrollable_content_region.width - 1, 40)
+        options: list[Option] = []
+        group = ""
+        for row in self._shown:
+            if row.group != group:
+                group = row.group
+                title = Content(_TITLES[group]).stylize("bold $primary")
+                options.append(Option(title if not options else Content("\n") + title, disabled=True))
+            options.append(Option(_line(row, width), id=row.key))
+        if self._rows and not options:
+            options = [Option(Content("Nothing is called that; Escape shows all."), disabled=True)]
+        rows.set_options(options)
+        if self._shown:
+            kept = (
+                before.key
+                if before in self._shown or (before and before.key in {r.key for r in self._shown})
+                else ""
+            )
+            rows.highlighted = rows.get_option_index(kept or self._shown[0].key)
+        self.query_one(SettingEditor).show(self._under_cursor())
+        self.refresh_bindings()
+
+
+def _line(row: Row, width: int) -> Content:
+    """Name, value, and where it comes from unless that is the default."""
+    changed = row.layer != "default"
+    layer = {"default": "", "file": "file", "environment": "environment", "flag": "flag"}[row.layer]
+    room = width - _KEY - 14
+    means = meaning(row.key, row.value)
+    value = one_line(row.value, room)
+    told = one_line(f"({means})" if means else "", max(room - len(value) - 1, 0))
+    return Content.assemble(
+        (f"{'•' if changed else ' '} {row.key:<{_KEY - 2}} ", "bold" if changed else ""),
+        f"{value} " if value else "",
+        (told, "$foreground 55%"),
+        " " * (room - len(told) - (len(value) + 1 if value else 0)),
+        (f" {layer:>12}", "$foreground 65%"),
+    )

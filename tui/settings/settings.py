@@ -1,0 +1,464 @@
+"""Settings: a flag wins over the environment, the environment over the file, the file over the default.
+
+Every setting is described where it is defined; `deepthink config` shows that text, the value in force and
+where it comes from. The file is TOML at `traces.paths.config_file`, the environment's names begin with
+``DEEPTHINK_``. `tui.settings.file` writes the file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+
+from agent.budget import Budget
+from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, QWEN_CODER_1_5B
+from traces.errors import DeepthinkError
+from traces.paths import config_file
+from tui import failures
+
+DESCRIBED = ConfigDict(extra="ignore", use_attribute_docstrings=True)
+"""Every field says under it what it is for; `deepthink config` shows that."""
+
+_DEFAULT_BUDGET = Budget()
+
+
+class BudgetSettings(BaseModel):
+    """What one run may spend."""
+
+    model_config = DESCRIBED
+
+    steps: int = Field(default=_DEFAULT_BUDGET.steps, ge=1, le=100)
+    """Research steps, over all revisions of the plan."""
+
+    revisions: int = Field(default=_DEFAULT_BUDGET.revisions, ge=0, le=100)
+    """Times the plan may be revised."""
+
+    tokens: int = Field(default=_DEFAULT_BUDGET.tokens, ge=1)
+    """Tokens the model computes: prompt tokens evaluated and tokens generated."""
+
+    seconds: float = Field(default=_DEFAULT_BUDGET.seconds, gt=0, allow_inf_nan=False)
+    """Seconds until the last model call has to end."""
+
+
+class AppSettings(BaseModel):
+    """How the full-screen app looks, and its keys."""
+
+    model_config = DESCRIBED
+
+    theme: Literal["dark", "light", "contrast", "ansi"] = "dark"
+    """The app's colours: dark, light, contrast (high), or ansi (the terminal's own)."""
+
+    reduced_motion: bool = False
+    """The app holds still: no animation, no smooth scrolling, no blinking cursor."""
+
+    keys: str = ""
+    """Remapped keys of the app, like "run.pause=f11, app.runs=alt+r"; the app's help names the actions."""
+
+    @field_validator("keys")
+    @classmethod
+    def _known_actions(cls, value: str) -> str:
+        if value:
+            from tui.app.keys import keymap
+
+            keymap(value)
+        return value
+
+
+Layer = Literal["flag", "environment", "file", "default"]
+
+DDGS = "ddgs"
+
+_PREFIX = "DEEPTHINK_"
+_APP = "app."
+_EMAIL = re.compile(r"[!-?A-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
+
+
+class BadSetting(DeepthinkError):
+    """Raised when a setting is unknown or its value cannot be used, or the file cannot be read."""
+
+    title = "Settings"
+    kind = "usage"
+
+
+class Settings(BaseModel):
+    """Everything that can be set."""
+
+    model_config = DESCRIBED
+
+    model: str = Field(default=QWEN_CODER_1_5B.name, min_length=1)
+    """The language model: a catalogue name, the path of a .gguf file, or ollama:NAME."""
+
+    embedder: str = Field(default=BGE_SMALL_EN.name, min_length=1)
+    """What turns text into vectors: a catalogue name, a folder of a model, or ollama:NAME."""
+
+    reranker: str = Field(default=MS_MARCO_MINILM_L12.name, min_length=1)
+    """What orders the passages with the reader: a catalogue name, a folder of a cross-encoder, or none."""
+
+    planner: Literal["taught", "model"] = "taught"
+    """What plans the look-ups: taught (the small planner that is included) or model (the language model)."""
+
+    ollama_url: str = ""
+    """Where Ollama listens; empty: where OLLAMA_HOST says, else port 11434 of this machine."""
+
+    context_tokens: int = Field(default=8192, ge=1024)
+    """Tokens of prompt and answer together; more takes more memory, less forgets sooner."""
+
+    threads: int = Field(default=0, ge=0, le=1024)
+    """Threads llama.cpp computes with; 0: chosen from the machine."""
+
+    profile: str = "lean"
+    """How the loop works: lean asks the model little, seed asks it at every turn."""
+
+    decider: str = ""
+    """Who decides to go on, revise or finish: rules, llm, learned; empty: as the profile has it."""
+
+    collection: str = ""
+    """Where ingest puts documents and ask searches if none is named; empty: documents, and all."""
+
+    length: Literal["brief", "normal", "report"] = "normal"
+    """How long answers are: brief, normal, or report (with sections)."""
+
+    approve: Literal["", "ask", "always", "never"] = ""
+    """Is an answer shown that its sources do not bear out: ask, always, never; empty: ask on a terminal."""
+
+    shadow: str = ""
+    """Whose second opinion on each decision is recorded, unused: rules, llm, learned; empty: nobody's."""
+
+    ocr: bool = True
+    """Is the text on scanned pages and in pictures recognised when documents are read."""
+
+    web: bool = False
+    """May the web be searched when the documents do not answer, and addresses be read; off by default."""
+
+    web_search: str = "ddgs"
+    """What searches the web: ddgs, or the address of a SearXNG server."""
+
+    web_contact: str = ""
+    """An e-mail address, told only to the SEC's EDGAR, which turns away programs that give none."""
+
+    budget: BudgetSettings = Field(default_factory=BudgetSettings)
+    """What one run may spend."""
+
+    app: AppSettings = Field(default_factory=AppSettings)
+    """How the full-screen app looks, and its keys."""
+
+    @field_validator("ollama_url")
+    @classmethod
+    def _usable_address(cls, value: str) -> str:
+        from models.servers.ollama import base_url
+
+        if not value:
+            return value
+        try:
+            base_url(value)
+        except ValueError as error:
+            raise ValueError("it has to be an address like http://127.0.0.1:11434") from error
+        return value
+
+    @field_validator("web_search")
+    @classmethod
+    def _known_search(cls, value: str) -> str:
+        if value != DDGS and not _is_address(value):
+            raise ValueError("it has to be ddgs or an address like http://127.0.0.1:8888")
+        return value
+
+    @field_validator("web_contact")
+    @classmethod
+    def _one_address(cls, value: str) -> str:
+        if value and not _EMAIL.fullmatch(value):
+            raise ValueError("it has to be an e-mail address")
+        return value
+
+    @field_validator("profile")
+    @classmethod
+    def _known_profile(cls, value: str) -> str:
+        from agent.profiles import PROFILES
+
+        if value not in PROFILES:
+            raise ValueError(f"it has to be one of {', '.join(PROFILES)}")
+        return value
+
+    @field_validator("decider", "shadow")
+    @classmethod
+    def _known_decider(cls, value: str) -> str:
+        from agent.profiles import UnknownProfile, check_decider
+
+        try:
+            if value:
+                check_decider(value)
+        except UnknownProfile as unknown:
+            raise ValueError(unknown.way_out.rstrip(".").replace("Choose", "it has to be")) from unknown
+        return value
+
+    def run_budget(self) -> Budget:
+        """The budget of a run under these settings."""
+        return Budget(
+            steps=self.budget.steps,
+            revisions=self.budget.revisions,
+            tokens=self.budget.tokens,
+            seconds=self.budget.seconds,
+        )
+
+
+class _Layered(Settings, BaseSettings):
+    """The same fields, filled from flags, environment and file."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX,
+        env_nested_delimiter="_",
+        env_nested_max_split=1,
+        env_ignore_empty=True,
+        extra="ignore",
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is given
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - likewise
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """No ``.env`` file of whatever folder one happens to stand in, and no secrets folder."""
+        return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=read_file())
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One setting as it is in force: its dotted key, its value, and where that comes from."""
+
+    key: str
+    value: object
+    layer: Layer
+    origin: str
+    description: str
+
+
+def load(
+    flags: Mapping[str, object] | None = None, warn: Callable[[str], None] = failures.warn_once
+) -> Settings:
+    """The settings in force.
+
+    Args:
+        flags: Dotted key to value as given on the command line; None means that it was not given.
+        warn: Takes a sentence about each setting that is passed over, which stops no answer: one that does
+            not exist, or a value of the app's looks that cannot be used.
+
+    Raises:
+        BadSetting: a value cannot be used, or the file cannot be read.
+    """
+    given = {key: value for key, value in (flags or {}).items() if value is not None}
+    try:
+        for key in _unknown():
+            warn(f"{_place(key)}: there is no such setting; it is ignored. {_suggestion(key)}")
+        return _Layered(**_nested(given))
+    except ValidationError as error:
+        wrong = {".".join(str(part) for part in problem["loc"]): problem for problem in error.errors()}
+        for key, problem in wrong.items():
+            if not key.startswith(_APP):
+                raise _explained(key, problem, given) from error
+        for key, problem in wrong.items():
+            warn(f"{_place(key)}: {_reason(problem)}; the default is used.")
+        return _Layered(**_nested({**{key: value_of(Settings(), key) for key in wrong}, **given}))
+    except SettingsError as error:
+        named = re.search(r'field "(\w+)"', str(error))  # a group of settings, which has to be JSON
+        group = f"{_PREFIX}{named.group(1).upper()}" if named else f"{_PREFIX}…"
+        raise BadSetting(
+            f"{group} in the environment is no group of settings in JSON.",
+            f"Unset it, and set each on its own, as in {group}_NAME.",
+        ) from error
+
+
+def entries() -> list[Entry]:
+    """All settings with their origins. Raises what `load` raises."""
+    settings = load()
+    environment, file = _environment(), _flat(read_file())
+    found: list[Entry] = []
+    for key, description in keys().items():
+        layer: Layer = "environment" if key in environment else "file" if key in file else "default"
+        origin = {"environment": variable(key), "file": str(config_file())}.get(layer, "")
+        found.append(Entry(key, value_of(settings, key), layer, origin, description))
+    return found
+
+
+def keys() -> dict[str, str]:
+    """Every dotted key with its description, in the order of definition."""
+    return dict(_fields(Settings, ""))
+
+
+def value_of(settings: Settings, key: str) -> object:
+    """The value under a dotted key that exists."""
+    value: object = settings
+    for part in key.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def checked(key: str, text: str) -> object:
+    """``text`` as the value of ``key``, of the right type.
+
+    Raises:
+        BadSetting: there is no such setting, or it cannot have that value.
+    """
+    require_key(key)
+    try:
+        settings = Settings.model_validate(_nested({key: text}))
+    except ValidationError as error:
+        reason = _reason(error.errors()[0])
+        raise BadSetting(f"{key}: {reason}.", f"{key}: {keys()[key]}") from error
+    return value_of(settings, key)
+
+
+def require_key(key: str) -> None:
+    """Raises `BadSetting` unless there is a setting of that name."""
+    if key not in keys():
+        raise BadSetting(f"There is no setting “{key}”.", _suggestion(key))
+
+
+def variable(key: str) -> str:
+    """The environment variable of a dotted key."""
+    return _PREFIX + key.replace(".", "_").upper()
+
+
+def read_file() -> dict[str, Any]:
+    """What the settings file says; empty if there is none.
+
+    Raises:
+        BadSetting: it is there and cannot be read, or is not TOML.
+    """
+    path = config_file()
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except NotADirectoryError as error:
+        raise BadSetting(
+            f"There can be no settings file {path}: a part of that path is a file, not a folder.",
+            "Set DEEPTHINK_HOME to a folder, or unset it.",
+        ) from error
+    except OSError as error:
+        raise BadSetting(
+            f"The settings file {path} cannot be read: {error.strerror}.",
+            "Make it readable, or delete it to go back to the defaults.",
+        ) from error
+    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are both of this kind
+        raise BadSetting(
+            f"The settings file {path} is not valid TOML: {error}.",
+            "Correct that line, or delete the file to go back to the defaults.",
+        ) from error
+
+
+def _fields(shape: type[BaseModel], prefix: str) -> Iterator[tuple[str, str]]:
+    for name, field in shape.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _fields(field.annotation, f"{prefix}{name}.")
+        else:
+            yield prefix + name, field.description or ""
+
+
+def _environment() -> dict[str, object]:
+    return _flat(cast(dict[str, object], EnvSettingsSource(_Layered)()))
+
+
+def _unknown() -> list[str]:
+    """Keys of the file and the environment that are no settings, nor groups of them."""
+    known = keys()
+    found = {**_flat(read_file()), **_environment()}
+    return [key for key in found if key not in known and not any(k.startswith(f"{key}.") for k in known)]
+
+
+def _explained(key: str, problem: Mapping[str, Any], flags: Mapping[str, object]) -> BadSetting:
+    """What is wrong with a value, named by where the person can change it."""
+    reason, way_out = _reason(problem), f"{key}: {keys().get(key, '')}".rstrip(": ")
+    if key in flags:
+        return BadSetting(f"--{key.rsplit('.', maxsplit=1)[-1].replace('_', '-')}: {reason}.", way_out)
+    if not _in_environment(key):
+        way_out = f"{way_out} Correct it there, or `deepthink config unset {key}`.".strip()
+    return BadSetting(f"{_place(key)}: {reason}.", way_out)
+
+
+def _place(key: str) -> str:
+    """A setting by where its value is from."""
+    return f"{variable(key)} in the environment" if _in_environment(key) else f"{key} in {config_file()}"
+
+
+def _in_environment(key: str) -> bool:
+    return variable(key) in {name.upper() for name in os.environ}
+
+
+def _reason(problem: Mapping[str, Any]) -> str:
+    """What is wrong with a value, in words; pydantic's own where there are none for it here."""
+    limits = problem.get("ctx", {})
+    given = f", not “{problem['input']}”" if isinstance(problem["input"], str | int | float) else ""
+    choices = str(limits.get("expected", "")).replace("'", "").lstrip(", ")  # pydantic's list, "" left out
+    words = {
+        "int_parsing": "it has to be a whole number",
+        "int_from_float": "it has to be a whole number",
+        "int_type": "it has to be a whole number",
+        "float_parsing": "it has to be a number",
+        "float_type": "it has to be a number",
+        "bool_parsing": "it has to be true or false",
+        "bool_type": "it has to be true or false",
+        "finite_number": "it has to be a finite number",
+        "string_type": "it has to be text",
+        "string_too_short": "it must not be empty",
+        "greater_than_equal": f"it has to be at least {limits.get('ge')}",
+        "greater_than": f"it has to be more than {limits.get('gt')}",
+        "less_than_equal": f"it has to be at most {limits.get('le')}",
+        "literal_error": f"it has to be {choices}",
+        "value_error": str(limits.get("error", "")),
+    }
+    text = words.get(str(problem["type"])) or str(problem["msg"])
+    says_itself = problem["type"] == "value_error" and not text.startswith("it has to")
+    return text if says_itself else text + given
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, or half an IPv6 address
+        return False
+
+
+def _suggestion(key: str) -> str:
+    near = difflib.get_close_matches(key, keys(), n=1)
+    return f"Did you mean {near[0]}?" if near else "`deepthink config` lists the settings."
+
+
+def _nested(flat: Mapping[str, object]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for key, value in flat.items():
+        *groups, name = key.split(".")
+        place = nested
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[name] = value
+    return nested
+
+
+def _flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for name, value in nested.items():
+        if isinstance(value, Mapping):
+            flat.update(_flat(value, f"{prefix}{name}."))
+        else:
+            flat[prefix + name] = value
+    return flat
