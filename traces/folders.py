@@ -11,6 +11,9 @@ from typing import Final
 
 from traces.store import Store
 
+AWAY, BACK = "away", "back"
+"""Outcomes of a folder, among the changes."""
+
 _KEPT: Final = 1_000  # changes
 
 
@@ -37,7 +40,7 @@ class Change:
     """What became of a file in a followed folder, or of the folder itself.
 
     Attributes:
-        outcome: ``added``, ``updated``, ``moved``, ``removed``, ``failed``; ``away`` for a folder.
+        outcome: ``added``, ``updated``, ``moved``, ``removed``, ``failed``; of a folder ``away``, ``back``.
         detail: The earlier name of a moved file, or what is wrong.
         seen: When; the same for all changes that one look at the folders found.
     """
@@ -118,6 +121,19 @@ class Folders:
                 [limit],
             ).fetchall()
         return [Change(*row) for row in rows]
+
+    def away(self, collection: str | None = None) -> dict[str, str]:
+        """The followed folders that were away when they were last looked at, with how that showed."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                """
+                SELECT source, arg_max(detail, seen) FROM changes
+                WHERE outcome IN (?, ?) AND (? IS NULL OR collection = ?)
+                GROUP BY source HAVING arg_max(outcome, seen) = ? ORDER BY source
+                """,
+                [AWAY, BACK, collection, collection, AWAY],
+            ).fetchall()
+        return dict(rows)
 
     def record(self, changes: Sequence[Change]) -> None:
         """Keep changes, and forget the oldest where there are too many."""

@@ -27,13 +27,10 @@ from agent.documents.scanning import Scanning
 from agent.documents.wanted import File
 from models.protocols import Embedder, TextRecogniser
 from traces.errors import DeepthinkError
-from traces.folders import Change, Folder, Folders
+from traces.folders import AWAY, BACK, Change, Folder, Folders
 from traces.library import Library
 from traces.records import Document
 from traces.store import Store, now
-
-AWAY, BACK = "away", "back"
-"""Outcomes of a folder, among the changes."""
 
 _PATIENCE: Final = 5.0  # seconds for which a file that is being written is waited for
 _POLL: Final = 0.25
@@ -161,11 +158,7 @@ def _changes(event: IngestEvent, collection: str, at: datetime) -> Iterator[Chan
 def _news(changes: Sequence[Change], collection: str, at: datetime, folders: Folders) -> list[Change]:
     """The changes without folders that were away before, and with those that are back."""
     away = {one.source: one for one in changes if one.outcome == AWAY}
-    known: dict[str, str] = {}
-    for one in folders.changes():
-        if one.collection == collection and one.outcome in {AWAY, BACK}:
-            known.setdefault(one.source, one.outcome)
-    before = {path for path, outcome in known.items() if outcome == AWAY}
+    before = {*folders.away(collection)}
     back = [Change(collection, BACK, path, path, "", at) for path in sorted(before - {*away})]
     return [*(one for one in changes if one.outcome != AWAY or one.source not in before), *back]
 

@@ -8,14 +8,11 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing as closed
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from agent.documents.found_files import is_folder, is_left_out
 from traces.folders import Folder, Folders
 from traces.store import Store
-
-if TYPE_CHECKING:
-    from watchfiles import Change
 
 _log = logging.getLogger("deepthink.folders")
 _DEBOUNCE: Final = 400  # milliseconds in which changes are taken together
@@ -62,9 +59,9 @@ def _changes(roots: Sequence[str], store: Store, closing: threading.Event) -> Ge
     """Paths that changed in the folders; an empty set after a second without a change."""
     from watchfiles import watch
 
-    own = f"{store.path.absolute().parent}/"
+    own = f"{store.path.absolute().with_suffix('')}."
 
-    def matters(_change: Change, path: str) -> bool:
+    def matters(path: str) -> bool:
         root = max((one for one in roots if path.startswith(one)), key=len, default="")
         return not path.startswith(own) and not any(map(is_left_out, Path(path[len(root) :]).parts))
 
@@ -72,7 +69,7 @@ def _changes(roots: Sequence[str], store: Store, closing: threading.Event) -> Ge
         if roots:
             for changes in watch(
                 *dict.fromkeys(roots),
-                watch_filter=matters,
+                watch_filter=None,
                 debounce=_DEBOUNCE,
                 step=_STEP,
                 stop_event=closing,
@@ -81,7 +78,7 @@ def _changes(roots: Sequence[str], store: Store, closing: threading.Event) -> Ge
                 raise_interrupt=False,
                 ignore_permission_denied=True,
             ):
-                yield {path for _, path in changes}
+                yield {path for _, path in changes if matters(path)}
     except (OSError, RuntimeError) as error:
         _log.info("folders are not watched but looked at now and then: %s", error)  # too many, or just gone
     while not closing.wait(_TURN / 1000):

@@ -111,6 +111,9 @@ ANSWER = (
     Action("answer.next", "right", "citation(1)", "Next citation", "Go to the next citation."),
     Action("answer.previous", "left", "citation(-1)", "Citation before", "Go back one.", shown=False),
     Action("answer.open", "enter", "open", "Open passage", "Open the cited passage in its document."),
+    Action(
+        "answer.original", "o", "original", "Original", "Open the file or page that is cited.", shown=False
+    ),
     *(
         Action(
             f"answer.rate_{rating}",
@@ -195,7 +198,19 @@ LIBRARY = (
     Action("library.samples", "t", "samples", "Samples", "Read the sample library, to try it."),
     Action("library.stop", "x", "stop", "Stop", "Stop reading; what is read stays read."),
     Action("library.hide", "escape", "hide", "Back", "Leave the search, or put away what was read."),
+    Action(
+        "library.changes",
+        "f",
+        "changes",
+        "Followed",
+        "Folders that are followed, and changes.",
+        shown=False,
+    ),
     Action("library.refresh", "u", "refresh", "Refresh", "Look again what the library holds.", shown=False),
+)
+CHANGES = (
+    Action("changes.unfollow", "d", "unfollow", "Unfollow", "Follow the folder no longer; its files stay."),
+    Action("changes.close", "escape", "close", "Close", "Back to the library."),
 )
 SEARCH = (
     Action(
@@ -453,6 +468,7 @@ ACTIONS: Mapping[str, Sequence[Action]] = {
     "thinking": THINKING,
     "library": LIBRARY,
     "passage": PASSAGE,
+    "changes": CHANGES,
     "files": FILES,
     "file_tree": FILE_TREE,
     "search": SEARCH,

@@ -87,7 +87,7 @@ _NAMED = 5  # files that cannot be read
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A question with the collections (``#``) and the paths (``@``) that it names.
+    """A question with the collections (``#``), the paths (``@``) and the filters (``from:``) that it names.
 
     ``unknown`` are those it names that are not there: most likely mistyped, and nothing to go on from.
     """
@@ -96,6 +96,7 @@ class Typed:
     collections: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
     unknown: tuple[str, ...] = ()
+    filters: tuple[tuple[str, str], ...] = ()
 
 
 def read(text: str, known: frozenset[str]) -> Typed:
@@ -125,8 +126,17 @@ def read(text: str, known: frozenset[str]) -> Typed:
             unknown.append(found[0])
         return found[0]
 
-    question = " ".join(_REFERENCE.sub(taken, text).split())
-    return Typed(question, tuple(dict.fromkeys(collections)), tuple(dict.fromkeys(paths)), tuple(unknown))
+    from agent.retrieval.filters import taken_from
+
+    unfiltered, filters = taken_from(text)
+    question = " ".join(_REFERENCE.sub(taken, unfiltered).split())
+    return Typed(
+        question,
+        tuple(dict.fromkeys(collections)),
+        tuple(dict.fromkeys(paths)),
+        tuple(unknown),
+        tuple(filters),
+    )
 
 
 def begin(
@@ -150,10 +160,12 @@ def begin(
         cancelled: Ends the reading.
 
     Raises:
+        BadFilter: a filter has a value that it cannot have.
         DeepthinkError: a file that is named, or all of a folder, cannot be read, or the settings cannot be
             used.
     """
     from agent import run as agent_run
+    from agent.retrieval.filters import filters_of
     from tui.library.intake import DEFAULT_COLLECTION
 
     settings = engine.settings()
@@ -176,6 +188,7 @@ def begin(
             approve=settings.approve or "ask",
             interactive=True,
             session=session,
+            filters=filters_of(typed.filters),
         ),
     )
 

@@ -114,7 +114,7 @@ def list_documents(
     folder: InFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """List documents: kind, sections, pages, passages, coverage, date, author or sender."""
+    """List documents: pages, passages, coverage, date, author."""
     from tui.library.tables import show_documents
 
     show_documents(collection, filters_from(sender, after, before, kind, folder), as_json=as_json)
@@ -122,7 +122,7 @@ def list_documents(
 
 @app.command("folders")
 def folders(as_json: AsJson = False) -> None:
-    """Show the folders that are followed, and what is left out of them."""
+    """Show the folders that are followed."""
     from tui.library.following import show_folders
 
     show_folders(as_json=as_json)
@@ -130,7 +130,7 @@ def folders(as_json: AsJson = False) -> None:
 
 @app.command("changes")
 def changes(as_json: AsJson = False) -> None:
-    """Show what became of the files in followed folders, newest first."""
+    """Show what changed in followed folders, newest first."""
     from tui.library.following import show_changes
 
     show_changes(as_json=as_json)

@@ -84,6 +84,7 @@ class IngestJob:
                 recogniser=open_recogniser(engine.settings()),
                 scans=scans_dir(),
                 cancel=cancel,
+                follow=True,
             )
 
         return cls(f"into {chosen.collection}", read, [chosen.collection])

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from agent.documents.media_types import BY_TYPE, FORMATS
+from agent.documents.media_types import FORMATS
 from agent.folders.sync import forget
 from traces.library import Library
 from traces.records import NO_FILTERS, SECTION_SEPARATOR, Document, Filters, Scope, UnknownDocument
@@ -105,7 +105,7 @@ def _documents(library: Library, documents: list[Document]) -> Table:
     paged = any(document.pages for document in documents)
     signed = any(_by(document) for document in documents)
     numbers = ["no.", "sections", *(["pages"] if paged else []), "passages", "coverage"]
-    facts = ["type", *(["date"] if dated else []), *(["by"] if signed else [])]
+    facts = [*(["date"] if dated else []), *(["by"] if signed else [])]
     table = columns(numbers[0], "document", *numbers[1:], *facts, right=numbers, whole=("date",))
     for document in documents:
         sections = len(library.sections(Scope(documents=(document.id,))))
@@ -117,7 +117,6 @@ def _documents(library: Library, documents: list[Document]) -> Table:
                 *([document.pages or ""] if paged else []),
                 document.chunks,
                 f"{document.coverage:.1%}",
-                kind.group if (kind := BY_TYPE.get(document.media_type)) else "",
                 *([document.date] if dated else []),
                 *([_by(document)] if signed else []),
             )

@@ -81,7 +81,7 @@ def test_what_is_not_the_public_web_is_refused(address: str, words: str, deepthi
 def test_the_web_is_opened_only_if_it_is_on() -> None:
     program = (
         "import sys; from tui.assemble import open_web; from tui.settings.settings import Settings; "
-        "import tui.cli, agent.ingest; assert open_web(Settings(), None, None) is None; "
+        "import tui.cli, agent.documents.ingest; assert open_web(Settings(), None, None) is None; "
         "print([m for m in sys.modules if m.startswith(('agent.web', 'ddgs', 'trafilatura'))])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
