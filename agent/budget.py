@@ -1,4 +1,4 @@
-"""Budgets: what a run may spend, and the clock and ledger that hold it to that."""
+"""Budgets: what a run may spend, and the clock and ledger that enforce it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Budget:
         revisions: Times the plan may be revised.
         tokens: Tokens the model computes: prompt tokens evaluated and tokens generated.
         seconds: Wall-clock seconds until the last model call must end.
-        barren: Steps in a row without new evidence after which the run stops looking.
+        barren: Consecutive steps without new evidence after which the run stops searching.
     """
 
     steps: int = 6
@@ -31,27 +31,27 @@ class Budget:
 
 
 class BudgetExhausted(Exception):
-    """Raised before or during a model call, or a wait for the web, that the budget has no room for.
+    """Raised by a model call or a web search that exceeds the budget.
 
-    It ends the research, not the run: no person sees it as an error.
+    It ends the research, not the run, so the user does not see it as an error.
     """
 
 
 class StepSkipped(Exception):
-    """Raised by a call in a research step that a person gave up; the step ends without a finding."""
+    """Raised by a call in a research step that the user skipped; the step ends without a finding."""
 
 
 ANSWER_NOW = "asked to answer now"
 
 
 class Stop(threading.Event):
-    """An event that is set by a person, or by the clock when the run's seconds are used up.
+    """An event set by the user, or by the clock when the run's seconds are used up.
 
-    Model calls poll it, so neither a long prompt nor a long answer outlives the budget or a wish.
+    Model calls poll it, so that they end in time even with a long prompt or answer.
 
     Args:
         seconds: Until the clock stops the run.
-        steering: The person's wheel.
+        steering: The user's control of the run.
     """
 
     def __init__(self, seconds: float, steering: Steering) -> None:
@@ -62,40 +62,40 @@ class Stop(threading.Event):
         self.heeds_skip = False
 
     def extend(self, seconds: float) -> None:
-        """Give back time that was spent waiting for a person."""
+        """Add time that was spent waiting for the user."""
         self._ends += seconds
 
     @property
     def out_of_time(self) -> bool:
-        """True once the clock has run out."""
+        """True once the time is used up."""
         return time.monotonic() >= self._ends
 
     @property
     def cancelled(self) -> bool:
-        """True once a person has asked to stop."""
+        """True once the user has stopped the run."""
         return super().is_set() or self._steering.cancelled.is_set()
 
     @property
     def finishing(self) -> bool:
-        """True once a person wants the answer, while something else than the answer is under way."""
+        """True once the user wants the answer, unless it is being written."""
         return self.heeds_finish and self._steering.finishing
 
     @property
     def skipping(self) -> bool:
-        """True once a person gave up the research step, while it is under way."""
+        """True once the user has skipped the current research step."""
         return self.heeds_skip and self._steering.skipping
 
     def is_set(self) -> bool:
-        """True if a person or the clock wants the model call under way to end."""
+        """True if the user or the clock ends the current model call."""
         return self.cancelled or self.out_of_time or self.finishing or self.skipping
 
     def tell_apart(self, stopped: GenerationCancelled) -> NoReturn:
-        """Raise what ``stopped``, which this event brought about, means for the run.
+        """Raise what ``stopped``, which this event caused, means for the run.
 
         Raises:
-            GenerationCancelled: a person stopped the run.
-            StepSkipped: a person gave up the research step.
-            BudgetExhausted: a person wants the answer, or the clock has run out.
+            GenerationCancelled: The user stopped the run.
+            StepSkipped: The user skipped the research step.
+            BudgetExhausted: The user wants the answer, or the time is used up.
         """
         if self.cancelled:
             raise stopped

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 class Journal:
-    """Replies since the last checkpoint, each under the prompt it answers.
+    """Replies since the last checkpoint, by prompt.
 
     Args:
-        connection: To the run's checkpoint file; used under ``lock`` only.
-        lock: Shared with whoever else uses the connection.
+        connection: To the run's checkpoint file; used only with ``lock`` held.
+        lock: Shared by all users of the connection.
     """
 
     def __init__(self, connection: sqlite3.Connection, lock: threading.Lock) -> None:
@@ -50,7 +50,7 @@ class Journal:
         self._replayed: list[tuple[str, str]] = list(rows)
 
     def replay(self, prompt: str) -> dict[str, Any] | None:
-        """The reply that ``prompt`` got before the kill; given once, None if there is none."""
+        """The stored reply to ``prompt``, once; else None."""
         for index, (known, reply) in enumerate(self._replayed):
             if known == prompt:
                 del self._replayed[index]
@@ -59,26 +59,21 @@ class Journal:
         return None
 
     def keep(self, prompt: str, reply: dict[str, Any]) -> None:
-        """Store a reply before anything is done with it."""
+        """Store a reply before it is used."""
         with self._lock, self._connection:
             self._connection.execute(
                 "INSERT INTO journal (prompt, reply) VALUES (?, ?)", [prompt, json.dumps(reply)]
             )
 
     def clear(self) -> None:
-        """Forget the replies: a checkpoint holds what came of them."""
+        """Forget the replies: a checkpoint has their results."""
         self._replayed = []
         with self._lock, self._connection:
             self._connection.execute("DELETE FROM journal")
 
 
 class JournaledChat:
-    """A chat model whose replies are kept until the next checkpoint.
-
-    Args:
-        chat: The model.
-        journal: Where they are kept.
-    """
+    """A chat model whose replies are kept in a journal until the next checkpoint."""
 
     def __init__(self, chat: Chat, journal: Journal) -> None:
         self._chat = chat
@@ -99,7 +94,7 @@ class JournaledChat:
         return self._chat.count_tokens(text)
 
     def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
-        """The reply of before the kill, streamed in one piece, or a new one."""
+        """The stored reply, streamed in one piece, or a new one."""
         asked = {"max_tokens": options.max_tokens, "schema": options.schema, "at": options.temperature}
         prompt = _prompt(messages, asked)
         kept = self._journal.replay(prompt)
@@ -118,7 +113,7 @@ class JournaledChat:
         options: Sequence[str],
         cancel: threading.Event | None = None,
     ) -> Choice:
-        """The choice of before the kill, or a new one."""
+        """The stored choice, or a new one."""
         prompt = _prompt(messages, {"labels": list(options)})
         kept = self._journal.replay(prompt)
         if kept is not None:
@@ -128,7 +123,7 @@ class JournaledChat:
         return choice
 
     def close(self) -> None:
-        """Nothing: the model is its opener's to close."""
+        """Do nothing: the caller that opened the model closes it."""
 
 
 def _prompt(messages: Sequence[Message], asked: dict[str, Any]) -> str:
@@ -137,7 +132,7 @@ def _prompt(messages: Sequence[Message], asked: dict[str, Any]) -> str:
 
 
 class GoingOn(DeepthinkError):
-    """Raised when a run is opened that another process is working on."""
+    """Raised when another process is working on the run."""
 
     title = "The run is still going on"
     kind = "usage"
@@ -151,7 +146,7 @@ class GoingOn(DeepthinkError):
 
 
 class UnusableRunId(DeepthinkError):
-    """Raised when the files of a run are asked for whose id might name any file of this machine."""
+    """Raised for a run whose id could name any file of this machine."""
 
     title = "This run has no usable id"
     kind = "store"
@@ -162,7 +157,7 @@ class Checkpoints:
     """An open checkpoint file.
 
     Attributes:
-        saver: For the graph. After each checkpoint it calls what was given to `opened`.
+        saver: For the graph. After each checkpoint it calls the ``on_checkpoint`` of `opened`.
         journal: Model replies since the last one.
         config: The graph's thread.
     """
@@ -173,12 +168,12 @@ class Checkpoints:
 
 
 def folder(store: Store) -> Path:
-    """Where the files of a store's runs are: beside it."""
+    """The folder of the checkpoint files, beside the store."""
     return store.path.with_name("checkpoints")
 
 
 def exists(store: Store, run_id: str) -> bool:
-    """Whether a run has checkpoints to go on from; none has that could not be called by its id."""
+    """Whether a run has checkpoints; never for an unusable id."""
     return _is_usable(run_id) and _file(store, run_id).is_file()
 
 
@@ -195,7 +190,7 @@ def held(store: Store, run_id: str) -> bool:
 
 
 def discard(store: Store, run_id: str) -> None:
-    """Remove a run's checkpoints; it is no error if there are none. Raises `UnusableRunId`."""
+    """Remove a run's checkpoints, if any. Raises `UnusableRunId`."""
     path = _file(store, run_id)
     for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
         name.unlink(missing_ok=True)
@@ -203,7 +198,7 @@ def discard(store: Store, run_id: str) -> None:
 
 
 def sweep(store: Store, keep: Collection[str]) -> None:
-    """Remove the checkpoints of all runs but those in ``keep`` and those somebody is working on."""
+    """Remove the checkpoints of all runs, except those in ``keep`` and those in use."""
     for path in folder(store).glob("*.sqlite"):
         if _is_usable(path.stem) and path.stem not in keep and not held(store, path.stem):
             discard(store, path.stem)
@@ -213,23 +208,22 @@ def sweep(store: Store, keep: Collection[str]) -> None:
 def opened(
     store: Store, run_id: str, on_checkpoint: Callable[[list[Logged]], None]
 ) -> Iterator[Checkpoints]:
-    """The run's file, made if new, and nobody else's meanwhile.
+    """Open the run's file, made if new, and lock it.
 
     Args:
-        store: Names the place.
+        store: The store of the run.
         run_id: The run.
-        on_checkpoint: Called after each checkpoint, on whichever thread wrote it, with the events that
-            the checkpoint holds.
+        on_checkpoint: Called after each checkpoint, in the thread that wrote it, with its events.
 
     Raises:
-        GoingOn: another process has it open.
-        UnusableRunId: no file may be called by its id.
+        GoingOn: Another process has it open.
+        UnusableRunId: The id cannot be a file name.
     """
     from filelock import Timeout
     from langgraph.checkpoint.sqlite import SqliteSaver
 
     class Saver(SqliteSaver):
-        """Tells when a checkpoint is on disk, which is when its events may be stored."""
+        """Calls ``on_checkpoint`` when a checkpoint is on disk, so that its events may be stored."""
 
         def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
             """As LangGraph's."""

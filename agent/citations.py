@@ -1,4 +1,4 @@
-"""Citations: numbers are assigned by code; marks are read from a draft and written into the answer."""
+"""Citations: code assigns the numbers, reads the marks in a draft, and writes marks into the answer."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.state import Claim, Evidence, citation_marks
+from agent.support import share_held
 from agent.text.sentences import sentences
-from agent.text.support import share_held
 
 _MARK = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
 _SOURCE = re.compile(
@@ -26,7 +26,7 @@ _NO_SOURCE = re.compile(
 _NUMBERING = re.compile(r"(?:^|[\s,(])\d{1,2}\.$")  # "Review 2024, 2. Reliability of machines"
 _LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
 _TERMINAL = re.compile(r"([.!?。！？]+[\"”’)]*)$")
-_AROUND = ".,;:!?。！？\"'“”‘’()*_"  # what may stand around a word and is none of it
+_AROUND = ".,;:!?。！？\"'“”‘’()*_"  # signs around a word that are not part of it
 _LAYOUT = re.compile(r"^\s*(#{1,6}\s+|[-*•]\s+|\d{1,2}[.)]\s+)?(.*)$")
 _FLAGS = {
     "supported": "",
@@ -40,8 +40,8 @@ class _Line:
     """A line of a draft.
 
     Attributes:
-        prefix: What it begins with: a heading's or a bullet's sign.
-        sentences: With their marks; each as a list of the times it is said, which may differ in marks.
+        prefix: Its heading or list mark.
+        sentences: With their marks; each as a list of its repetitions, which may differ in marks.
     """
 
     prefix: str
@@ -53,10 +53,10 @@ class _Line:
 
 
 def claims(draft: str, evidence: Sequence[Evidence]) -> list[Claim]:
-    """The sentences of ``draft`` with the passages that they cite; a verifier judges them.
+    """The sentences of ``draft`` with the passages they cite, not verified yet.
 
-    A mark that names no passage is dropped. Headings are no sentences. A small model may say one thing
-    several times over: within a section the same words are one sentence, which cites what all of them cite.
+    Marks of unknown passages are dropped, and headings are not sentences. A small model may repeat itself:
+    in a section, repetitions are one sentence, which cites what any of them cites.
     """
     known = {item["number"] for item in evidence}
     found: list[Claim] = []
@@ -75,11 +75,11 @@ def claims(draft: str, evidence: Sequence[Evidence]) -> list[Claim]:
 
 
 def render(checked: Sequence[Claim], draft: str = "") -> str:
-    """The answer with a mark after each sentence; one that is not supported, or only partly, says so.
+    """The answer with marks after each sentence, and a flag if it is not or only partly supported.
 
     Args:
-        checked: The draft's claims (`claims`), judged.
-        draft: Gives headings and lists their lines back; without it the sentences follow each other.
+        checked: The draft's claims (`claims`), verified.
+        draft: For the layout of headings and lists; without it, the sentences are one paragraph.
     """
     lines = _lines(draft) if draft else []
     if not any(line.prefix for line in lines):
@@ -95,9 +95,9 @@ def render(checked: Sequence[Claim], draft: str = "") -> str:
 
 
 def quotes(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> dict[str, str]:
-    """For each cited number, as text, the sentence or row of its passage nearest to a claim in words.
+    """For each cited number, as text, the sentence or row of its passage most similar to a claim.
 
-    The passage's excerpt is looked at first: it is what the answer was written from.
+    The passage's excerpt, from which the answer was written, comes first.
     """
     found: dict[str, tuple[float, str]] = {}
     by_number = {item["number"]: item for item in evidence}
@@ -131,9 +131,9 @@ def _marked(claim: Claim) -> str:
 
 
 def _lines(draft: str) -> list[_Line]:
-    """The lines of a draft that say something which their section has not said before.
+    """The lines of a draft, without repetitions in a section.
 
-    A repeat goes to the sentence that it repeats, and a line of nothing else with it.
+    A repetition is added to the sentence that it repeats; a line with nothing else is dropped.
     """
     lines: list[_Line] = []
     said: dict[str, list[str]] = {}
@@ -154,15 +154,15 @@ def _lines(draft: str) -> list[_Line]:
 
 
 def _words(sentence: str) -> str:
-    """What two ways of writing one sentence have in common; signs within a word, as in -5%, are of it."""
+    """The words of a sentence, for comparison, without marks and punctuation around words."""
     words = (word.strip(_AROUND) for word in _MARK.sub("", sentence).casefold().split())
     return " ".join(word for word in words if word)
 
 
 def _written_lines(draft: str) -> list[tuple[str, list[str]]]:
-    """The lines of a draft that say something: prefix and sentences.
+    """The non-empty lines of a draft: prefix and sentences.
 
-    Where the draft begins with a mark, its marks stand before what they belong to: cited, then claimed.
+    If the draft begins with a mark, its marks are before the sentences they belong to.
     """
     lines: list[tuple[str, list[str]]] = []
     cited_first = _MARK.match(draft.lstrip()) is not None
@@ -175,15 +175,15 @@ def _written_lines(draft: str) -> list[tuple[str, list[str]]]:
         if said:
             lines.append((prefix, said))
         elif lines and _MARK.search(rest):
-            # Marks on a line of their own belong to what stands above them.
+            # Marks on their own line belong to the sentence above.
             lines[-1][1][-1] += f" {rest.strip()}"
     return lines
 
 
 def _marked_sentences(line: str, cited_first: bool) -> list[str]:
-    """Sentences with their marks, whether the model put them before the full stop or after it.
+    """Sentences with their marks, before or after the full stop.
 
-    Of a line that cites first, all sentences up to the next mark belong to it.
+    In a line that cites first, a mark belongs to all sentences up to the next mark.
     """
     pieces: list[str] = []
     mark = ""
@@ -208,7 +208,7 @@ def _marked_sentences(line: str, cited_first: bool) -> list[str]:
 
 
 def _unbroken(pieces: Sequence[str]) -> list[str]:
-    """Sentences that the number of a heading broke, put together again."""
+    """The sentences, joining those that were split after the number of a heading."""
     whole: list[str] = []
     for piece in pieces:
         if whole and _NUMBERING.search(whole[-1]):

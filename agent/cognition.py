@@ -13,7 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 from agent.decisions.decider import Decider
 from agent.retrieval.recall import Strategy
 from agent.session import Session
-from agent.state import AnswerSpan, Candidate, Claim, Evidence, Note, PlanStep, Turn
+from agent.state import AnswerSpan, Candidate, Claim, Evidence, Note, PlanStep, Route, Turn
 from agent.steps.lookups import Kind, PlanRequest
 from models.structured import Origin
 
@@ -46,8 +46,14 @@ class Planned:
 class Planner(Protocol):
     """Turns a question into look-ups, and plans what is left anew."""
 
-    def begin(self, session: Session, request: PlanRequest) -> Planned:
-        """The first plan; a single look-up of the whole question where none can be made."""
+    def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Planned:
+        """The first plan; a single look-up of the whole question where none can be made.
+
+        Args:
+            session: The run's way to its model.
+            request: The question.
+            chosen: The way a person chose for it; None where the planner does.
+        """
         ...
 
     def revise(
@@ -56,15 +62,19 @@ class Planner(Protocol):
         request: PlanRequest,
         entries: Sequence[str],
         missing: Sequence[str],
+        done: int,
         most: int,
     ) -> Planned:
-        """Look-ups for what is missing; there may be none.
+        """Look-ups for what is missing that were not asked before; there may be none.
+
+        Their references count from the first step of the run.
 
         Args:
             session: The run's way to its model.
             request: The question with what was found so far.
             entries: The notebook.
             missing: Questions without an answer.
+            done: Steps of the run before these.
             most: Look-ups that may still be made.
         """
         ...

@@ -1,4 +1,4 @@
-"""The typed events of a run. A screen, a transcript and a replay are folds over these and no more."""
+"""The typed events of a run. A screen, a transcript and a replay are folds over them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Event:
 
     Attributes:
         kind: The class's name, under which the event is stored.
-        stored: False for what only matters to someone who is watching.
+        stored: False for events that only matter while they happen.
     """
 
     kind: ClassVar[str] = "Event"
@@ -33,10 +33,10 @@ class Event:
 
 
 def from_stored(kind: str, payload: Mapping[str, Any]) -> Event:
-    """The event that was stored; fields this version does not know are left out, new ones default.
+    """A stored event; unknown fields are ignored, and new fields have their defaults.
 
     Raises:
-        KeyError: this version knows no such event.
+        KeyError: Unknown event.
     """
     cls = _EVENTS[kind]
     known = {f.name for f in fields(cls)}
@@ -52,7 +52,7 @@ class RunStarted(Event):
     profile: str
     chat_model: str
     embedder: str
-    reranker: str  # what ranks the passages; "" in runs of before the reader that had none
+    reranker: str  # ranks the passages; "" in old runs without one
     decider: str
     collections: list[str]
     session: str = ""
@@ -60,7 +60,7 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Resumed(Event):
-    """A run that was cut off goes on; ``node`` is the first that runs again."""
+    """An interrupted run was resumed; ``node`` is the first that runs again."""
 
     run_id: str
     question: str
@@ -70,9 +70,9 @@ class Resumed(Event):
 
 @dataclass(frozen=True, slots=True)
 class Routed(Event):
-    """What kind of question it is: ``clarify``, ``direct``, ``single`` or ``deep``.
+    """The kind of question: ``clarify``, ``direct``, ``single`` or ``deep``.
 
-    ``question`` is the question of its own that a follow-up was turned into; ``asked`` the person's words.
+    ``asked`` is in the user's words; ``question`` is the self-contained question made from a follow-up.
     """
 
     route: str
@@ -84,15 +84,15 @@ class Routed(Event):
 
 @dataclass(frozen=True, slots=True)
 class Asked(Event):
-    """The run waits for a person: `agent.steering.Steering.reply` lets it go on.
+    """The run waits for the user's answer (`agent.steering.Steering.reply`).
 
     Attributes:
         about: ``clarify``, ``approve`` or, in teach mode, ``decide``.
-        question: What is asked, in one sentence.
-        options: What may be replied; anything if empty.
-        claims: The answer's sentences with their verdicts, where it is about an answer.
-        suggested: The action the decider would take, where it is about a decision.
-        probabilities: What the decider thinks of each action, likewise.
+        question: The question, in one sentence.
+        options: Possible replies; any if empty.
+        claims: For ``approve``: the answer's sentences with their verdicts.
+        suggested: For ``decide``: the action of the decider.
+        probabilities: For ``decide``: the decider's probability of each action.
     """
 
     stored: ClassVar[bool] = False
@@ -106,9 +106,9 @@ class Asked(Event):
 
 @dataclass(frozen=True, slots=True)
 class Replied(Event):
-    """What was replied to `Asked`; ``by`` is ``person``, or ``rule`` where nobody was asked.
+    """The reply to `Asked`; ``by`` is ``person``, or ``rule`` if nobody was asked.
 
-    ``waited`` is in seconds, which are not the run's; those before a decision are in `Decided`.
+    ``waited`` is in seconds, not charged to the run; waiting before a decision is in `Decided`.
     """
 
     about: str
@@ -120,9 +120,9 @@ class Replied(Event):
 
 @dataclass(frozen=True, slots=True)
 class Steered(Event):
-    """A person stepped in: pause, resume, finish, skip, add, override; ``detail`` says with what.
+    """The user steered: pause, resume, finish, skip, add, override; ``detail`` is the added step or action.
 
-    ``waited`` is how long the pause was that ``resume`` ends, in seconds, which are not the run's.
+    ``waited`` is the length of the pause that ``resume`` ends, in seconds, not charged to the run.
     """
 
     what: str
@@ -140,7 +140,7 @@ class NodeStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class NodeFinished(Event):
-    """A node ended after ``seconds``, having spent so many tokens on model calls."""
+    """A node ended after ``seconds``, with the tokens of its model calls."""
 
     node: str
     step: int
@@ -152,7 +152,7 @@ class NodeFinished(Event):
 
 @dataclass(frozen=True, slots=True)
 class NodeProgress(Event):
-    """What a node is at, in a few words: a model call that began, a page that is fetched."""
+    """What a node does now, in a few words: a model call, a page that is fetched."""
 
     stored: ClassVar[bool] = False
     node: str
@@ -162,7 +162,7 @@ class NodeProgress(Event):
 
 @dataclass(frozen=True, slots=True)
 class Planned(Event):
-    """A plan was made, or what was left of it was made anew (``revision`` ≥ 1)."""
+    """A plan was made, or its remaining steps were revised (``revision`` ≥ 1)."""
 
     steps: list[PlanStep]
     revision: int
@@ -179,15 +179,15 @@ class StepStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class FirstLook(Event):
-    """What the question finds by itself before anything is planned; the run goes on thinking.
+    """The first finding, from a search for the question itself before planning; the run continues.
 
     Attributes:
-        answer: Words that may answer it.
-        sentence: The sentence or table row they stand in.
-        passage_id: Of the passage.
-        title: Of its document.
-        page: Its page; None where it has none.
-        probability: That the words answer the question.
+        answer: A possible answer.
+        sentence: The sentence or table row that contains it.
+        passage_id: Id of the passage.
+        title: Title of its document.
+        page: Its page, if it has one.
+        probability: That it answers the question.
     """
 
     answer: str
@@ -200,7 +200,7 @@ class FirstLook(Event):
 
 @dataclass(frozen=True, slots=True)
 class Searched(Event):
-    """A search was made; ``hits`` are in the order they were recalled."""
+    """A search was made; ``hits`` are in the order of recall."""
 
     step: int
     query: str
@@ -214,7 +214,7 @@ class Searched(Event):
 
 @dataclass(frozen=True, slots=True)
 class Reranked(Event):
-    """The hits were read, and put in order by how likely they answer; ``reranker`` is the reader's name."""
+    """The hits were read and ordered by how likely they answer; ``reranker`` is the reader's name."""
 
     step: int
     reranker: str
@@ -224,7 +224,7 @@ class Reranked(Event):
 
 @dataclass(frozen=True, slots=True)
 class Graded(Event):
-    """How the step's passages were graded: ``grade`` of all together, then one for each passage."""
+    """The grades of the step's passages: ``grade`` for all together, ``grades`` for each."""
 
     step: int
     grade: str  # correct, ambiguous, incorrect
@@ -236,13 +236,13 @@ class Graded(Event):
 
 @dataclass(frozen=True, slots=True)
 class Corrected(Event):
-    """The passages were not enough, and something else is tried.
+    """The passages were not enough, and the search is corrected.
 
     Attributes:
         rung: ``reword``, ``widen``, ``collections`` or ``web``.
-        detail: What is tried, in words.
+        detail: The correction, in words.
         queries: The searches that follow.
-        pages: Web pages that were read for it: url, title, date, and whether they were cached.
+        pages: Web pages read for it: url, title, date, and whether they were cached.
     """
 
     step: int
@@ -254,7 +254,7 @@ class Corrected(Event):
 
 @dataclass(frozen=True, slots=True)
 class EvidenceKept(Event):
-    """What the step kept: ``fresh`` is new, ``again`` was known before."""
+    """The evidence that the step kept: ``fresh`` is new, ``again`` was known."""
 
     step: int
     fresh: list[Evidence]
@@ -274,11 +274,11 @@ class Decided(Event):
     """CONTINUE, REVISE or FINISH, with the state as the decider saw it.
 
     Attributes:
-        shadow: What a second source would have done, recorded and not used: action, probabilities,
-            source, latency_ms, justification, behaviour_probability. None if there was none to ask.
-        label: ``override`` or ``teach`` where a person took the decision and it is kept as their label.
-        waited: Seconds for a person or a shadow, which are not the run's.
-        text: The state as a decider that reads is shown it.
+        shadow: The decision of a second decider, recorded and not used: action, probabilities, source,
+            latency_ms, justification, behaviour_probability. None without one.
+        label: ``override`` or ``teach`` if the user took the decision, which is a label for training.
+        waited: Seconds for the user or a second decider, not charged to the run.
+        text: The state as text.
         features: The state as numbers.
     """
 
@@ -301,7 +301,7 @@ class Decided(Event):
 
 @dataclass(frozen=True, slots=True)
 class NotebookGrew(Event):
-    """An entry was appended to the notebook that every prompt begins with."""
+    """An entry was appended to the notebook, with which every prompt begins."""
 
     entry: str
 
@@ -319,7 +319,7 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerText(Event):
-    """A piece of the answer as it is written; `Answered` holds the whole."""
+    """A piece of the answer while it is written; `Answered` has the whole."""
 
     stored: ClassVar[bool] = False
     text: str
@@ -327,16 +327,16 @@ class AnswerText(Event):
 
 @dataclass(frozen=True, slots=True)
 class Answered(Event):
-    """The answer with its checked sentences and the passages they cite; a later one replaces it.
+    """The answer with its checked sentences and cited passages; a later event replaces it.
 
     Attributes:
-        answer: As a person reads it, with marks, and with what is not supported flagged.
+        answer: The text, with citation marks, and unsupported sentences flagged.
         sentences: Its claims with their verdicts.
         sources: The cited passages.
-        share: Of the sentences that are supported, 0 to 1; None where the run was stopped before an answer.
-        grounded: Whether that is enough to stand on; never without evidence.
-        quotes: For each cited number the sentence of the passage that is nearest to the answer in words.
-        missing: What the answer says to be missing: steps that found nothing, or that the person skipped.
+        share: Of supported sentences, 0 to 1; None if the run was stopped before an answer.
+        grounded: Whether enough is supported; never without evidence.
+        quotes: For each cited number, the sentence of its passage most similar to the answer.
+        missing: What the answer lists as missing: steps without a finding, or skipped by the user.
     """
 
     answer: str
@@ -350,11 +350,11 @@ class Answered(Event):
 
 @dataclass(frozen=True, slots=True)
 class Contradicted(Event):
-    """Two sources disagree, and the later one is followed."""
+    """Two versions of a document disagree, and the later one is used."""
 
     step: int
     value: str
-    number: int  # citation of the passage that is followed
+    number: int  # citation of the passage that is used
     date: str
     superseded: str
     superseded_number: int
@@ -363,14 +363,14 @@ class Contradicted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Warned(Event):
-    """Something a person should know, though the run goes on."""
+    """A message for the user; the run continues."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat(Event):
-    """Sent at least every second: the node under way and the seconds since the run began."""
+    """Sent at least every second: the current node and the seconds since the run began."""
 
     stored: ClassVar[bool] = False
     node: str
@@ -381,7 +381,7 @@ class Heartbeat(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunFinished(Event):
-    """The last event of every run that was not killed."""
+    """The last event of every run, unless it was killed."""
 
     # answered, not_found, stopped (before an answer), rejected, waiting (for a person), interrupted,
     # cancelled, failed

@@ -1,4 +1,4 @@
-"""Executing a run: the graph in a thread of its own, watched from the caller's."""
+"""Executing a run: the graph in its own thread, its events in the caller's."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ _HEARTBEAT_SECONDS = 0.5
 
 
 class Execution:
-    """One run under way: its parts, its thread, and the questions it asks a person.
+    """One run: its parts, its thread, and the questions it asks the user.
 
-    Raises what a request can be refused for: UnknownCollection, EmptyLibrary, UnknownProfile.
+    Raises:
+        UnknownCollection, EmptyLibrary, UnknownProfile: The request cannot be executed.
 
     Attributes:
-        decides: Who decides: the source's name, a learned policy's as ``learned:NAME``.
+        decides: The name of the decider; a learned policy as ``learned:NAME``.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Execution:
     ) -> None:
         library = Library(store)
         web = web if request.filters == NO_FILTERS else None
-        reader = MemoReader(reader)  # the verifier shares it: a rewritten answer repeats sentences
+        reader = MemoReader(reader)  # shared with the verifier: a rewritten answer repeats sentences
         cognition = profile(request.profile, reader, planner)
         had_one = began_with.startswith(LEARNED)  # then it is told if there is none any more
         named = request.decider or decides(request.profile, learned=had_one or learned is not None)
@@ -97,17 +98,16 @@ class Execution:
     def events(
         self, begin: Callable[[], str], initial: RunState, resumed: ev.Resumed | None = None
     ) -> Generator[ev.Event, None, None]:
-        """Start the thread and pass its events on, with a heartbeat at least every second.
+        """Start the thread and yield its events, with a heartbeat at least every second.
 
         Args:
-            begin: Called first, in the thread; returns the run's id. Where a run goes on, nobody else works
-                on it by then.
+            begin: Called first, in the thread; returns the run's id. A resumed run is locked by then.
             initial: The state of a run without a checkpoint.
-            resumed: Given for a run that goes on; its node is filled in.
+            resumed: For a resumed run; its node is filled in.
 
         Raises:
-            GoingOn: before the first event, if another process works on a run that was to go on.
-            DeepthinkError: after the last event, whatever the run failed with.
+            GoingOn: before the first event, if another process works on the run to resume.
+            DeepthinkError: after the last event, if the run failed.
         """
         worker = threading.Thread(
             target=self._work, args=(begin, initial, resumed), name="deepthink-run", daemon=True
@@ -117,22 +117,22 @@ class Execution:
         try:
             yield from _watch(self._stream, session)
         finally:
-            session.stop.set()  # the run's own event: the caller may use theirs again
+            session.stop.set()  # the run's own event, not the caller's
             worker.join()
         if self.recorder.failure is not None:
             raise self.recorder.failure
 
     def _work(self, begin: Callable[[], str], initial: RunState, resumed: ev.Resumed | None) -> None:
-        """Runs the graph; whatever happens, a run that was begun is closed and the stream ended.
+        """Run the graph; in any case, close a run that has begun and end the stream.
 
-        Nobody else may work on the run before its end is stored: it would be the end of their work.
+        The run stays locked until its end is stored, which would otherwise end another process's work.
         """
         recorder, ledger = self.recorder, self.deps.session.ledger
         final: RunState | None = None
         try:
             with ExitStack() as held:
                 opening = partial(checkpoints.opened, self._store, on_checkpoint=recorder.checkpointed)
-                # One that goes on is taken first: where another process was quicker, nothing is changed.
+                # Lock a resumed run first: if another process was faster, nothing is changed.
                 kept = held.enter_context(opening(resumed.run_id)) if resumed else None
                 run_id = begin()
                 try:
@@ -166,7 +166,7 @@ class Execution:
     def _drive(
         self, kept: checkpoints.Checkpoints, initial: RunState, resumed: ev.Resumed | None
     ) -> RunState | None:
-        """The final state; None if a person has to answer first and nobody is there."""
+        """The final state; None if the user has to answer first and is not there."""
         from langgraph.types import Command
 
         session = self.deps.session
@@ -178,7 +178,7 @@ class Execution:
         if resumed is not None:
             snapshot = graph.get_state(cast(Any, config))
             if snapshot.values and snapshot.metadata:
-                # It shows a search that ended before the others of its round, too; their round is to come.
+                # Leave out searches that ended before the others of their round, which runs again.
                 log = [e for e in snapshot.values["log"] if e["superstep"] <= snapshot.metadata["step"]]
                 self.recorder.recovered(log, session.ledger)
                 command, pending = None, snapshot.interrupts
@@ -203,12 +203,12 @@ class Execution:
             command = Command(resume=reply)
 
     def _tell_untaken(self, final: RunState) -> None:
-        """Say which steps that a person added were not taken: too late, or the budget was used up."""
+        """Warn about steps that the user added and that were not taken."""
         if left := [*added_and_open(final), *self._steering.take_added()]:
             self.deps.session.emit(ev.Warned(f"Added, and not taken any more: {'; '.join(left)}"))
 
     def _reply(self, asked: dict[str, Any]) -> dict[str, Any] | None:
-        """The reply and the seconds until it came, as the node that asks is given them; None: it waits."""
+        """The reply and the seconds until it came, for the node that asks; None if nobody is there."""
         session = self.deps.session
         if not self.deps.interactive:
             return {"reply": "", "waited": 0.0} if asked["about"] == "clarify" else None
@@ -226,7 +226,7 @@ class Execution:
 
 
 def _handover(before: str, now: str) -> str:
-    """What a run that goes on tells if another policy than the one it began with takes over."""
+    """A notice for a resumed run if another policy than the one it began with decides."""
     if not before.startswith(LEARNED) or now in {before, LEARNED}:  # where there is none, that is told
         return ""
     return f"The run began with decisions by {before}; from here on they are by {now}."
@@ -235,7 +235,7 @@ def _handover(before: str, now: str) -> str:
 def _watch(stream: Stream, session: Session) -> Iterator[ev.Event]:
     began = time.monotonic()
     node, step = "start", 0
-    first = stream.get()  # a run is told of before it is said to be alive
+    first = stream.get()  # no heartbeat before the run's first event
     if first is None:
         return
     yield first

@@ -93,11 +93,12 @@ def plan(most: int) -> str:
 
 def seed_plan(tools: Sequence[str], most: int) -> str:
     """Asks for a plan with reason, tool, keywords and likely section for each step (``seed``)."""
+    tool = f"one of {', '.join(tools)}" if tools else "empty"
     return (
         "Split the QUESTION at the top into the simple lookups it needs, in order, at most "
         f"{most}. Each lookup asks for one fact about one named thing. Write #1 for the result of "
         "lookup 1. Never compare or calculate in a lookup. "
-        f"tool: one of {', '.join(tools)}. section: the heading it is likely under, or empty.\n"
+        f"tool: {tool}. section: the heading it is likely under, or empty.\n"
         f"Examples:\n{_SEED_EXAMPLES}\nNow the JSON for the QUESTION at the top."
     )
 

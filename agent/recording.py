@@ -1,8 +1,8 @@
-"""Recording a run: its events go to whoever watches at once, and into the store checkpoint by checkpoint.
+"""Recording a run: events go to the stream at once, and into the store with each checkpoint.
 
-What a node emits is collected and becomes part of the state the node returns; the store gets it once the
-checkpoint with that state is on disk. So the stored trajectory is that of the nodes which count: a node
-that was cut off and runs again is stored once. What the store does not have yet stays in the state.
+The events that a node emits become part of the state that it returns, and are stored when the checkpoint
+with that state is on disk. So an interrupted node that runs again is stored once. Events that are not
+stored yet stay in the state.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ class Recorder:
     """The events of one run.
 
     Args:
-        runs: Where they are stored.
-        stream: Where they are passed on.
+        runs: Stores them.
+        stream: Passes them on.
     """
 
     def __init__(self, runs: Runs, stream: Stream) -> None:
         self._runs = runs
         self._stream = stream
         self._began = time.monotonic()
-        self._here = threading.local()  # parallel nodes collect apart
+        self._here = threading.local()  # parallel nodes collect separately
         self._run_id = ""
         self._events = 0
         self._actions = ""  # first letters of the actions decided on so far
-        self._stored = -2  # the last superstep whose events the store has
+        self._stored = -2  # the last superstep whose events are stored
         self._stored_at = 0.0
         self._unstored: list[Logged] = []  # of the last checkpoint
-        self.waited = 0.0  # of the seconds so far, those that were not the run's own
+        self.waited = 0.0  # seconds so far that do not count as the run's own
         self.failure: BaseException | None = None
 
     @property
     def elapsed(self) -> float:
-        """Seconds of the run so far, those before it was cut off included."""
+        """Seconds of the run so far, including those before an interruption."""
         return round(time.monotonic() - self._began, 4)
 
     def begin(self, started: ev.RunStarted, request: NewRun) -> str:
@@ -66,7 +66,7 @@ class Recorder:
         return self._run_id
 
     def resume(self, run_id: str, ledger: RunLedger) -> None:
-        """Go on recording a run; books what it has spent so far."""
+        """Continue recording a run, and book what it has spent so far."""
         self._run_id = run_id
         self._runs.reopen(run_id)
         stored = self._runs.events(run_id)
@@ -78,12 +78,12 @@ class Recorder:
             self._recall(ledger, event.kind, event.payload)
 
     def resumed(self, event: ev.Resumed) -> None:
-        """Store and pass on that the run goes on."""
+        """Store and pass on that the run was resumed."""
         self._runs.record(self._run_id, [self._next(self.elapsed, event)])
         self._stream.put(event)
 
     def emit(self, event: ev.Event) -> None:
-        """Pass an event on; the node under way keeps it if it is of the kind that is stored."""
+        """Pass an event on; if its kind is stored, the current node collects it."""
         self._stream.put(event)
         self.waited += getattr(event, "waited", 0.0)
         node: tuple[int, list[Logged]] | None = getattr(self._here, "node", None)
@@ -101,7 +101,7 @@ class Recorder:
 
     @contextmanager
     def collecting(self, superstep: int) -> Iterator[list[Logged]]:
-        """The events that this thread emits inside; complete when it ends."""
+        """The events that this thread emits inside the context; complete at its end."""
         collected: list[Logged] = []
         self._here.node = superstep, collected
         try:
@@ -110,26 +110,26 @@ class Recorder:
             self._here.node = None
 
     def checkpointed(self, log: Sequence[Logged]) -> None:
-        """Store those events of a checkpoint that the store has not; at most once a second.
+        """Store the new events of a checkpoint, at most once a second.
 
-        Those that have to wait, for that or because the store is busy, are in the next checkpoint as well.
+        Events that must wait, for this or because the store is busy, are in the next checkpoint too.
         """
         self._unstored = self._new(log)
         if time.monotonic() - self._stored_at >= _STORE_SECONDS:
             self._store_unless_busy()
 
     def recovered(self, log: Sequence[Logged], ledger: RunLedger) -> None:
-        """Store and book what the last checkpoint of a run that was cut off holds."""
+        """Store and book the events in the last checkpoint of an interrupted run."""
         self._unstored = new = self._new(log)
         if new:
-            # The clock goes on from there as well: what was waited is taken off the time it was part of.
+            # The clock continues from there, since waiting time is subtracted from it.
             self._began = time.monotonic() - max(entry["elapsed"] for entry in new)
             for entry in new:
                 self._recall(ledger, entry["kind"], entry["payload"])
             self._store_unless_busy()
 
     def _new(self, log: Sequence[Logged]) -> list[Logged]:
-        # The state holds what was stored with its last checkpoint until a later event says so.
+        # The state still has the events stored with its last checkpoint.
         return [entry for entry in log if entry["superstep"] > self._stored]
 
     def _recall(self, ledger: RunLedger, kind: str, payload: dict[str, Any]) -> None:
@@ -171,12 +171,12 @@ class Recorder:
         self._actions = actions
 
     def end(self, ledger: RunLedger, status: str, stopped_because: str, answer: str, question: str) -> None:
-        """Emit the last event, and close the run in the store if this is its end.
+        """Emit the last event, and close the run in the store.
 
-        One that waits for a person or is interrupted has none: it stands there as what was never ended.
+        A run that waits for the user or is interrupted is not closed.
 
         Raises:
-            StoreError: it could not be stored; the run is not closed, and its checkpoint has the rest.
+            StoreError: It could not be stored. The run is not closed, and its checkpoint has the rest.
         """
         usage, calls = ledger.usage, ledger.calls
         finished = ev.RunFinished(
@@ -198,7 +198,7 @@ class Recorder:
             elif status != "interrupted":
                 self._runs.record(self._run_id, [self._next(self.elapsed, finished)], end=closing)
         finally:
-            self._stream.put(finished)  # told last, and told even if it could not be stored
+            self._stream.put(finished)  # even if it could not be stored
 
     def _next(self, elapsed: float, event: ev.Event) -> StoredEvent:
         self._events += 1
@@ -206,7 +206,7 @@ class Recorder:
 
 
 def _rows(event: ev.Decided, seq: int, path: str) -> list[DecisionRow]:
-    """The decision, and the shadow decision with it if there is one."""
+    """The decision, and the shadow decision if there is one."""
     acted = DecisionRow(
         seq=seq,
         step=event.step,

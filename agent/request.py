@@ -1,4 +1,4 @@
-"""What a run is asked to do, and what is wrong with a request that no run can begin with."""
+"""The request of a run, and the errors of requests that cannot be run."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ class EmptyLibrary(DeepthinkError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is to be answered, and how.
+    """A question, and how to answer it.
 
     Attributes:
-        question: In the person's words.
-        collections: Where to look; all collections if empty.
+        question: In the user's words.
+        collections: The collections to search; all if empty.
         profile: ``lean`` or ``seed``.
         decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
         budget: What the run may spend.
         route: ``single`` or ``deep``; the router decides if empty.
         length: Of the answer.
-        approve: What becomes of an answer that is not grounded. ``ask`` asks the person, and leaves the
-            run waiting where nobody is there; ``always`` accepts it, flagged as it is; ``never`` has it
-            rewritten from the evidence once and withholds it if that does not help.
-        interactive: Whether somebody is there to answer: if not, nothing is clarified either.
-        session: Id of the session whose earlier exchanges the question may lean on; "" begins one.
-        session_name: Of the session that is begun; "" leaves it without a name.
-        shadow: The decision source that is asked as well and not followed, named likewise; "" none.
-        filters: Facts that the documents must have in which it looks; then the web is left alone.
-        web: Whether the web may be searched, so that a run goes on as it began; `run` sets it by what it is
-            handed. None: an older version stored the run without it.
+        approve: What to do with an answer that is not grounded: ``ask`` asks the user, and leaves the run
+            waiting if nobody is there; ``always`` accepts it, with its flags; ``never`` rewrites it once
+            from the evidence and withholds it if that does not help.
+        interactive: Whether a user is there to answer; if not, the run asks no clarifying question.
+        session: Id of the session whose earlier exchanges the question may refer to; "" for a new one.
+        session_name: Name of the new session, if any.
+        shadow: A second decider, recorded and not followed; "" for none.
+        web: Whether the web may be searched; `run` sets it, so that a resumed run does the same. None in
+            runs stored by older versions.
+        filters: Facts that every searched document must have; with filters the web is not searched.
     """
 
     question: str
@@ -70,7 +70,7 @@ class Request:
 
     @classmethod
     def from_stored(cls, stored: Any) -> Request:
-        """The request of a stored run; fields this version does not know are left out."""
+        """The request of a stored run; unknown fields are ignored."""
         known = {f.name for f in fields(cls)}
         values = {name: value for name, value in dict(stored).items() if name in known}
         budget = Budget(**values.pop("budget", {}))
@@ -86,7 +86,7 @@ def checked_question(question: str, chat: Chat) -> str:
     """The question in one line.
 
     Raises:
-        UnusableQuestion: there is none, or it is too long for the model.
+        UnusableQuestion: It is empty, or too long for the model.
     """
     text = " ".join(question.split())
     if not any(c.isalnum() for c in text):
@@ -94,7 +94,7 @@ def checked_question(question: str, chat: Chat) -> str:
             "The question is empty.", 'Ask something, for example: deepthink ask "Who …?"'
         )
     most = chat.context_tokens // 8
-    # A token is at least one byte: an enormous text need not be counted to be refused.
+    # A token is at least one byte, so a huge text is refused without counting.
     if len(text) > 40 * most or (at_most(text) > most and chat.count_tokens(text) > most):
         raise UnusableQuestion(
             f"The question is too long: it has {len(text):,} characters, and there is room for about "
@@ -114,12 +114,12 @@ class NothingFits(DeepthinkError):
 def searchable(
     library: Library, names: tuple[str, ...], *, web: bool, filters: Filters = NO_FILTERS
 ) -> tuple[Collection, ...]:
-    """The collections that a run searches: those named, or all.
+    """The collections that a run searches: the named ones, or all.
 
     Raises:
-        UnknownCollection: one is named that the library does not hold.
-        EmptyLibrary: there is nothing in them.
-        NothingFits: no document in them has the facts that ``filters`` ask for.
+        UnknownCollection: The library does not have a named collection.
+        EmptyLibrary: They are empty.
+        NothingFits: No document in them has the facts in ``filters``.
     """
     collections = tuple(
         c

@@ -1,6 +1,6 @@
-"""The public door: `run` answers a question, `resume` goes on with a run that was cut off.
+"""The public entry: `run` answers a question, `resume` continues an interrupted run.
 
-Both yield what happens as typed events, while the graph works in a thread of its own.
+Both yield typed events while the graph works in its own thread.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 
 
 class NotResumable(DeepthinkError):
-    """Raised when a run is to go on that has ended, or has left nothing to go on from."""
+    """Raised when a run to resume has ended, or has no checkpoint."""
 
     title = "This run cannot be resumed"
     kind = "usage"
@@ -51,7 +51,7 @@ class NotResumable(DeepthinkError):
 
 @dataclass(frozen=True, slots=True)
 class Resumable:
-    """A run that can go on, or is going on, and why it did not end."""
+    """A run that can be resumed or is still running, and why it did not end."""
 
     run: Run
     why: Literal["waiting", "interrupted", "failed", "cancelled", "going on"]
@@ -69,30 +69,30 @@ def run(
     learned: Policy | None = None,
     planner: Completer | None = None,
 ) -> Generator[ev.Event, None, None]:
-    """Answer a question; the run is stored as it goes, and can be resumed if it is cut off.
+    """Answer a question. The run is stored while it works, and can be resumed if it is interrupted.
 
-    The graph runs in a thread of its own, so that events, and a heartbeat at least every second, flow
-    while a model is busy. Leaving the iterator early cancels the run.
+    The graph runs in its own thread, so that events, and a heartbeat at least every second, arrive while a
+    model is busy. Closing the iterator early cancels the run.
 
     Args:
         request: The question and how to answer it.
         chat: The language model.
         embedder: The model that made the library's vectors.
-        reader: Reads the passages a search brings: ranks and grades them, and checks the answer.
+        reader: Ranks and grades the passages, proposes answers, and checks the answer.
         store: Library and traces.
-        steering: The person's wheel.
-        web: Where to look when the library does not answer; None where that is not allowed.
+        steering: The user's control of the run.
+        web: Searched when the library does not answer; None if that is not allowed.
         learned: The learned policy, which decides in a profile that prefers one and where the request names
             it; loaded at its first decision. The rules decide where it is None or fails.
         planner: The model that was taught to plan; None where ``chat`` plans.
 
     Yields:
-        `RunStarted` first and `RunFinished` last, whatever happens in between.
+        `RunStarted` first and `RunFinished` last, in any case.
 
     Raises:
         UnusableQuestion, EmptyLibrary, UnknownCollection, UnknownProfile, UnknownSession, NameTaken: before
             the first event.
-        DeepthinkError: after `RunFinished`, whatever made the run fail or cancelled it.
+        DeepthinkError: after `RunFinished`, if the run failed or was cancelled.
     """
     question = checked_question(request.question, chat)
     sessions = Sessions(store)
@@ -146,11 +146,11 @@ def resume(
     interactive: bool = False,
     approve: Approve | None = None,
 ) -> Generator[ev.Event, None, None]:
-    """Go on with a run from its last checkpoint; no model call that was answered is made again.
+    """Continue a run from its last checkpoint; no answered model call is repeated.
 
     Args:
         run_id: Its id, the beginning of it, or ``last``.
-        chat: As in `run`; another model than the run began with may take over.
+        chat: As in `run`; may be another model than the run began with.
         embedder: As in `run`.
         reader: As in `run`.
         store: As in `run`.
@@ -158,8 +158,8 @@ def resume(
         web: As in `run`.
         learned: As in `run`; another one than the run began with takes over, and the run says so.
         planner: As in `run`.
-        interactive: Whether somebody is there to answer now.
-        approve: As in `Request`; None keeps what the run was started with.
+        interactive: Whether a user is there to answer.
+        approve: As in `Request`; None keeps the run's own.
 
     Yields:
         `Resumed` first and `RunFinished` last.
@@ -186,7 +186,7 @@ def resume(
     turns = [Turn(question=e.question, answer=e.answer) for e in Sessions(store).exchanges(request.session)]
 
     def begin() -> str:
-        _unended(store, stored.id)  # it may have come to its end just before it was taken
+        _unended(store, stored.id)  # it may just have ended
         execution.recorder.resume(stored.id, execution.deps.session.ledger)
         return stored.id
 
@@ -195,7 +195,7 @@ def resume(
 
 
 def stopped(store: Store, run_id: str) -> Run:
-    """The run, if it can go on; known without a model. Raises `UnknownRun`, `NotResumable`, `GoingOn`."""
+    """The run, if it can be resumed. Raises `UnknownRun`, `NotResumable`, `GoingOn`."""
     stored = _unended(store, run_id)
     if not checkpoints.exists(store, stored.id):
         raise NotResumable(f"Run {stored.id} left no checkpoint to go on from.", "Ask its question again.")
@@ -205,7 +205,7 @@ def stopped(store: Store, run_id: str) -> Run:
 
 
 def _unended(store: Store, run_id: str) -> Run:
-    """The run, if it did not come to an answer's end. Raises `UnknownRun`, `NotResumable`."""
+    """The run, if it did not end with an answer. Raises `UnknownRun`, `NotResumable`."""
     stored = Runs(store).find(run_id)
     if stored.finished is not None and stored.status not in {"failed", "cancelled"}:
         raise NotResumable(f"Run {stored.id} has ended.", f"`deepthink runs show {stored.id}` shows it.")
@@ -213,10 +213,10 @@ def _unended(store: Store, run_id: str) -> Run:
 
 
 def resumable(store: Store) -> list[Resumable]:
-    """The runs that did not come to their end and have a checkpoint, newest first."""
+    """The unfinished runs that have a checkpoint, newest first."""
     found: list[Resumable] = []
     unfinished = Runs(store).unfinished()
-    # A run that was killed after its end was stored has left its file behind.
+    # A run killed right after its end was stored has left its file.
     checkpoints.sweep(store, {stored.id for stored in unfinished})
     for stored in unfinished:
         if not checkpoints.exists(store, stored.id):

@@ -1,4 +1,4 @@
-"""One run's way to its model: every call goes through here, so that none escapes budget or record."""
+"""A run's access to its model: every call goes through here, to be budgeted and recorded."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from models.token_estimate import at_most
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
 
-_TEMPLATE_TOKENS = 48  # what a chat template and a repair instruction add to the text, generously
+_TEMPLATE_TOKENS = 48  # a generous estimate of what a chat template and a repair instruction add
 
 SHADOW = "shadow"
-"""The purpose under which the model calls of a second opinion are told."""
+"""The purpose of a second decider's model calls, in events."""
 
 
 class RunLedger(Ledger):
-    """A run's ledger: a second opinion's tokens are in its totals and do not count against its budget."""
+    """A run's ledger: a second decider's tokens are in the totals, but not charged to the budget."""
 
     def __init__(self, budget: Budget) -> None:
         super().__init__(budget)
         self._beside = Usage()
 
     def add_beside(self, usage: Usage) -> None:
-        """Book one finished call of a second opinion."""
+        """Book one call of a second decider."""
         self.add(usage)
         self._beside += usage
 
@@ -58,15 +58,15 @@ class RunLedger(Ledger):
 class Session:
     """The model, the budget and the event sink of one run.
 
-    Prompts are append-only: system prompt first, then the notebook as it has grown, and the
-    instruction of the moment last. So each prompt shares all but its end with the one before it, and
-    an engine that keeps its prefix evaluates only what is new.
+    Prompts are append-only: the system prompt, then the notebook so far, then the current instruction. So
+    each prompt shares all but its end with the previous one, and an engine that keeps the prefix evaluates
+    only the new part.
 
     Args:
         chat: The model.
         budget: What the run may spend.
-        emit: Takes the events; called from whichever thread runs the graph.
-        steering: What a person wants of the run meanwhile.
+        emit: Takes the events; called from the graph's threads.
+        steering: The user's control of the run.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class Session:
         self.given_back = 0.0
         self._beside = False
         self._warned: set[str] = set()
-        self.on_call: Callable[[str], None] = lambda _purpose: None  # the graph names the node to watchers
+        self.on_call: Callable[[str], None] = lambda _purpose: None  # the graph reports the node's progress
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """For a second opinion: neither the time nor the tokens of the calls made inside are the run's."""
+        """For a second decider: time and tokens of calls inside are not charged to the run."""
         began = time.monotonic()
         self._beside = True
         try:
@@ -98,12 +98,12 @@ class Session:
             self.give_back(time.monotonic() - began)
 
     def give_back(self, seconds: float) -> None:
-        """Leave time out of the run's budget; `given_back` is all of it."""
+        """Do not charge this time to the run's budget; `given_back` is the sum."""
         self.stop.extend(seconds)
         self.given_back += seconds
 
     def warn_once(self, message: str) -> None:
-        """Tell something that would be a nuisance the second time."""
+        """Emit a warning, unless the same was emitted before."""
         if message not in self._warned:
             self._warned.add(message)
             self.emit(Warned(message))
@@ -114,15 +114,15 @@ class Session:
         return [Message("system", system), Message("user", text)]
 
     def room(self, notebook: Sequence[str], reserve: int) -> int:
-        """Tokens that may still be appended to the notebook if ``reserve`` are kept for the rest."""
+        """Tokens that can be appended to the notebook, with ``reserve`` left for the rest."""
         used = self.chat.count_tokens("\n\n".join([SYSTEM, *notebook])) + _TEMPLATE_TOKENS
         return max(0, self.chat.context_tokens - used - reserve)
 
     def fits(self, notebook: Sequence[str], text: str, reserve: int) -> bool:
-        """Whether ``text`` may still be appended to the notebook with ``reserve`` tokens kept for the rest.
+        """Whether ``text`` can be appended to the notebook, with ``reserve`` tokens left for the rest.
 
-        The model, which has to be loaded to count, is asked only where an estimate that is never too low
-        leaves it open.
+        The model, which must be loaded to count, is asked only if an estimate that is never too low does
+        not decide it.
         """
         whole = "\n\n".join([SYSTEM, *notebook, text])
         if at_most(whole) + _TEMPLATE_TOKENS + reserve <= self.chat.context_tokens:
@@ -138,13 +138,12 @@ class Session:
         on_text: Callable[[str], None] | None = None,
         system: str = SYSTEM,
     ) -> Reply:
-        """Free text.
+        """Generate free text.
 
         Raises:
-            BudgetExhausted: the budget or the context has no room for the call, or the clock ran out
-                during it.
-            GenerationCancelled: a person stopped the run.
-            StepSkipped: a person gave up the research step.
+            BudgetExhausted: The budget or the context has no room for the call, or the time ran out.
+            GenerationCancelled: The user stopped the run.
+            StepSkipped: The user skipped the research step.
         """
         messages = self.messages(notebook, instruction, system)
         options = ChatOptions(max_tokens=max_tokens, on_text=on_text, cancel=self.stop)
@@ -161,7 +160,7 @@ class Session:
         default: T,
         max_tokens: int,
     ) -> Structured[T]:
-        """An object of ``shape``, or ``default``, recorded as such. Raises as `write` does."""
+        """Generate an object of ``shape``, else ``default``, recorded as such. Raises as `write`."""
         messages = self.messages(notebook, instruction)
         options = ChatOptions(max_tokens=max_tokens, cancel=self.stop)
 
@@ -169,13 +168,13 @@ class Session:
             result = ask(self.chat, messages, shape, default, options)
             return result, result.usage
 
-        # A repair turn reads everything again if nothing is reused, the first answer with it.
+        # A repair may evaluate everything again, with the first answer.
         return self._call(purpose, messages, 3 * max_tokens, call, turns=2)
 
     def choose(
         self, purpose: str, notebook: Sequence[str], instruction: str, labels: Sequence[str]
     ) -> Choice:
-        """A probability for each single-token label. Raises as `write` does."""
+        """A probability for each single-token label. Raises as `write`."""
         messages = self.messages(notebook, instruction)
 
         def call() -> tuple[Choice, Usage]:
@@ -192,7 +191,7 @@ class Session:
         call: Callable[[], tuple[R, Usage]],
         turns: int = 1,
     ) -> R:
-        # The prompt is counted whole: what the engine will reuse of it is not known before the call.
+        # Count the whole prompt: how much of it the engine can reuse is unknown before the call.
         text = sum(self.chat.count_tokens(m.content) for m in messages)
         prompt = turns * (text + _TEMPLATE_TOKENS)
         if prompt + answer_tokens > self.ledger.tokens_left:
@@ -206,7 +205,7 @@ class Session:
         try:
             result, usage = call()
         except GenerationCancelled as stopped:
-            # What it had computed is not told: the whole prompt is the most it can have been.
+            # The tokens computed so far are unknown; the prompt is an upper bound.
             book(Usage(evaluated=prompt))
             self.stop.tell_apart(stopped)
         except ContextOverflow as full:

@@ -1,7 +1,7 @@
-"""Steering: what a person may do to a run while it goes on, from any thread.
+"""Steering: how the user controls a run, from any thread.
 
-The run asks here between its nodes, and its model calls poll `agent.budget.Stop`. So a request takes
-effect at once where a model call can be given up for it, and after the node under way where not.
+The run checks here between its nodes, and its model calls poll `agent.budget.Stop`. So a request takes
+effect at once if a model call can be aborted for it, else after the current node.
 """
 
 from __future__ import annotations
@@ -11,78 +11,86 @@ from collections.abc import Callable
 
 from agent.state import ACTIONS, Action
 
-CHECK_SECONDS = 0.1  # how often a run that waits looks whether it was stopped
+CHECK_SECONDS = 0.1  # how often a waiting run checks whether it was stopped
 
 
 class Steering:
-    """The wheel of one run.
+    """The controls of one run.
 
     Args:
-        cancel: An event of the caller's that cancels the run as well, Ctrl-C for one.
+        cancel: An event of the caller that also cancels the run, for example on Ctrl-C.
+
+    Attributes (read only):
+        cancelled: Set once the run should end without an answer.
+        left: Whether the run ends because of `leave`.
+        paused: Whether the run is paused.
+        finishing: Whether the run should answer now.
+        skipping: Whether the current step should be skipped.
+        teaching: Whether the user takes the decisions, with the decider's as a suggestion.
     """
 
     def __init__(self, cancel: threading.Event | None = None) -> None:
-        self._cancel = cancel or threading.Event()
+        self.cancelled = cancel or threading.Event()
+        self.left = False
+        self.paused = False
+        self.finishing = False
+        self.skipping = False
+        self.teaching = False
         self._lock = threading.Condition()
-        self._left = False
-        self._paused = False
-        self._held = False  # a node waits until the run goes on
-        self._finish = False
-        self._skip = False
+        self._held = False  # a node waits for the end of the pause
         self._added: list[str] = []
         self._override: Action | None = None
         self._replies: list[str] = []
-        self._teaching = False
 
-    # --- what a person does -------------------------------------------------------------------
+    # --- for the user -------------------------------------------------------------------------
 
     def cancel(self) -> None:
         """End the run without an answer, within a second. It can be resumed later."""
-        self._cancel.set()
+        self.cancelled.set()
 
     def leave(self) -> None:
-        """End the run because nobody stays to watch it: it is interrupted, as if it had been killed."""
-        self._left = not self._cancel.is_set()  # what was cancelled before stays cancelled
-        self._cancel.set()
+        """End the run because its viewer closes: it is interrupted, and can be resumed."""
+        self.left = not self.cancelled.is_set()  # a cancelled run stays cancelled
+        self.cancelled.set()
 
     def pause(self) -> None:
-        """Stop after the node under way, until `resume`."""
+        """Stop after the current node, until `resume`."""
         with self._lock:
-            self._paused = True
+            self.paused = True
 
     def resume(self) -> None:
-        """Go on after `pause`."""
+        """Continue after `pause`."""
         with self._lock:
-            self._paused = False
+            self.paused = False
             self._lock.notify_all()
 
     def finish(self) -> None:
-        """Stop looking and answer now, from what was found; a paused run goes on for it."""
+        """Stop searching and answer now; this also ends a pause."""
         with self._lock:
-            self._finish = True
-            self._paused = False
+            self.finishing = True
+            self.paused = False
             self._lock.notify_all()
 
     def look_again(self) -> None:
-        """Take `finish` back: more is to be searched after all."""
+        """Undo `finish`: search more."""
         with self._lock:
-            self._finish = False
+            self.finishing = False
 
     def skip(self) -> None:
-        """Give up the research step under way."""
+        """Skip the current research step."""
         with self._lock:
-            self._skip = True
+            self.skipping = True
 
     def add(self, question: str) -> None:
-        """Append a step to the plan; it is taken into account at the next decision."""
+        """Append a step to the plan, from the next decision on."""
         with self._lock:
             self._added.append(" ".join(question.split()))
 
     def override(self, action: str) -> None:
-        """Take the next decision in the decider's place.
+        """Take the next decision instead of the decider.
 
         Raises:
-            ValueError: it is none of CONTINUE, REVISE and FINISH.
+            ValueError: It is not CONTINUE, REVISE or FINISH.
         """
         if action not in ACTIONS:
             raise ValueError(f"{action!r} is none of {', '.join(ACTIONS)}")
@@ -91,72 +99,41 @@ class Steering:
             self._lock.notify_all()
 
     def reply(self, text: str) -> None:
-        """Answer what the run asked (`agent.events.Asked`)."""
+        """Answer the run's question (`agent.events.Asked`)."""
         with self._lock:
             self._replies.append(text)
             self._lock.notify_all()
 
     def teach(self, on: bool) -> None:
-        """Be asked at each decision from now on, or no more; one that waits is then the decider's."""
+        """Turn teaching on or off: the user takes each decision. Off, the decider takes a waiting one."""
         with self._lock:
-            self._teaching = on
+            self.teaching = on
             self._lock.notify_all()
 
-    @property
-    def teaching(self) -> bool:
-        """Whether a person takes the decisions, with the decider's as a suggestion."""
-        return self._teaching
-
-    @property
-    def paused(self) -> bool:
-        """Whether `pause` was asked for and `resume` not yet."""
-        return self._paused
-
-    # --- what the run asks --------------------------------------------------------------------
-
-    @property
-    def cancelled(self) -> threading.Event:
-        """Set once the run is to end without an answer."""
-        return self._cancel
-
-    @property
-    def left(self) -> bool:
-        """Whether it ends because of `leave`."""
-        return self._left
-
-    @property
-    def finishing(self) -> bool:
-        """Whether the run is to answer now."""
-        return self._finish
-
-    @property
-    def skipping(self) -> bool:
-        """Whether the step under way is to be given up."""
-        return self._skip
+    # --- for the run --------------------------------------------------------------------------
 
     @property
     def overriding(self) -> bool:
-        """Whether `take_override` has one to give."""
+        """Whether `take_override` would return a decision."""
         return self._override is not None
 
     def wait_while_paused(self, on_pause: Callable[[], None], stopped: Callable[[], bool]) -> bool:
-        """Block until the run may go on; True if it had to wait and nobody else waits already.
+        """Block during a pause; True for the first thread that had to wait.
 
-        Searches run side by side, and what they wait together is one pause: the first of them tells it
-        and counts it.
+        Searches run in parallel and share one pause: the first of them reports and counts it.
 
         Args:
-            on_pause: Called before waiting, unless somebody else waits already.
-            stopped: Whether the run is at its end anyway.
+            on_pause: Called before waiting, by the first thread.
+            stopped: Whether the run ends anyway.
         """
-        if not self._paused or stopped():
+        if not self.paused or stopped():
             return False
         with self._lock:
             first, self._held = not self._held, True
         if first:
             on_pause()
         with self._lock:
-            while self._paused and not stopped():
+            while self.paused and not stopped():
                 self._lock.wait(CHECK_SECONDS)
             if first:
                 self._held = False
@@ -172,24 +149,24 @@ class Steering:
             return self._replies.pop(0)
 
     def forget_replies(self) -> None:
-        """Drop replies that nobody waited for: they came too late for what they were about."""
+        """Drop replies that came too late."""
         with self._lock:
             self._replies = []
 
     def take_skip(self) -> bool:
-        """Whether the step was given up; asked once."""
+        """Whether the step was skipped; resets the request."""
         with self._lock:
-            skip, self._skip = self._skip, False
+            skip, self.skipping = self.skipping, False
             return skip
 
     def take_added(self) -> list[str]:
-        """The steps that were added since the last time."""
+        """The steps added since the last call."""
         with self._lock:
             added, self._added = self._added, []
             return [question for question in added if question]
 
     def take_override(self) -> Action | None:
-        """The decision a person took in advance, if any."""
+        """The decision that the user took in advance, if any."""
         with self._lock:
             action, self._override = self._override, None
             return action

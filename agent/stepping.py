@@ -1,11 +1,12 @@
 """Research without the graph: the same nodes in the same order, as plain functions.
 
-A run needs checkpoints, threads and events; collecting thousands of states needs none of them. That both
-do the same is held by a test.
+A run needs checkpoints, threads and events; collecting thousands of states does not. A test checks that
+both do the same.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 from agent.budget import BudgetExhausted
@@ -28,7 +29,7 @@ from agent.steps.verify import verify
 def begun(question: str, deps: Deps) -> RunState:
     """The state of a deep run in which the question itself was searched and nothing is planned yet."""
     state = new_state(question)
-    state = updated(state, {**route(state, deps), "route": "deep"})
+    state = updated(state, route(state, replace(deps, route="deep")))
     return updated(state, look(state, deps))
 
 

@@ -21,14 +21,16 @@ from filelock import FileLock
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from models.llama_cpp import LlamaCppChat
-from models.protocols import Chat, ChatOptions, ContextOverflow, Message
+from models.protocols import Chat, ChatOptions, ContextOverflow, Message, ModelUnreachable
 from models.servers.ollama import OllamaChat, full_name
+from models.servers.openai import OpenAiChat
 from traces import paths
 
 _log = logging.getLogger("deepthink.probe")
 
 _FILLER = "apple "  # one token in every vocabulary, for both of our bounds
 _SAMPLE = 400
+_SMALLEST = 512
 _COUNT = [Message("user", "Count from 1 to 60, with commas between the numbers.")]
 _WEATHER = [Message("user", "Tell me about the weather in spring. Do not use JSON.")]
 
@@ -191,6 +193,8 @@ def _honours_schema(chat: Chat, tokens: int, cancel: threading.Event | None) -> 
 def _granted(chat: Chat, cancel: threading.Event | None) -> int:
     """The context that a prompt really has, however much was asked for."""
     wanted = chat.context_tokens
+    if isinstance(chat, OpenAiChat):
+        return _largest(chat, wanted, cancel)
     if not isinstance(chat, OllamaChat):
         return wanted
     told = chat.server.loaded_context(chat.model, cancel)
@@ -207,6 +211,18 @@ def _granted(chat: Chat, cancel: threading.Event | None) -> int:
     if chat.tokens_read is None and marker not in reply.text:
         _log.warning("%s neither counts tokens nor remembers the head of a long prompt", chat.name)
         return wanted // 2
+    return wanted
+
+
+def _largest(chat: OpenAiChat, wanted: int, cancel: threading.Event | None) -> int:
+    """The context of a server that does not say it: halved until a prompt of that length is read."""
+    while wanted > _SMALLEST:
+        try:
+            chat.generate(_marked("", wanted - 80), ChatOptions(max_tokens=16, cancel=cancel))
+        except (ContextOverflow, ModelUnreachable):  # some servers break off a prompt that is too long
+            wanted //= 2
+        else:
+            break
     return wanted
 
 

@@ -6,7 +6,7 @@ test which passes has seen exactly the calls it expects::
     with ScriptedChat([{"steps": ["Who?"]}, ("Write the answer", "Ann [1].")]) as chat:
         ...  # the first call gets JSON; the second must be asked to "Write the answer"
 
-`ScriptedReader` does the same for a reader that judges claims.
+`ScriptedReader` does the same for a reader that judges claims, `ScriptedCompleter` for a planner.
 
 `HashEmbedder` and `OverlapReranker` find texts that share words, which is enough to test retrieval.
 """
@@ -185,6 +185,51 @@ def _text(reply: str | Mapping[str, Any] | BaseModel) -> str:
     if isinstance(reply, BaseModel):
         return reply.model_dump_json()
     return reply if isinstance(reply, str) else json.dumps(reply)
+
+
+class ScriptedCompleter:
+    """A completer that writes the texts it was given, in order, and keeps what it read in ``prompts``.
+
+    Args:
+        texts: One per call. In a pair, the first text must be part of what the second continues.
+    """
+
+    def __init__(self, texts: Sequence[str | tuple[str, str]]) -> None:
+        self._texts = list(texts)
+        self.prompts: list[str] = []
+
+    def __enter__(self) -> ScriptedCompleter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.assert_consumed()
+
+    @property
+    def name(self) -> str:
+        """``scripted``."""
+        return "scripted"
+
+    def complete(self, text: str, max_tokens: int) -> str:
+        """The next text. Raises AssertionError where none is left, or the next expects another prompt."""
+        self.prompts.append(text)
+        if not self._texts:
+            raise AssertionError(f"an unexpected prompt: {text!r}")
+        written = self._texts.pop(0)
+        expected, written = written if isinstance(written, tuple) else ("", written)
+        if expected not in text:
+            raise AssertionError(f"the script expects {expected!r} in: {text!r}")
+        return written
+
+    def assert_consumed(self) -> None:
+        """Fail if texts are left over."""
+        if self._texts:
+            raise AssertionError(f"{len(self._texts)} texts were never asked for: {self._texts!r}")
 
 
 class HashEmbedder:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 from models.catalogue import CATALOGUE, QWEN_CODER_0_5B, CatalogueRole, ModelEntry, entry
 from models.fetch import checked
 from models.offline import forbid_hubs
-from models.protocols import Chat, Completer, Embedder, ModelMissing, Reader, Reranker, TextRecogniser
+from models.protocols import (
+    Chat,
+    Completer,
+    Embedder,
+    ModelError,
+    ModelMissing,
+    Reader,
+    Reranker,
+    TextRecogniser,
+)
 from traces.paths import store_file
 from traces.store import Store
 from traces.typed_path import expanded_path
@@ -22,6 +31,7 @@ if TYPE_CHECKING:
     from policy.learned import Served
 
 OLLAMA = "ollama:"
+OPENAI = "openai:"
 NO_RERANKER = "none"
 
 
@@ -29,6 +39,18 @@ class NoModelYet(ModelMissing):
     """Raised when the language model that the settings name is not on this machine."""
 
     title = "No language model yet"
+
+
+class AddressNotConfirmed(ModelError):
+    """Raised before documents are sent to a server on another machine that nobody has agreed to."""
+
+    title = "Your documents would leave this machine"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"Questions and passages of your documents would be sent to {url}.",
+            f"To allow it: `deepthink config set openai_confirmed {url}`.",
+        )
 
 
 def open_store() -> Store:
@@ -42,9 +64,20 @@ def open_chat(settings: Settings) -> Chat:
     Raises:
         ModelMissing: it is not on this machine; `NoModelYet` if it could be fetched.
         ChecksumMismatch: its file is not the published one.
+        AddressNotConfirmed: it is on a machine that nobody has agreed to.
     """
     forbid_hubs()
     wanted = settings.model
+    if wanted.startswith(OPENAI):
+        from models.servers.openai import OpenAiChat
+
+        if unconfirmed := unconfirmed_address(settings):
+            raise AddressNotConfirmed(unconfirmed)
+        return OpenAiChat(
+            wanted.removeprefix(OPENAI),
+            base_url=settings.openai_url,
+            context_tokens=settings.context_tokens,
+        )
     if wanted.startswith(OLLAMA):
         from models.servers.ollama import OllamaChat
 
@@ -62,6 +95,24 @@ def open_chat(settings: Settings) -> Chat:
         context_tokens=settings.context_tokens,
         threads=settings.threads or None,
     )
+
+
+def unconfirmed_address(settings: Settings) -> str:
+    """The address of the OpenAI-compatible server if the user has yet to agree to it, else "".
+
+    Raises:
+        ModelMissing: the settings name no address.
+    """
+    from models.servers.openai import base_url, is_this_machine
+
+    if not settings.openai_url:
+        raise ModelMissing(
+            "The settings name no server that speaks the OpenAI API.",
+            "Give its address: `deepthink config set openai_url http://127.0.0.1:8080/v1`.",
+        )
+    url = base_url(settings.openai_url)
+    agreed = settings.openai_confirmed and base_url(settings.openai_confirmed) == url
+    return "" if agreed or is_this_machine(url) else url
 
 
 def open_embedder(settings: Settings) -> Embedder:
@@ -235,4 +286,5 @@ Choose one:
   deepthink models pull qwen2.5-coder-0.5b   smaller, faster, weaker (0.5 GB);
   deepthink models use qwen2.5-coder-0.5b    then this makes it answer
   deepthink models use ollama:NAME           a model of your own Ollama server
+  deepthink models use openai:NAME           one of any server with the OpenAI API (set openai_url)
   deepthink models use PATH.gguf             any GGUF file on this machine"""

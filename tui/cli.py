@@ -2,49 +2,88 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import shlex
 import sys
-from typing import Annotated, Any, Final
+from importlib import import_module
+from typing import Annotated, Any, Final, cast
 
 import typer
 from typer.core import TyperGroup
 
 from tui import failures
-from tui.ask import command as ask
-from tui.decisions import command as decisions
-from tui.doctor import command as doctor
-from tui.library import command as library
-from tui.models import command as models
-from tui.policy import command as policy
-from tui.runs import command as runs
-from tui.settings import command as settings
 
-_GROUPS: Final = {
-    "Ask and read": "ask resume sessions runs compare tui",
-    "Your library": "ingest sync library",
-    "Learn and measure": "traces collect train-policy policy evaluate graph",
-    "Set up": "demo models config doctor paths",
+_COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
+    "Ask and read": {
+        "ask": ("tui.ask.command:ask", "Answer a question from your documents, with citations."),
+        "resume": ("tui.ask.command:resume", "Go on with a run that was cut off, or that waits for you."),
+        "sessions": ("tui.runs.command:sessions_app", "See, name and delete conversations."),
+        "runs": ("tui.runs.command:app", "Look at earlier runs."),
+        "compare": ("tui.ask.command:compare", "Ask several systems the same question."),
+        "tui": ("tui.app.main:open_app", "Open the full-screen app, as `deepthink-tui` does."),
+    },
+    "Your library": {
+        "ingest": ("tui.library.command:ingest", "Read documents into the library."),
+        "sync": (
+            "tui.library.command:sync",
+            "Bring the library up to date with the folders it follows.",
+        ),
+        "library": ("tui.library.command:app", "See, search and prune what was read."),
+    },
+    "Learn and measure": {
+        "traces": (
+            "tui.decisions.command:app",
+            "See, label and exchange the decisions that runs took.",
+        ),
+        "collect": ("tui.policy.command:collect", "Gather decisions to learn a policy from."),
+        "train-policy": (
+            "tui.policy.command:train_policy",
+            "Train a policy that decides when to go on, revise or finish.",
+        ),
+        "policy": ("tui.policy.command:app", "See, choose and compare learned policies."),
+        "evaluate": (
+            "tui.policy.command:evaluate_app",
+            "Compare systems on questions with known answers.",
+        ),
+        "graph": ("tui.ask.command:graph", "Print the graph of a run; needs no model."),
+    },
+    "Set up": {
+        "demo": ("tui.ask.command:demo", "See it work: fetch models, read a sample library, ask it."),
+        "models": ("tui.models.command:app", "Fetch, measure and choose models."),
+        "config": ("tui.settings.command:app", "Show and change the settings."),
+        "doctor": (
+            "tui.doctor.command:doctor",
+            "Check this installation, with a way out for each fault.",
+        ),
+        "paths": ("tui.settings.command:paths", "Show where everything is kept."),
+    },
 }
+"""Commands by what they are for, in the order a person meets them: where each is, and its short help."""
+
+_PLACES: Final = {name: place for group in _COMMANDS.values() for name, (place, _) in group.items()}
 _EXITS: Final = """Exit codes: 0 answered or done, 2 wrong usage, 3 not found in your documents, 4 a file or
 other input, 5 a model, 6 the library, 7 waits for you, 8 withheld, 9 answered in part, 10 stopped before an
 answer was found, 70 a fault in deepthink, 130 cancelled."""
 
 
 class _Grouped(TyperGroup):
-    """Commands by what they are for, in the order a person meets them."""
+    """Commands by group, each imported when it is called: the help needs none of them."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.commands = cast(Any, dict.fromkeys(_PLACES))  # `get_command` makes them
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """Names for the help."""
-        return " ".join(_GROUPS.values()).split()
+        return list(_PLACES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return loaded(cmd_name) if cmd_name in _PLACES else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """A list for each group."""
-        for title, names in _GROUPS.items():
-            commands = [(name, self.commands[name]) for name in names.split()]
+        for title, commands in _COMMANDS.items():
             with formatter.section(title):
-                limit = formatter.width - 6 - max(map(len, names.split()))
-                formatter.write_dl([(n, c.get_short_help_str(limit)) for n, c in commands])
+                formatter.write_dl([(name, told) for name, (_, told) in commands.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """What looks like a question is told how to ask it."""
@@ -53,6 +92,22 @@ class _Grouped(TyperGroup):
                 f"There is no command “{args[0]}”.", f"To ask it: deepthink ask {shlex.quote(args[0])}"
             )
         return super().resolve_command(ctx, args)
+
+
+@functools.cache
+def loaded(name: str) -> Any:
+    """The command of that name, imported now."""
+    module, _, attribute = _PLACES[name].partition(":")
+    found = getattr(import_module(module), attribute)
+    if isinstance(found, typer.Typer):
+        command: Any = typer.main.get_group(found)
+    else:
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command()(found)
+        command = typer.main.get_command(alone)
+    command.name = name
+    _say_types_in_words(command)
+    return command
 
 
 app = typer.Typer(
@@ -64,33 +119,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command("demo")(ask.demo)
-app.command("ingest")(library.ingest)
-app.command("sync")(library.sync)
-app.command("ask")(ask.ask)
-app.command("compare")(ask.compare)
-app.command("resume")(ask.resume)
-app.add_typer(runs.sessions_app, name="sessions")
-app.add_typer(library.app, name="library")
-app.add_typer(runs.app, name="runs")
-app.add_typer(decisions.app, name="traces")
-app.command("collect")(policy.collect)
-app.command("train-policy")(policy.train_policy)
-app.add_typer(policy.app, name="policy")
-app.add_typer(policy.evaluate_app, name="evaluate")
-app.add_typer(models.app, name="models")
-app.add_typer(settings.app, name="config")
-app.command("doctor")(doctor.doctor)
-app.command("paths")(settings.paths)
-app.command("graph")(ask.graph)
-
-
-@app.command("tui")
-def open_app() -> int:
-    """Open the full-screen app, as `deepthink-tui` does."""
-    from tui.app.main import run
-
-    return run([])
 
 
 def _version(wanted: bool) -> None:
@@ -131,7 +159,6 @@ def run(arguments: list[str]) -> int:
     for parameter in command.params:  # completion is there for who looks for it
         if parameter.name in {"install_completion", "show_completion"}:
             parameter.hidden = True  # type: ignore[attr-defined] # options have it, arguments do not
-    _say_types_in_words(command)
     return failures.guarded(lambda: command.main(arguments, prog_name="deepthink", standalone_mode=False))
 
 

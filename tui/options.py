@@ -22,7 +22,9 @@ Collections = Annotated[
 ]
 Model = Annotated[
     str | None,
-    typer.Option("--model", "-m", metavar="NAME", help="A catalogue name, a .gguf path, or ollama:NAME."),
+    typer.Option(
+        "--model", "-m", metavar="NAME", help="A catalogue name, a .gguf path, ollama:NAME or openai:NAME."
+    ),
 ]
 From = Annotated[
     list[str] | None,

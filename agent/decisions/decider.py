@@ -1,7 +1,7 @@
 """The decision interface: a policy state goes in, CONTINUE, REVISE or FINISH comes out.
 
-A decision-maker is handed to the graph. This package brings two, `agent.cognition.deciding.Rules` and
-`agent.cognition.deciding.ModelJudge`; others (a learned policy, a person) need only the protocol.
+A decision-maker is handed to the graph. This package brings two, `agent.decisions.judges.Rules` and
+`agent.decisions.judges.ModelJudge`; others (a learned policy, a person) need only the protocol.
 """
 
 from __future__ import annotations
@@ -110,12 +110,12 @@ class Decider(Protocol):
 
 
 def certain(action: Action) -> dict[Action, float]:
-    """The probabilities of a source that does not hesitate."""
+    """Probability 1 for one action."""
     return {other: 1.0 if other == action else 0.0 for other in ACTIONS}
 
 
 def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicyState:
-    """The policy state of a run as it stands; the same code serves running and training."""
+    """The policy state of a run; running and training use the same code."""
     evidence = state["evidence"]
     return PolicyState(
         question=state["question"],
@@ -158,7 +158,7 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
 
 
 def used_up(state: PolicyState, budget: Budget, *, out_of_time: bool) -> str:
-    """Why a run stops here by itself, in words; "" where it does not."""
+    """The reason why a run stops here by itself, else ""."""
     if out_of_time:
         return "time budget"
     if state.tokens_left <= 0:

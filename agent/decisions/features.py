@@ -1,7 +1,7 @@
-"""The policy state as numbers: cheap signals of whether the evidence is complete and searching still pays.
+"""The policy state as numbers: cheap signals of whether the evidence is complete and more search helps.
 
-Everything is computed from the state alone, nothing from a gold answer, in well under a millisecond, and
-by the same code at run time and in training.
+They are computed from the state alone, never from a gold answer, in well under a millisecond, and by the
+same code at run time and in training.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from agent.decisions.decider import PolicyState
-from agent.retrieval.terms import terms
 from agent.text.language import language
 from agent.text.names import names
+from agent.text.terms import terms
 
 _EITHER = frozenset(
     "both either same also or older younger earlier later first longer larger more than".split()
 )
 _YES_OR_NO = frozenset("is are was were do does did has have can".split())
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
-_HELPS = 0.5  # relevance from which a passage is counted as one that helps
+_HELPS = 0.5  # a passage of at least this relevance helps
 
 
 def features(state: PolicyState) -> dict[str, float]:
-    """The numbers by name, to four digits as they are stored; names and order never differ."""
+    """The numbers by name, rounded to four digits; names and order are always the same."""
     held = [_Held(item) for item in state.evidence]
     made = {
         **_progress(state),
@@ -39,7 +39,7 @@ def features(state: PolicyState) -> dict[str, float]:
 
 
 class _Held:
-    """A passage held, with what several features ask of it."""
+    """A passage of the evidence, with what several features need of it."""
 
     def __init__(self, item: dict[str, object]) -> None:
         self.title = " ".join(str(item["title"]).split()).casefold()
@@ -141,7 +141,7 @@ def _coverage(state: PolicyState, held: Sequence[_Held]) -> dict[str, float]:
 
 
 def _links(state: PolicyState, held: Sequence[_Held]) -> dict[str, float]:
-    """How passages point at each other: a bridge question's evidence is a chain of mentions."""
+    """How passages mention each other: the evidence of a bridge question is a chain of mentions."""
     links, strong, linked = 0, 0.0, set[int]()
     for (i, one), (j, other) in combinations(enumerate(held), 2):
         if one.title == other.title:

@@ -1,4 +1,4 @@
-"""Two sources of decisions: plain rules, and the language model as the seed's judge."""
+"""Two deciders: plain rules, and the language model as judge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LETTERS = {"CONTINUE": "A", "REVISE": "B", "FINISH": "C"}
 
 
 class Rules:
-    """Work the plan off; revise once what the plan could not find; then finish."""
+    """Follow the plan, revise once if steps found nothing, then finish."""
 
     name = "rules"
 

@@ -1,8 +1,6 @@
-"""A learned policy as the graph uses it: handed in by whoever starts the run, loaded at its first decision,
-and never a reason for a run to fail.
+"""A learned policy as a decider: passed in by the caller, loaded at its first decision.
 
-What a policy is made of is not known here. One that cannot be loaded, or fails at a decision, is told once,
-and the rules decide in its place.
+If it cannot be loaded, or fails at a decision, the run warns once and the rules decide instead.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ LEARNED = "learned"
 
 
 class NoPolicy(DeepthinkError):
-    """Raised when a learned policy is asked and none was handed in."""
+    """Raised when a learned policy should decide and there is none."""
 
     title = "No learned policy"
     kind = "input"
@@ -32,25 +30,25 @@ class Policy(Protocol):
 
     @property
     def name(self) -> str:
-        """Which one it is."""
+        """Its name."""
         ...
 
     @property
     def warning(self) -> str:
-        """What a person should know of how it was chosen; "" if nothing."""
+        """A warning for the user about how it was chosen, or ""."""
         ...
 
     def decider(self) -> Decider:
-        """It, loaded; asked again it is the same. Thread-safe.
+        """The loaded policy, always the same object. Thread-safe.
 
         Raises:
-            DeepthinkError: it cannot be loaded; asked again it says the same at once.
+            DeepthinkError: It cannot be loaded; raised again at once on later calls.
         """
         ...
 
 
 class Learned:
-    """A learned policy as a source of decisions; it raises what the policy raises."""
+    """A learned policy as a decider; it raises the policy's errors."""
 
     name = LEARNED
 
@@ -58,11 +56,11 @@ class Learned:
         self._policy = policy
 
     def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
-        """The policy's.
+        """The policy's decision.
 
         Raises:
-            NoPolicy: none was handed in.
-            Exception: whatever loading or asking it raises.
+            NoPolicy: There is no policy.
+            Exception: Any error of loading or asking it.
         """
         if self._policy is None:
             raise NoPolicy("There is no learned policy.", "`deepthink policy list` shows what there is.")
@@ -70,12 +68,12 @@ class Learned:
 
 
 class LearnedOrRules:
-    """A learned policy, and the rules where it fails.
+    """A learned policy, with the rules as fallback.
 
     Args:
-        policy: None if none was handed in.
-        warn: Takes what a person should know; called from within a node.
-        notice: What else to tell before the first decision, if anything.
+        policy: None if there is none.
+        warn: Takes warnings for the user; called inside a node.
+        notice: Another warning before the first decision, or "".
     """
 
     name = LEARNED
@@ -89,7 +87,7 @@ class LearnedOrRules:
         self._failed = False
 
     def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
-        """The policy's, or that of the rules, which say so by their name as its source."""
+        """The decision of the policy, or of the rules, which is then its source."""
         while self._notices:
             self._warn(self._notices.pop(0))
         try:
@@ -97,7 +95,7 @@ class LearnedOrRules:
             _check(decision, valid)
         except GenerationCancelled:
             raise
-        except Exception as failure:  # noqa: BLE001 - told, and no run fails for want of a policy
+        except Exception as failure:  # noqa: BLE001 - any failure of a policy is a warning
             self._tell(failure)
             return self._rules.decide(state, valid)
         return decision

@@ -1,7 +1,7 @@
-"""The policy state as text: what a decider that reads is shown, at run time and in training alike.
+"""The policy state as text, for deciders that read, at run time and in training.
 
-One version, one fixed order, the most decisive first, and never longer than a small model reads: what
-does not fit is cut from the evidence's end.
+The order is fixed, the most important first, and the length fits a small model: evidence that does not fit
+is cut at the end.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from models.token_estimate import at_most
 MOST_TOKENS = 240
 """Estimated tokens of a state text; the estimate is not too low (`models.token_estimate.at_most`)."""
 
-_QUESTION = 320  # characters of a question: half of the text is for what was found
+_QUESTION = 320  # characters of a question, so that half of the text is for findings
 _LINE = 140
-_OPEN = 3  # open or missing questions that are spelled out
+_OPEN = 3  # open or missing questions that are listed
 
 
 def state_text(state: PolicyState) -> str:
-    """The state in at most about `MOST_TOKENS` tokens, one fact a line, the evidence last."""
+    """The state in at most about `MOST_TOKENS` tokens, one fact per line, the evidence last."""
     lines: list[str] = []
     room = MOST_TOKENS
     for line in _lines(state):
@@ -50,7 +50,7 @@ def _lines(state: PolicyState) -> Iterator[str]:
     for finding in state.findings:
         if finding["found"] and finding["answer"]:
             yield f"found: {_short(finding['answer'], _LINE)}"
-    # The strongest first: what is cut off at the end matters least.
+    # The strongest first, since the end may be cut.
     for held in sorted(state.evidence, key=lambda item: -item["relevance"]):
         yield f"{held['relevance']:.2f} {_short(held['title'], 60)}: {_short(held['excerpt'], 2 * _LINE)}"
 
@@ -68,7 +68,7 @@ def _short(text: str, most: int) -> str:
 
 
 def _cut(line: str, room: int) -> str:
-    """The words of ``line`` that fit; "" if hardly any do."""
+    """The words of ``line`` that fit; "" if only a few do."""
     words = line.split(" ")
     while words and at_most(" ".join(words)) > room:
         words = words[: len(words) * 9 // 10]

@@ -1,9 +1,9 @@
-"""Cutting a document into the passages that are embedded, searched and cited.
+"""Chunking: cutting a document into the passages that are embedded, searched and cited.
 
-A passage lies within one section and one page, ends where a sentence ends, and is short enough for
-the embedder to read whole (all-MiniLM-L6-v2 reads 256 tokens, title and section included). A table is
-one passage where it fits; where it does not, every part repeats what names its columns, so that a
-number never stands without its row's label, its column's name and what the table is about.
+A passage is in one section and on one page, ends at the end of a sentence, and is short enough for the
+embedder to read completely (all-MiniLM-L6-v2 reads 256 tokens, title and section included). A table is
+one passage if it fits. If not, every part repeats caption and header, so that a number always has its
+row's label, its column's name and the subject of the table.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _CLAUSE = re.compile(r"[^,;:，；：、|]*[,;:，；：、|]*\s*")
 
 
 def estimate(text: str) -> int:
-    """About how many tokens an embedder's tokeniser makes of ``text``; seldom fewer, and cheap.
+    """A cheap estimate of the tokens in ``text``, seldom too low.
 
-    Calibrated on all-MiniLM-L6-v2: a word is one token and one more for every six letters after the
-    third, a number one for every two digits, each sign and each CJK character one.
+    Calibrated on all-MiniLM-L6-v2: a word is one token, and one more for every six letters after the
+    third; a number is one for every two digits; each sign and each CJK character is one.
     """
     tokens = 0
     for match in _PIECE.finditer(text):
@@ -61,9 +61,9 @@ def chunk(
     """The passages of ``document``, in its order.
 
     Args:
-        document: What a reader made of a file.
-        target_tokens: How long a passage of prose should be.
-        table_tokens: How long a table may be before it is split by rows.
+        document: The document as read.
+        target_tokens: The length of a passage of prose.
+        table_tokens: The longest table that is not split.
         count_tokens: Counts tokens; the default needs no model.
     """
     cutter = _Cutter(target_tokens, table_tokens, count_tokens)
@@ -74,9 +74,9 @@ def chunk(
 
 
 def _sections(blocks: Sequence[Block]) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
-    """The blocks under each heading, with the headings above them.
+    """The blocks below each heading, with the headings above them.
 
-    A heading with nothing under it is its own text: "Item 6. [Reserved]" says something.
+    A heading with nothing below it is its own text: "Item 6. [Reserved]" is information.
     """
     blocks = [block for block in blocks if block.kind != "text" or not is_blank(block.text)]
     path: list[Block] = []
@@ -100,7 +100,7 @@ def _sections(blocks: Sequence[Block]) -> Iterator[tuple[tuple[str, ...], list[B
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A sentence, or a piece of one that is too long, and where it stands in which paragraph."""
+    """A sentence, or a piece of a long one, and its place in its paragraph."""
 
     paragraph: str
     number: int
@@ -136,7 +136,7 @@ class _Cutter:
         yield from self._prose(section, prose)
 
     def _caption(self, text: str) -> tuple[str, str]:
-        """What of the paragraph above a table is text, and what introduces the table."""
+        """The paragraph above a table, split into text and the table's caption."""
         if self.count(text) <= _LONGEST_CAPTION and (
             _INTRODUCES.search(text) or not _FULL_STOP.search(text)
         ):
@@ -147,7 +147,7 @@ class _Cutter:
         return text, ""
 
     def _prose(self, section: tuple[str, ...], blocks: Sequence[Block]) -> Iterator[Chunk]:
-        """Paragraphs as passages of about equal length, none longer than a page."""
+        """Paragraphs as chunks of about equal length, none across a page break."""
         for page, group in groupby(blocks, key=lambda block: block.page):
             units = [unit for number, block in enumerate(group) for unit in self._units(block.text, number)]
             for batch in self._batches(units):
@@ -211,7 +211,7 @@ class _Cutter:
 
 
 def _joined(units: Sequence[_Unit]) -> str:
-    """The units' text as it stands in their paragraphs, a line for each paragraph."""
+    """The text of the units in their paragraphs, one line for each paragraph."""
     lines: list[str] = []
     for _, group in groupby(units, key=lambda unit: unit.number):
         within = list(group)

@@ -13,11 +13,10 @@ _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 
 
 def coverage(document: ParsedDocument, chunks: Sequence[Chunk]) -> float:
-    """The share, 0 to 1, of the words and CJK characters a person would see that are in ``chunks``.
+    """The share, 0 to 1, of the visible words and CJK characters that are in ``chunks``.
 
-    Words are counted as often as they occur, so that a passage given twice makes up for none that is
-    missing. Headings count where a passage first stands under them; what a part of a table repeats
-    does not count.
+    Words count as often as they occur, so that a repeated passage does not make up for a missing one.
+    A heading counts for the first chunk below it; repeated parts of tables do not count.
     """
     seen = Counter(words(document.visible_text))
     if not seen:
@@ -34,7 +33,7 @@ def words(text: str) -> Iterator[str]:
 
 
 def _own_texts(chunks: Iterable[Chunk]) -> Iterator[str]:
-    """The texts of the chunks without what they repeat, and the headings they newly stand under."""
+    """The texts of the chunks without their repeated parts, and each heading once."""
     above: tuple[str, ...] = ()
     for made in chunks:
         shared = 0

@@ -1,4 +1,4 @@
-"""What a reader makes of a file: an ordered list of blocks, and the text that a person would see."""
+"""The result of reading a file: an ordered list of blocks, and the visible text."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from traces.errors import DeepthinkError
 
 
 class UnreadableDocument(DeepthinkError):
-    """Raised when a file cannot be read as what it claims to be (damaged, encrypted, binary, empty)."""
+    """Raised when a file cannot be read (damaged, encrypted, binary, empty)."""
 
     title = "Cannot read this file"
     kind = "input"
 
 
 class NoText(UnreadableDocument):
-    """Raised when a document holds no text at all, such as a scan."""
+    """Raised when a document has no text, as in a scan."""
 
     title = "This document has no text"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as rows of cells; ``header`` rows come first and name the columns.
+    """A table as rows of cells; the ``header`` rows name the columns.
 
-    Every row, header or not, has the same number of cells: spans are resolved, a currency sign or a
-    closing parenthesis that sat in a cell of its own is joined to its number, empty columns are gone.
-    The first cell of a body row is its label.
+    All rows have the same number of cells: spans are resolved, a currency sign or closing parenthesis in
+    its own cell is joined to the number, and empty columns are removed. The first cell of a body row is
+    its label.
     """
 
     header: tuple[tuple[str, ...], ...]
@@ -43,10 +43,10 @@ class Block:
     """One heading, paragraph, list item or table, in reading order.
 
     Attributes:
-        kind: What it is.
+        kind: Its kind.
         text: Its text (for a table: empty; see ``table``).
         level: 1 (outermost) to 6 for a heading, else 0.
-        page: 1-based page where the format has pages, else None.
+        page: 1-based page if the format has pages, else None.
         table: The cells, for a table.
     """
 
@@ -62,8 +62,8 @@ class Enclosed:
     """A file inside another: an attachment, a message of a mailbox, a file of an archive.
 
     Attributes:
-        name: Its path inside the other; no two in one file have the same.
-        content: Gives its bytes.
+        name: Its unique path inside the other file.
+        content: Returns its bytes.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Enclosed:
 
 
 def named_apart(files: Iterable[tuple[str, Callable[[], bytes]]]) -> Iterator[Enclosed]:
-    """The files, with a number in the names of those that would be called like one before them."""
+    """The files with unique names: a repeated name gets a number."""
     taken: Counter[str] = Counter()
     for given, content in files:
         path = PurePosixPath("/", given.replace("\\", "/").replace("\x00", ""))
@@ -91,14 +91,14 @@ class ParsedDocument:
         title: The document's own title, else its file name.
         media_type: e.g. ``text/html``.
         blocks: Its content in reading order.
-        visible_text: All text a person would see, taken by another way than ``blocks``, so that
-            coverage measures the reader too.
-        pages: Number of pages, where the format has them.
-        date: ISO date the document gives itself, where it is plainly stated, else "".
-        author: Who wrote it, where the file says so: for a mail, its sender.
-        notices: Sentences a person should know (such as "3 of 12 pages hold no text").
-        enclosed: Files inside it, which are documents of their own.
-        scans: Pages (counted from 1) that are pictures, whose text is not recognised yet.
+        visible_text: All text a person would see, extracted independently of ``blocks``, so that coverage
+            measures the reader too.
+        pages: Number of pages, if the format has them.
+        date: The ISO date stated in the document, else "".
+        author: Its author, if the file names one; the sender of a mail.
+        notices: Sentences for the user (such as "3 of 12 pages hold no text").
+        enclosed: Files inside it, which are separate documents.
+        scans: 1-based pages that are pictures, whose text is not recognised yet.
     """
 
     title: str
@@ -118,14 +118,14 @@ class Chunk:
     """A passage: the unit that is embedded, searched, cited.
 
     Attributes:
-        text: What is shown and cited. For a table: caption, header line, rows; cells joined by
-            `` | ``; a table split by rows repeats caption and header.
-        kind: Whether it is prose or (part of) a table; a chunk is never both.
+        text: The text that is shown and cited. For a table: caption, header line, rows; cells joined by
+            `` | ``; each part of a split table repeats caption and header.
+        kind: Prose or (part of) a table.
         section: Headings above it, outermost first.
-        page: 1-based first page, where the format has pages.
+        page: 1-based first page, if the format has pages.
         position: 0-based order in the document.
-        repeated: Leading characters of ``text`` that repeat an earlier chunk's (a split table's
-            caption and header); they count once in the coverage.
+        repeated: How many leading characters of ``text`` repeat an earlier chunk (a split table's caption
+            and header); coverage counts them once.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Bytes to text: a mark's encoding, else UTF-8, else the declared one, else the likeliest."""
+"""Bytes to text: encoding by byte order mark, else UTF-8, else the declared one, else the likeliest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARKS = (
 )
 _DECLARED = re.compile(rb"(?:charset\s*=\s*[\"']?|encoding\s*=\s*[\"'])([\w.:-]+)", re.IGNORECASE)
 _SAMPLE = 1 << 20
-# The Encoding Standard of browsers reads these codecs' names as the larger sets that pages really use.
+# Browsers read these names as the larger character sets that pages really use (WHATWG Encoding Standard).
 _AS_BROWSERS_DO = {
     "iso8859-1": "cp1252",
     "ascii": "cp1252",
@@ -28,7 +28,7 @@ _AS_BROWSERS_DO = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
-_SOUND = 5  # sound characters for each broken one: text in another encoding has fewer even by chance
+_SOUND = 5  # valid characters for each broken one; text in another encoding has fewer
 
 
 def decode(data: bytes) -> str:
@@ -37,17 +37,17 @@ def decode(data: bytes) -> str:
 
 
 def in_utf8(data: bytes, charset: str) -> bytes:
-    """``data`` in UTF-8, for text that a server says is in ``charset``.
+    """``data`` in UTF-8, for text that a server declares as ``charset``.
 
-    What carries a mark or is UTF-8 stays as it is, because servers often name one encoding for all of
-    their pages, whatever is in them.
+    Text with a byte order mark, or in UTF-8, stays as it is: servers often declare one encoding for all
+    pages.
     """
     if any(data.startswith(mark) for mark, _ in _MARKS) or _as_utf8(data) is not None:
         return data
     try:
         text = data.decode(_codec(charset.strip().strip("\"'")), "replace")
     except (LookupError, UnicodeError):
-        return data  # a name no codec has: `decode` guesses
+        return data  # an unknown name: `decode` guesses
     return text.encode("utf-8", "replace")
 
 
@@ -62,12 +62,12 @@ def _decoded(data: bytes) -> str:
         try:
             return data.decode(_codec(declared[1].decode("ascii")), "replace")
         except LookupError:
-            pass  # a name no codec has; guess as if none were given
+            pass  # an unknown name: guess
     return data.decode(_likeliest(data), "replace")
 
 
 def _as_utf8(data: bytes) -> str | None:
-    """``data`` as UTF-8, if it is that but for a few broken characters, which become U+FFFD."""
+    """``data`` as UTF-8, if it is UTF-8 except for a few broken characters, which become U+FFFD."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -78,7 +78,7 @@ def _as_utf8(data: bytes) -> str | None:
 
 
 def _codec(name: str) -> str:
-    """The codec for text that is said to be in ``name``; `LookupError` if there is none."""
+    """The codec for the encoding ``name``. Raises LookupError if there is none."""
     said = codecs.lookup(name).name
     return _AS_BROWSERS_DO.get(said, said)
 

@@ -20,8 +20,8 @@ from agent.documents.chunking import chunk, estimate
 from agent.documents.coverage import coverage
 from agent.documents.document import Chunk, NoText, ParsedDocument
 from agent.documents.media_types import MESSAGES
-from agent.retrieval.terms import terms
 from agent.text.language import language
+from agent.text.terms import terms
 from models.protocols import Embedder, GenerationCancelled, Vectors
 from traces.library import Library
 from traces.records import Document, NewChunk, NewDocument

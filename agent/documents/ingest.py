@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from agent.documents.cover import title_of_name
 from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
@@ -47,8 +47,8 @@ from agent.documents.ingest_events import (
 from agent.documents.known_files import earlier, gone, inside, no_longer_inside, renamed, stored_as
 from agent.documents.reading import PICTURES, SUFFIXES
 from agent.documents.scanning import Scanning
-from agent.documents.wanted import File, Member, Page, Wanted
-from agent.retrieval.terms import terms
+from agent.documents.wanted import Fetched, File, Member, Page, Wanted
+from agent.text.terms import terms
 from models.catalogue import CATALOGUE
 from models.protocols import (
     Embedder,
@@ -64,9 +64,6 @@ from traces.library import Library
 from traces.records import SECTION_SEPARATOR, Document
 from traces.store import Store, StoreError
 from traces.typed_path import expanded_path
-
-if TYPE_CHECKING:
-    from agent.web.fetch import Fetched
 
 __all__ = [
     "FileDone",

@@ -159,7 +159,7 @@ FORMATS = (
         "picture of text",
         "picture",
         (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"),
-        "scans.read_picture",
+        "pictures.read_picture",
         "by OCR: headings, tables, pages of a TIFF",
         has_scans=True,
     ),

@@ -1,4 +1,4 @@
-"""Which passages are headings, and how deep.
+"""Which passages are headings, and their levels.
 
 Filings and most PDFs mark a heading only by how it looks, so looks are ranked against each other:
 larger before smaller, bold before italic, coloured before black. ``Part II`` and ``Item 7.`` are
@@ -29,7 +29,7 @@ _Rank = tuple[float, bool, bool, bool, bool, int]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a passage looks, as far as that tells headings from text."""
+    """How a passage looks, as far as it helps to tell headings from text."""
 
     size: float = 0.0
     bold: bool = False
@@ -40,15 +40,15 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A paragraph, list item or table before it is known whether it is a heading.
+    """A paragraph, list item or table, before headings are found.
 
     Attributes:
-        text: Its words; empty for a table.
-        look: How all of it looks.
-        level: The level the format itself gives a heading, else 0.
-        page: 1-based page (of a long web page too, where print marks break it).
+        text: Its text; empty for a table.
+        look: How it looks as a whole.
+        level: The heading level the format gives it, else 0.
+        page: 1-based page (also of a long web page with page breaks).
         table: The cells, for a table.
-        item: It is an item of a list, and never a heading.
+        item: Whether it is a list item, which is never a heading.
     """
 
     text: str
@@ -60,12 +60,12 @@ class Passage:
 
 
 def outlined(passages: Sequence[Passage], *, by_look: bool = True) -> list[Block]:
-    """The passages as blocks, the headings among them found and given their levels.
+    """The passages as blocks, with headings and their levels.
 
     Args:
-        passages: What was read, in order.
-        by_look: Whether headings may be marked by their look alone. Where the format has headings of
-            its own and the document uses them, they decide.
+        passages: In reading order.
+        by_look: Whether a passage may be a heading by its look alone. If the document uses the heading
+            levels of its format, those decide.
     """
     chosen, others = _structural(passages)
     native = {index: p.level for index, p in enumerate(passages) if p.level}
@@ -86,10 +86,10 @@ def _block(passage: Passage, level: int) -> Block:
 
 
 def _structural(passages: Sequence[Passage]) -> tuple[dict[int, int], set[int]]:
-    """Levels of the ``Part`` and ``Item`` lines that open what they name, and all the other ones.
+    """Levels of the ``Part`` and ``Item`` lines that begin their section, and the other such lines.
 
-    The same line stands in the table of contents, in running headers and in cross-references; the
-    one under which there is most text is the section.
+    The same line is in the table of contents, in running headers and in cross-references; the one with
+    the most text below it begins the section.
     """
     lines = list(_part_and_item_lines(passages))
     starts = [line.index for line in lines if not line.is_item]
@@ -147,7 +147,7 @@ def _short(title: str) -> bool:
 
 
 def _titled(title: str, passage: Passage) -> bool:
-    """Whether a line that begins like a part or an item ends like one."""
+    """Whether ``title``, after "Part II" or "Item 7.", is that of a heading."""
     if not title:
         return True
     stands_out = passage.look.bold or title.isupper()
@@ -190,13 +190,13 @@ def _by_look(passages: Sequence[Passage], known: dict[int, int], others: set[int
         below = _alike_below(index, ranks)
         after = index + below + 1
         if after in known or after == len(passages) or ranks.get(after, rank) < rank:
-            continue  # nothing under it: the line of a cover page, a date
+            continue  # nothing below it: a line of a cover page, a date
         if below:
             if _alike_above(index, ranks) + below > _MOST_ALIKE or not _names_group(passages[index]):
                 continue
             if largest[passages[index].text.casefold()] > passages[index].look.size:
-                continue  # the company's name from the cover, over a statement: what follows is not its own
-            rank = (*rank[:-1], -below)  # alike in a row: each stands above the next
+                continue  # the company's name from the cover, repeated over a statement
+            rank = (*rank[:-1], -below)  # consecutive headings of one look: each is above the next
         while above and above[-1][0] >= rank:
             above.pop()
         levels[index] = min(_DEEPEST, (above[-1][1] if above else floor) + 1)
@@ -205,7 +205,7 @@ def _by_look(passages: Sequence[Passage], known: dict[int, int], others: set[int
 
 
 def _largest(passages: Iterable[Passage]) -> dict[str, float]:
-    """The largest size in which each line stands, by the line in lower case."""
+    """The largest size of each line, by the line in lower case."""
     sizes: dict[str, float] = {}
     for passage in passages:
         line = passage.text.casefold()
@@ -214,7 +214,7 @@ def _largest(passages: Iterable[Passage]) -> dict[str, float]:
 
 
 def _alike_below(index: int, ranks: dict[int, _Rank]) -> int:
-    """How many headings of the same look follow right below."""
+    """How many headings of the same look follow directly."""
     count = 0
     while ranks.get(index + count + 1) == ranks[index]:
         count += 1
@@ -229,12 +229,12 @@ def _alike_above(index: int, ranks: dict[int, _Rank]) -> int:
 
 
 def _names_group(passage: Passage) -> bool:
-    """Whether the heading may stand above others: a few words, and no figures as in a headline."""
+    """Whether the heading may contain others: a few words, and no digits as in a headline."""
     return len(passage.text.split()) <= 10 and not any(map(str.isdigit, passage.text))
 
 
 def _body(passages: Sequence[Passage]) -> tuple[float, bool]:
-    """The size most text has, and whether bold is rare enough to mean something."""
+    """The size of most text, and whether bold is rare enough to mark headings."""
     sizes: Counter[float] = Counter()
     bold = 0
     for passage in passages:
@@ -259,7 +259,7 @@ def _stands_out(passage: Passage, size: float, plain: bool) -> bool:
 
 
 def _rank(passage: Passage) -> _Rank:
-    """A sorting key: what comes first stands above the rest."""
+    """A sorting key: smaller ranks contain larger ones."""
     look = passage.look
     return (
         -look.size,
@@ -272,7 +272,7 @@ def _rank(passage: Passage) -> _Rank:
 
 
 def without_breaks(passages: Sequence[Passage]) -> list[Passage]:
-    """The passages with paragraphs that a page's end cut in two made whole."""
+    """The passages, joining paragraphs that a page end cut in two."""
     whole: list[Passage] = []
     for passage in passages:
         last = whole[-1] if whole else None

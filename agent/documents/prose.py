@@ -13,20 +13,27 @@ _MARKER = re.compile(
     r"[•●▪■◦‣⁃·○☐☒☑➢✓❖∙\uf0b7\uf0a7*†‡–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\*{1,3}"
 )
 _NOTHING = re.compile(r"[\s\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_BROKEN = re.compile(
+    r"(?<![\w-])(?P<first>[^\W\d_]+)-[ \t]*\r?\n(?P<indent>[ \t]*)"
+    r"(?P<second>[^\W\d_]+)(?![\w-])(?P<rest>\S*)[ \t]*(?:\r?\n)?"
+)
+_NUMBER_ENDS = re.compile(r"[\d%)]\Z")
+_NUMBER_BEGINS = re.compile(r"[+\-−–]?\d")
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing of ``text`` is seen: it is white space and characters without width."""
+    """Whether ``text`` is invisible: only white space and characters without width."""
     return _NOTHING.fullmatch(text) is not None
 
 
 def normal(text: str) -> str:
-    """``text`` with every run of white space, line ends included, as one space."""
+    """``text`` with each run of white space, line ends included, as one space."""
     return " ".join(text.replace("\u200b", "").replace("\ufeff", "").split())
 
 
 def joined(lines: Iterable[str]) -> str:
-    """Lines of one paragraph as one line; no space between two CJK characters or after a hyphen."""
+    """The lines of a paragraph as one; no space between two CJK characters or after a hyphen."""
     whole = ""
     for line in lines:
         if (
@@ -42,7 +49,7 @@ def joined(lines: Iterable[str]) -> str:
 
 
 def bulleted(text: str) -> str:
-    """``text`` with its bullet, if it begins with one, as ``• `` (private signs of fonts included)."""
+    """``text`` with its leading bullet, if any, as ``• `` (private signs of fonts included)."""
     match = _BULLET.match(text)
     if match is None or text[0] in "☐☒☑":
         return text
@@ -50,27 +57,20 @@ def bulleted(text: str) -> str:
 
 
 def is_marker(text: str) -> bool:
-    """Whether ``text`` is only what begins a list item: a bullet, ``(a)``, ``1.``."""
+    """Whether ``text`` is only the mark of a list item: a bullet, ``(a)``, ``1.``."""
     return _MARKER.fullmatch(text) is not None
 
 
-_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_BROKEN = re.compile(
-    r"(?<![\w-])(?P<first>[^\W\d_]+)-[ \t]*\r?\n(?P<indent>[ \t]*)"
-    r"(?P<second>[^\W\d_]+)(?![\w-])(?P<rest>\S*)[ \t]*(?:\r?\n)?"
-)
-
-
 def words_of(text: str) -> frozenset[str]:
-    """The words of ``text``, case-folded; those with hyphens inside a line as one."""
+    """The words of ``text``, case-folded; a word with a hyphen inside a line is one."""
     return frozenset(match[0].casefold() for match in _WORD.finditer(text))
 
 
 def mended(text: str, known: Container[str]) -> str:
-    """``text`` with the halves of broken words on one line, without the hyphen.
+    """``text`` with words that a line end broke made whole, without the hyphen.
 
-    A word is taken for broken if it is among ``known``, the document's words, in one piece and not
-    with the hyphen; ``long-`` before ``term`` keeps its hyphen, and so does what stands nowhere else.
+    A word counts as broken if ``known``, the document's words, has it in one piece and not with the
+    hyphen. ``long-`` before ``term`` keeps its hyphen, and so does a word found nowhere else.
     """
 
     def whole(match: re.Match[str]) -> str:
@@ -83,15 +83,14 @@ def mended(text: str, known: Container[str]) -> str:
     return _BROKEN.sub(whole, text)
 
 
-_NUMBER_ENDS = re.compile(r"[\d%)]\Z")
-_NUMBER_BEGINS = re.compile(r"[+\-−–]?\d")
-
-
 def separator(before: str, after: str, *, raised: bool) -> str:
-    """What is written between two texts, of which ``after`` is raised, or else ``before``.
+    """What to write between two texts, one of which is raised: ``after`` if ``raised``, else ``before``.
+
+    ``10⁶`` set with a small raised 6 must not be read as 106, nor 45.2 with footnote mark 1 as 45.21.
+    Raised letters and signs (1st, a trademark) change no number and stay as they are.
 
     Returns:
-        ``^`` between a number and digits raised after it, a space between raised digits and a number
+        ``^`` between a number and digits raised after it, a space between raised digits and the number
         after them, else nothing.
     """
     if raised:
@@ -100,7 +99,7 @@ def separator(before: str, after: str, *, raised: bool) -> str:
 
 
 def on_one_line(parts: Iterable[tuple[str, bool]]) -> str:
-    """Texts, each with whether it is raised, as one."""
+    """The texts, each with whether it is raised, as one."""
     whole = ""
     was_raised = False
     for text, raised in parts:

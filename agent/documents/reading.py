@@ -1,8 +1,7 @@
-"""Reading documents: a file in, its blocks in reading order and its visible text out.
+"""Reading documents: from a file to its blocks in reading order and its visible text.
 
-`read` is the door for files, `read_bytes` the one for what came by another way. Each format has a module
-of its own, imported only when a file of that format is read; what they share is how tables are put
-together (`grid`), how headings are found (`outline`) and what is printed on every page (`furniture`).
+`read` takes a file, `read_bytes` its content. The module of a format is imported only when a file of that
+format is read. To add a format, write a module in `formats` and list it in `media_types.FORMATS`.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ MAX_BYTES = 100 * 1024 * 1024
 def read(
     path: Path, *, max_bytes: int = MAX_BYTES, recognised: Mapping[int, ScannedPage] | None = None
 ) -> ParsedDocument:
-    """Read the file at ``path`` as what it is; its name decides only what its bytes leave open.
+    """Read the file at ``path``. Its content decides on the format, and its name only if that is unclear.
 
     Args:
-        path: Where it is.
+        path: The file.
         max_bytes: A larger file is refused.
-        recognised: What was recognised on pages that are scans, by their number; nothing is told of them
-            if it is None. Where it is empty and there are such pages, the document names them.
+        recognised: Recognised text of scanned pages, by page number; None if recognition is off. Pages
+            not in it are listed in `ParsedDocument.scans`.
 
     Raises:
-        UnreadableDocument: It is missing, may not be opened, is empty, too large, binary, encrypted,
-            damaged or of a kind that cannot be read. Nothing that a parser raises gets past here.
-        NoText: It can be opened and holds no text, such as a scan.
+        UnreadableDocument: The file is missing, not accessible, empty, too large, binary, encrypted,
+            damaged or of an unknown format. Errors of parsers are converted to this.
+        NoText: The file has no text, as in a scan.
     """
     return read_bytes(path.name, _bytes(path, max_bytes), recognised=recognised)
 
@@ -53,13 +52,13 @@ def read_bytes(
     charset: str = "",
     recognised: Mapping[int, ScannedPage] | None = None,
 ) -> ParsedDocument:
-    """Read ``data`` as what it is; what else is known of it decides only what its bytes leave open.
+    """Read ``data``. It decides on its format itself; the other arguments only where it is unclear.
 
     Args:
-        name: A file name, with its ending if it has one.
+        name: The file name.
         data: The content.
-        served_as: The media type that a server gave it.
-        charset: The encoding that a server gave it.
+        served_as: The media type declared by a server.
+        charset: The encoding declared by a server.
         recognised: As for `read`.
 
     Raises:

@@ -1,8 +1,10 @@
 """A table as lines that a small language model reads reliably, whole or in parts.
 
-A line for each row, cells joined by `` | ``, one header line above: the form that needs fewest tokens
-and in which a 1.5B model finds the number under a column's name. What is too long is cut between
-rows; a header, or one row, that is too long by itself between columns, so that each keeps its name.
+One line for each row, cells joined by `` | ``, one header line above: this form needs the fewest tokens,
+and a 1.5B model finds the number under a column's name in it. A long table is split between rows; a header
+or row that is too long by itself is split between columns, so that each cell keeps its column's name.
+
+`rows` reads such text back: which column each cell is under, and which heading line is above a row.
 """
 
 from __future__ import annotations
@@ -13,21 +15,22 @@ from dataclasses import dataclass, field
 
 from agent.documents.document import Table
 
-_LONGEST_LABEL = 12  # words of a row's first cell worth repeating above the rest of a cut row
-_LABEL = 24  # tokens of it that are repeated beside the cells of other columns
+SEPARATOR = " | "
+_LONGEST_LABEL = 12  # words of a row's first cell that may be repeated above the rest of a split row
+_LABEL = 24  # tokens of it to repeat beside the cells of other columns
 
 
 @dataclass(frozen=True, slots=True)
 class TablePart:
-    """Some rows of a table beneath its caption and header; ``repeated`` leading characters are not
-    the part's own but stood in an earlier one."""
+    """Some rows of a table below its caption and header; the first ``repeated`` characters repeat an
+    earlier part."""
 
     text: str
     repeated: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _Line:
     cells: tuple[str, ...]
     line: str
     tokens: int
@@ -37,11 +40,11 @@ class _Row:
 
 
 def row_text(cells: Sequence[str]) -> str:
-    """One row as a line; a row of one filled first cell, such as a section's name, is that cell."""
+    """One row as a line, without empty cells at its end."""
     filled = list(cells)
     while filled and not filled[-1]:
         filled.pop()
-    return " | ".join(filled).strip()
+    return SEPARATOR.join(filled).strip()
 
 
 def table_parts(
@@ -54,14 +57,14 @@ def table_parts(
     """The table in as few parts of about equal length as ``limit`` tokens allow.
 
     Args:
-        table: What a reader found.
-        caption: What stands above it and says what it is about.
-        limit: How many tokens a part should have at most.
+        table: The table.
+        caption: The text above it that says what it is about.
+        limit: The most tokens a part should have.
         count_tokens: Counts tokens.
-        cut: Cuts a text that is too long by itself into pieces of at most so many tokens.
+        cut: Splits a text into pieces of at most so many tokens.
     """
     head = _head(caption, table)
-    rows = list(_rows(table, count_tokens))
+    rows = list(_lines(table, count_tokens))
     if sum(map(count_tokens, head)) + sum(row.tokens for row in rows) <= limit:
         return [TablePart("\n".join([*head, *(row.line for row in rows)]), 0)]
     cutter = _Cutter(caption, limit, count_tokens, cut)
@@ -77,7 +80,7 @@ def _head(caption: str, table: Table) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Cutter:
-    """Parts of a table made so far, and the columns whose names have stood in one of them."""
+    """The parts of a table made so far, and the columns whose names are in one of them."""
 
     caption: str
     limit: int
@@ -87,12 +90,12 @@ class _Cutter:
     named: set[tuple[str, ...]] = field(default_factory=set)
 
     def weights(self, rows: Sequence[Sequence[str]]) -> list[int]:
-        """How many tokens the cells of each column have together."""
+        """The tokens of each column."""
         return [sum(self.count(cell) + 1 for cell in column) for column in zip(*rows, strict=True)]
 
     def narrowed(self, table: Table, weights: Sequence[int], room: int) -> list[Table]:
-        """A few columns of the table at a time, of about ``room`` tokens, with the rows' labels; what
-        is too long even alone comes last."""
+        """The table as groups of columns of about ``room`` tokens, with the rows' labels; columns that
+        are too long by themselves come last."""
         labels = min(weights[0], room // 2)
         left = room - labels
         long = [column for column, weight in enumerate(weights) if column and weight > left]
@@ -109,8 +112,8 @@ class _Cutter:
         return [table] if len(groups) < 2 else [self._chosen(table, group) for group in groups]
 
     def _chosen(self, table: Table, columns: Sequence[int]) -> Table:
-        """Some columns of the table, after the beginning of the rows' labels if these are not among
-        them, and the rows that have something in them."""
+        """Some columns of the table, after the beginning of the rows' labels, with the rows that are not
+        empty."""
 
         def cells(row: Sequence[str]) -> tuple[str, ...]:
             chosen = tuple(row[column] for column in columns)
@@ -122,9 +125,9 @@ class _Cutter:
         )
 
     def add(self, table: Table) -> None:
-        """Make parts of the table's rows, each beneath its header."""
+        """Make parts of the table's rows, each below its header."""
         room = self._room(table)
-        for batch in _batches(list(_rows(table, self.count)), room):
+        for batch in _batches(list(_lines(table, self.count)), room):
             *above, row = batch
             if row.tokens <= room:
                 above = batch
@@ -135,8 +138,8 @@ class _Cutter:
             if row.tokens > room:
                 self._add_long(table, row)
 
-    def _add_long(self, table: Table, row: _Row) -> None:
-        """Make parts of a row that is too long by itself: of some columns each, if it has a few."""
+    def _add_long(self, table: Table, row: _Line) -> None:
+        """Make parts of a row that is too long by itself: of some columns each, if it has several."""
         section = row.section if self.parts and not row.names_section else ""
         filled = [0, *(column for column, cell in enumerate(row.cells) if column and cell)]
         alone = self._chosen(Table(table.header, (row.cells,)), filled)
@@ -148,21 +151,21 @@ class _Cutter:
         again = ""
         for columns in narrow:
             room = self._room(columns)
-            for part in _rows(columns, self.count):
+            for part in _lines(columns, self.count):
                 texts = [part.line] if part.tokens <= room else self.cut(part.line, room)
                 self._put(columns, section, texts, part.label, again)
-                again = f"{part.cells[0]} | "
+                again = f"{part.cells[0]}{SEPARATOR}"
 
     def _room(self, table: Table) -> int:
-        """How many tokens a part's rows may have."""
+        """The most tokens that a part's rows may have."""
         return max(self.limit - sum(map(self.count, _head(self.caption, table))), self.limit // 3)
 
     def _put(
         self, table: Table, section: str, texts: Sequence[str], label: str = "", again: str = ""
     ) -> None:
-        """A part for each text, beneath the table's header; from the second on beneath ``label`` too.
+        """Add a part for each text, below the table's header; from the second on also below ``label``.
 
-        ``again`` is what the first text begins with that stood in an earlier part.
+        ``again`` is the beginning of the first text that repeats an earlier part.
         """
         columns = set(zip(*table.header, strict=True))
         for index, text in enumerate(texts):
@@ -179,7 +182,7 @@ class _Cutter:
 
 
 def _shares(weights: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Neighbours, by their numbers, about equally heavy together and no heavier than ``room``."""
+    """Groups of neighbouring indices, of about equal weight and at most ``room``."""
     total = sum(weights)
     share = total / max(1, math.ceil(total / max(1, room)))
     group: list[int] = []
@@ -194,7 +197,7 @@ def _shares(weights: Sequence[int], room: int) -> Iterator[list[int]]:
         yield group
 
 
-def _rows(table: Table, count_tokens: Callable[[str], int]) -> Iterator[_Row]:
+def _lines(table: Table, count_tokens: Callable[[str], int]) -> Iterator[_Line]:
     section = ""
     for cells in table.rows:
         line = row_text(cells)
@@ -204,7 +207,7 @@ def _rows(table: Table, count_tokens: Callable[[str], int]) -> Iterator[_Row]:
         names_section = bool(label) and not any(cells[1:])
         if names_section:
             section = label
-        yield _Row(
+        yield _Line(
             cells,
             line,
             count_tokens(line) + 1,
@@ -216,16 +219,16 @@ def _rows(table: Table, count_tokens: Callable[[str], int]) -> Iterator[_Row]:
             section = ""
 
 
-def _batches(rows: Sequence[_Row], room: int) -> Iterator[list[_Row]]:
-    """Rows that go together: about equal shares, none ending with the name of a section."""
+def _batches(rows: Sequence[_Line], room: int) -> Iterator[list[_Line]]:
+    """Batches of rows of about equal length, none ending with the name of a section."""
     left = sum(row.tokens for row in rows)
     share = left / max(1, math.ceil(left / room))
-    batch: list[_Row] = []
+    batch: list[_Line] = []
     filled = 0
     for row in rows:
         full = filled + row.tokens > room or filled + row.tokens / 2 > share
         if batch and full:
-            held: list[_Row] = []
+            held: list[_Line] = []
             while len(batch) > 1 and batch[-1].names_section:
                 held.insert(0, batch.pop())
             yield batch
@@ -235,3 +238,77 @@ def _batches(rows: Sequence[_Row], room: int) -> Iterator[list[_Row]]:
         filled += row.tokens
     if batch:
         yield batch
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a table.
+
+    Attributes:
+        line: As it stands.
+        label: The first cell that holds a letter, which is what a row is named by.
+        cells: Its other cells that are not empty, with the column each stands under; the column is ""
+            where the row has other columns than the header.
+        heading: The line without cells that it stands below, "" if none.
+    """
+
+    line: str
+    label: str
+    cells: tuple[tuple[str, str], ...]
+    heading: str
+
+    def spelled(self) -> str:
+        """``Services: 236.4 (2024), 214.9 (2023)``."""
+        shown = [f"{cell} ({column})" if column else cell for column, cell in self.cells]
+        return f"{self.label}: {', '.join(shown)}"
+
+
+def with_headings(rows: Sequence[str], kept: Sequence[int]) -> list[str]:
+    """The kept rows, each group under the heading row it stands below ("Year ended …:")."""
+    chosen = set(kept)
+    for index in kept:
+        above = next((i for i in range(index, -1, -1) if SEPARATOR not in rows[i]), None)
+        if above is not None:
+            chosen.add(above)
+    return [rows[i] for i in sorted(chosen)]
+
+
+def parts(text: str) -> tuple[list[str], list[str]]:
+    """A table's lines as head (caption and header line) and body."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    header = next((i for i, line in enumerate(lines) if SEPARATOR in line), 0)
+    return lines[: header + 1], lines[header + 1 :]
+
+
+def rows(text: str) -> list[Row]:
+    """The rows of a table, without its headings."""
+    head, body = parts(text)
+    header = _cells(head[-1]) if head and SEPARATOR in head[-1] else []
+    found: list[Row] = []
+    heading = ""
+    for line in body:
+        if SEPARATOR not in line:
+            heading = line
+            continue
+        cells = _cells(line)
+        # Empty cells at a row's end are not written.
+        columns = header[: len(cells)] if len(cells) <= len(header) else [""] * len(cells)
+        label = _label(cells) or cells[0]
+        place = cells.index(label)
+        pairs = tuple(
+            (column, cell)
+            for index, (column, cell) in enumerate(zip(columns, cells, strict=True))
+            if cell.strip() and index != place
+        )
+        found.append(Row(line, label, pairs, heading))
+    return found
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a line, whose white space at both ends is not written: the first may be empty."""
+    return f" {line}".split(SEPARATOR) if line.startswith("| ") else line.split(SEPARATOR)
+
+
+def _label(cells: Sequence[str]) -> str:
+    # Only what stands before the label may be without letters: "2024 | 17.5 | n/a" has no label.
+    return next((cell for cell in cells[:-1] if any(c.isalpha() for c in cell)), "")

@@ -37,34 +37,35 @@ _PERIOD = re.compile(
     r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.?\s+\d",
     re.IGNORECASE,
 )
+Stretch = tuple[float, float]
+_MOST_ROWS = 8
+_OFF_CENTRE = 20.0  # points by which a period may miss the middle of the columns it stands over
+_WORD = re.compile(r"[^\W\d_]{2}")
 
 
 def is_value(text: str) -> bool:
-    """Whether ``text`` is a quantity (or the dash for none), not a year that names a column."""
+    """Whether ``text`` is a quantity (or a dash), and not a year that names a column."""
     return bool(_VALUE.fullmatch(text.strip())) and not is_year(text)
 
 
 def is_year(text: str) -> bool:
-    """Whether ``text`` is a year and nothing else."""
+    """Whether ``text`` is only a year."""
     return bool(_YEAR.fullmatch(text.strip()))
 
 
 def is_unit(text: str) -> bool:
-    """Whether ``text`` only says in what the numbers count, such as ``(In millions)``."""
+    """Whether ``text`` only gives the unit of the numbers, such as ``(In millions)``."""
     return bool(_UNIT.fullmatch(text.strip()))
 
 
 def names_period(text: str) -> bool:
-    """Whether ``text`` says when: ``13 Weeks Ended``, ``As of June 30,``, ``2022``."""
+    """Whether ``text`` names a period: ``13 Weeks Ended``, ``As of June 30,``, ``2022``."""
     return bool(_PERIOD.search(text))
-
-
-Stretch = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text and the stretch of the row it covers; ``strong`` if it is bold or marked as a header."""
+    """A text and its extent in the row; ``strong`` if it is bold or marked as a header."""
 
     text: str
     start: float
@@ -74,7 +75,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row whose cells have found their columns: column number to text."""
+    """A row with its cells assigned to columns: column number to text."""
 
     texts: dict[int, str]
     cells: tuple[Cell, ...]
@@ -89,12 +90,12 @@ class Row:
 
 
 def overlap(cell: Cell, column: Stretch) -> bool:
-    """Whether the cell lies, at least in part, in the column."""
+    """Whether the cell lies at least partly in the column."""
     return min(cell.end, column[1]) - max(cell.start, column[0]) > 0.5
 
 
 def nearest(cell: Cell, columns: Sequence[Stretch]) -> int:
-    """The column the cell lies in or, failing that, closest to."""
+    """The column the cell lies in, else the closest one."""
 
     def distance(column: int) -> float:
         start, end = columns[column]
@@ -104,7 +105,7 @@ def nearest(cell: Cell, columns: Sequence[Stretch]) -> int:
 
 
 def place(cells: Sequence[Cell], columns: Sequence[Stretch]) -> Row:
-    """The cells in their columns; one that spans several is in the first of them."""
+    """The cells in their columns; a cell that spans several goes into the first."""
     texts: dict[int, str] = {}
     for cell in cells:
         hit = [number for number, column in enumerate(columns) if overlap(cell, column)]
@@ -114,10 +115,10 @@ def place(cells: Sequence[Cell], columns: Sequence[Stretch]) -> Row:
 
 
 def find_columns(rows: Sequence[Sequence[Cell]], *, exact: bool) -> list[Stretch]:
-    """The columns' stretches, from left to right.
+    """The extents of the columns, from left to right.
 
-    Narrow cells come first: what overlaps two columns found so far spans them and makes none. Where
-    cells are only as wide as their ink, rows of numbers decide, and names follow.
+    Narrow cells are placed first: a cell that overlaps two columns found so far spans them and makes no
+    new one. Where cells are only as wide as their ink (not ``exact``), rows of numbers decide.
     """
     telling = [row for row in rows if any(is_value(cell.text) for cell in row[1:])]
     if exact or len(telling) < 2:
@@ -137,7 +138,7 @@ def find_columns(rows: Sequence[Sequence[Cell]], *, exact: bool) -> list[Stretch
 
 
 def _without_halves(columns: list[Stretch], rows: Sequence[Sequence[Cell]]) -> list[Stretch]:
-    """The columns, two that some cell spans and that no row fills both made one.
+    """The columns, merging two neighbours that some cell spans and no row fills both of.
 
     A digit at the right edge and a year in the middle of one column may not overlap.
     """
@@ -155,7 +156,7 @@ def _without_halves(columns: list[Stretch], rows: Sequence[Sequence[Cell]]) -> l
 
 
 def _with_empty(columns: list[Stretch], rows: Sequence[Sequence[Cell]]) -> list[Stretch]:
-    """The columns, with those that have a name but no value: their neighbours have names too."""
+    """The columns, and those with a name but no values, if their neighbours have names too."""
     for row in rows:
         if len(row) < 3 or any(is_value(cell.text) for cell in row[1:]):
             continue
@@ -169,12 +170,8 @@ def _with_empty(columns: list[Stretch], rows: Sequence[Sequence[Cell]]) -> list[
     return columns
 
 
-_MOST_ROWS = 8
-_OFF_CENTRE = 20.0  # points by which a period may miss the middle of the columns it stands over
-
-
 def count_header_rows(rows: Sequence[Row]) -> int:
-    """How many leading rows name the columns rather than hold values."""
+    """How many leading rows name the columns."""
     if not any(is_value(text) for row in rows for text in row.others):
         first = next((index for index, row in enumerate(rows) if row.others), 0)
         strong = all(cell.strong for cell in rows[first].cells)
@@ -198,12 +195,12 @@ def count_header_rows(rows: Sequence[Row]) -> int:
 def name_columns(
     rows: Sequence[Row], columns: Sequence[Stretch], *, exact: bool
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Titles found among the header rows, and one name for each column.
+    """Titles among the header rows, and one name for each column.
 
     Args:
         rows: The header rows, from top to bottom.
-        columns: The columns' stretches.
-        exact: Whether a cell's stretch says which columns it names, or only where its ink lies.
+        columns: The extents of the columns.
+        exact: Whether a cell's extent shows which columns it names, and not only where its ink is.
     """
     titles: list[str] = []
     names: list[list[str]] = [[] for _ in columns]
@@ -248,7 +245,7 @@ def _covered(
 
 
 def _blocks(count: int, lowest: Row, width: int) -> list[range]:
-    """The columns in ``count`` blocks, if their names repeat so often: 2022, 2021, 2022, 2021."""
+    """The columns in ``count`` blocks, if their names repeat: 2022, 2021, 2022, 2021."""
     names = [lowest.texts.get(column, "") for column in range(1, width)]
     size, rest = divmod(len(names), count)
     if count < 2 or size < 2 or rest or names != names[:size] * count or not all(names):
@@ -257,7 +254,7 @@ def _blocks(count: int, lowest: Row, width: int) -> list[range]:
 
 
 def _centred(cell: Cell, hit: Sequence[int], columns: Sequence[Stretch], taken: set[int]) -> Sequence[int]:
-    """The widest run of untaken columns around ``hit`` over whose middle the cell stands."""
+    """The widest run of free columns around ``hit`` that the cell is centred over."""
     middle = (cell.start + cell.end) / 2
     runs: list[tuple[float, Sequence[int]]] = [(_OFF_CENTRE, hit)]
     for first in range(1, hit[0] + 1):
@@ -269,9 +266,6 @@ def _centred(cell: Cell, hit: Sequence[int], columns: Sequence[Stretch], taken: 
     return max((run for off, run in runs if off < best + 4), key=len)
 
 
-_WORD = re.compile(r"[^\W\d_]{2}")
-
-
 def build_table(
     rows: Sequence[Sequence[Cell]],
     *,
@@ -279,13 +273,13 @@ def build_table(
     header_rows: int | None = None,
     caption: str = "",
 ) -> Table | None:
-    """The table that ``rows`` show, or None where they make no more than one column or row.
+    """The table in ``rows``, or None if there is only one column or only the header.
 
     Args:
         rows: Cells from left to right, rows from top to bottom.
-        exact: True where a header's stretch says which columns it names (spans); False where it is
-            only where its ink lies, so that it may name the columns beside it too.
-        header_rows: How many rows name the columns, where the format says so.
+        exact: True if a header's extent shows which columns it names (spans); False if it is only
+            where its ink is, so that it may name the columns beside it too.
+        header_rows: How many rows name the columns, if the format says so.
         caption: Text above the table that belongs to it.
     """
     heads = _heads(rows, header_rows) if exact else []
@@ -307,14 +301,14 @@ def build_table(
 
 
 def _heads(rows: Sequence[Sequence[Cell]], declared: int | None) -> list[Sequence[Cell]]:
-    """The rows that may name columns: those ``declared`` to, or those above the first value."""
+    """The rows that may name columns: the ``declared`` ones, else those above the first value."""
     if declared is not None:
         return list(rows[:declared])
     return list(takewhile(lambda row: not any(is_value(cell.text) for cell in row[1:]), rows))
 
 
-def _named_apart(sign: Cell, value: Cell, heads: Sequence[Sequence[Cell]]) -> bool:
-    """Whether a row of ``heads`` has a word over the sign, such as ``Unit``, and another over the value."""
+def _named_separately(sign: Cell, value: Cell, heads: Sequence[Sequence[Cell]]) -> bool:
+    """Whether a row of ``heads`` names the sign (as ``Unit``) and the value separately."""
     for row in heads:
         over_sign, over_value = (
             [cell for cell in row if cell.text.strip() and overlap(cell, (part.start, part.end))]
@@ -327,8 +321,8 @@ def _named_apart(sign: Cell, value: Cell, heads: Sequence[Sequence[Cell]]) -> bo
 
 
 def _with_signs_joined(row: Sequence[Cell], heads: Sequence[Sequence[Cell]]) -> list[Cell]:
-    """The row's cells with ``$`` joined to the number after it and ``)`` or ``%`` to the one before,
-    unless ``heads`` name the two apart."""
+    """The row's cells with ``$`` joined to the next number and ``)`` or ``%`` to the previous one,
+    unless ``heads`` name the two separately."""
     cells: list[Cell] = []
     sign: Cell | None = None
     for given in row:
@@ -340,7 +334,7 @@ def _with_signs_joined(row: Sequence[Cell], heads: Sequence[Sequence[Cell]]) -> 
             sign = cell
             continue
         if sign is not None:
-            if is_value(text) and not _named_apart(sign, cell, heads):
+            if is_value(text) and not _named_separately(sign, cell, heads):
                 cell = Cell(sign.text + text, sign.start, cell.end, cell.strong)
             else:
                 cells.append(sign)
@@ -349,7 +343,7 @@ def _with_signs_joined(row: Sequence[Cell], heads: Sequence[Sequence[Cell]]) -> 
             cells
             and CLOSING.fullmatch(text)
             and is_value(cells[-1].text)
-            and (text[0] in ")]" or not _named_apart(cell, cells[-1], heads))
+            and (text[0] in ")]" or not _named_separately(cell, cells[-1], heads))
         ):
             last = cells.pop()
             space = " " if text[0].isalpha() else ""
@@ -361,7 +355,7 @@ def _with_signs_joined(row: Sequence[Cell], heads: Sequence[Sequence[Cell]]) -> 
 
 
 def _unwrapped(rows: Sequence[Row]) -> list[Row]:
-    """The rows with labels and cells that were broken over two lines joined again."""
+    """The rows, joining labels and cells that were broken over two lines."""
     whole: list[Row] = []
     for row in rows:
         if whole and _continues(whole[-1], row):
@@ -372,7 +366,7 @@ def _unwrapped(rows: Sequence[Row]) -> list[Row]:
 
 
 def _continues(above: Row, row: Row) -> bool:
-    """Whether ``row`` is the rest of ``above``."""
+    """Whether ``row`` continues ``above``."""
     if not row.label:
         in_words = not any(is_value(text) or is_year(text) for text in row.others)
         return bool(above.others) and in_words

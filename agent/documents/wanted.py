@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -16,11 +17,27 @@ from agent.documents.reading import MAX_BYTES, read, read_bytes
 
 if TYPE_CHECKING:
     from agent.documents.formats.scans import ScannedPage
-    from agent.web.fetch import Fetched
 
 _TICK: Final = 2.0  # seconds: the coarsest dates of files, those of FAT
 MOST_DEPTH = 4
 """How deep files may lie inside others: a picture in a mail in a mailbox in an archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A page of the web as fetched.
+
+    Attributes:
+        url: Its address, after redirects.
+        media_type: As declared by the site, in lower case, without parameters; "" if not declared.
+        charset: Likewise.
+        data: The content, decompressed.
+    """
+
+    url: str
+    media_type: str
+    charset: str
+    data: bytes
 
 
 class File:

@@ -1,9 +1,8 @@
-"""The retrieval funnel's first stage: recall by strategy, and fusion.
+"""Retrieval: from a query to passages.
 
-Owns: keyword terms and index, maximal marginal relevance, section matching, reciprocal rank fusion of the
-ensemble, where a step searches. The later stages are a model's (`models.encoders`) and cognitive
-steps' (`agent.cognition.grading`, `agent.cognition.distilling`).
+Owns: keyword and vector indexes, their fusion into one ranking, the scopes a step searches, the text of a
+passage as the reader sees it, and versions of documents. Each passage has the scores of every stage, so
+that a person can see why it is there.
 
-Must not know: prompts, the graph, or how a run decides. It returns passages with the scores of every
-stage, so that a person can see why each one is there.
+Must not know: prompts, the graph, or how a run decides.
 """

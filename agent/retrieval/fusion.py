@@ -13,6 +13,8 @@ import numpy as np
 from models.protocols import Vectors
 
 RRF_K = 60  # the constant of the original paper
+LAMBDA = 0.7
+"""Weight of nearness to the query; the rest is the weight of being unlike what is already picked."""
 
 
 def reciprocal_rank_fusion(
@@ -34,10 +36,6 @@ def reciprocal_rank_fusion(
 def best_first(scores: Mapping[int, float]) -> list[int]:
     """Ids by falling score; equals by id, so that the order never depends on hashing."""
     return sorted(scores, key=lambda item: (-scores[item], item))
-
-
-LAMBDA = 0.7
-"""Weight of nearness to the query; the rest is the weight of being unlike what is already picked."""
 
 
 def maximal_marginal_relevance(

@@ -19,25 +19,30 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agent.retrieval.kept import Kept, kept
-from agent.retrieval.terms import terms
+from agent.retrieval.index_cache import IndexCache, index_cache
+from agent.text.terms import terms
 from traces.library import Library
 from traces.records import Generation, Scope
 
 _SPACE = b" "
+_BATCH: Final = 10_000  # documents counted at once: some 30 MB of terms
 
 
 class Vocabulary:
-    """Terms by number. Never changed once built.
+    """Terms and their numbers, in a few bytes a term. Immutable.
+
+    A Python dictionary takes some 180 bytes a term, which at a million chunks is more than the posting
+    lists. Here the sorted terms are one string of bytes, and bisection finds a term in about ten
+    microseconds, a few times a search.
 
     Args:
-        numbers: By term; no term is empty or holds a space.
+        numbers: By term; no term is empty or contains a space.
     """
 
     def __init__(self, numbers: Mapping[str, int]) -> None:
         ascending = sorted(numbers)  # of code points, so of their bytes in UTF-8 too
         self._numbers = np.fromiter(map(numbers.__getitem__, ascending), np.int32, len(ascending))
-        # One string from the first: a million small ones would be the peak of what a search takes.
+        # One string at once: a million small strings would be the peak of memory.
         self._text = _encoded(" ".join(ascending)) + _SPACE
         spaces = np.flatnonzero(np.frombuffer(self._text, np.uint8) == ord(_SPACE))
         self._ends = spaces[: len(ascending)].astype(np.min_scalar_type(len(self._text)))
@@ -46,7 +51,7 @@ class Vocabulary:
         return len(self._numbers)
 
     def number(self, term: str) -> int | None:
-        """The number of a term; None of one that is not here."""
+        """The number of a term; None for an unknown one."""
         wanted = _encoded(term)
         place = bisect_left(range(len(self)), wanted, key=self._term)
         return int(self._numbers[place]) if place < len(self) and self._term(place) == wanted else None
@@ -57,20 +62,17 @@ class Vocabulary:
 
 
 def _encoded(term: str) -> bytes:
-    return term.encode("utf-8", "surrogatepass")  # a terminal may hand over half a character
-
-
-_BATCH: Final = 10_000  # documents that are counted at once: some 30 MB of terms
+    return term.encode("utf-8", "surrogatepass")  # a terminal may pass half a character
 
 
 class Postings:
-    """The posting lists of a corpus. Never changed once built, so any thread may read it.
+    """The posting lists of a corpus. Immutable, so any thread may read them.
 
     Args:
         documents: Each document's terms, joined by spaces.
 
     Attributes:
-        documents: How many there are.
+        documents: The number of documents.
     """
 
     def __init__(self, documents: Iterable[str]) -> None:
@@ -90,7 +92,7 @@ class Postings:
             first += len(batch)
         self.documents = first
         self._vocabulary = Vocabulary(number)
-        number.clear()  # before the lists are merged: it is the larger
+        number.clear()  # frees memory before the lists are merged
         self._starts, self._rows, self._counts = _merged(counted, len(self._vocabulary))
         length = np.concatenate(lengths)
         if not len(self._vocabulary):  # rank-bm25 divides by the number of terms
@@ -101,15 +103,15 @@ class Postings:
         self._brake = okapi.k1 * (1 - okapi.b + okapi.b * length / (int(length.sum()) / self.documents))
 
     def holding(self, term: str) -> npt.NDArray[np.int32]:
-        """The documents that hold a term, by number from 0, ascending."""
+        """The documents that contain a term, by number from 0, ascending."""
         number = self._vocabulary.number(term)
         return self._rows[:0] if number is None else self._rows[self._list(number)]
 
     def scores(self, query: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """The documents that hold a term of the query, ascending, and their scores.
+        """The documents that contain a term of the query, ascending, and their scores.
 
         Args:
-            query: Terms; one that stands twice counts twice.
+            query: Terms; a repeated term counts each time.
         """
         score = np.zeros(self.documents)
         touched = np.zeros(self.documents, dtype=np.bool_)
@@ -129,12 +131,12 @@ class Postings:
 
 
 class _Counted:
-    """How often each document of a batch holds each term, by term and then by document.
+    """How often each document of a batch contains each term, by term and then by document.
 
     Args:
-        numbers: The terms of all its documents, one after the other.
-        lengths: How many of them each document has.
-        first: The number of its first document.
+        numbers: The terms of all documents, one after the other.
+        lengths: The number of terms of each document.
+        first: The number of the first document.
     """
 
     def __init__(self, numbers: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], first: int) -> None:
@@ -148,7 +150,7 @@ class _Counted:
 def _merged(
     counted: deque[_Counted], terms: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.unsignedinteger[Any]]]:
-    """Where each term's list starts, and all lists after one another; ``counted`` is emptied meanwhile."""
+    """The start of each term's list, then all lists joined: documents and counts. Empties ``counted``."""
     starts = np.zeros(terms + 1, dtype=np.int64)
     for batch in counted:
         starts[batch.terms + 1] += batch.lists
@@ -158,7 +160,7 @@ def _merged(
     counts = np.empty(starts[-1], dtype=kind)
     free = starts[:-1].copy()
     while counted:
-        batch = counted.popleft()  # let go of at the next one: the lists are not held twice
+        batch = counted.popleft()  # freed with the next one, so that memory holds the lists once
         before = np.cumsum(batch.lists) - batch.lists
         to = np.repeat(free[batch.terms] - before, batch.lists) + np.arange(len(batch.rows))
         rows[to] = batch.rows
@@ -174,11 +176,11 @@ def _batches(documents: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _okapi(holding: Mapping[int, int], documents: int) -> Any:
-    """rank-bm25's Okapi, its idf and its parameters, from how many documents hold each term.
+    """rank-bm25's Okapi with its idf and parameters, from the document frequency of each term.
 
     Args:
-        holding: By term, in the order in which they first stand in the corpus: its sums go by that.
-        documents: How many there are.
+        holding: Document frequency by term, in order of first occurrence, in which it sums them.
+        documents: The number of documents.
     """
     from rank_bm25 import BM25Okapi
 
@@ -215,8 +217,8 @@ class KeywordIndex:
 
         Args:
             query: Normalised terms.
-            within: Chunk ids to look at, ascending; None for all.
-            limit: How many to return; of equals the smaller ids.
+            within: Ascending chunk ids to search; None for all.
+            limit: How many to return; equal scores are ordered by id.
         """
         rows, scores = self._postings.scores(query)
         ids = self._ids[rows]
@@ -224,22 +226,22 @@ class KeywordIndex:
             inside = _holds(within, ids)
             ids, scores = ids[inside], scores[inside]
         if len(ids) > limit:
-            # The best first, cheaply: sorting is for those that may be among them.
+            # Select before sorting, which is slower.
             near = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
             ids, scores = ids[near], scores[near]
         order = np.lexsort((ids, -scores))[:limit]
         return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
 
     def coverage(self, query: Iterable[str], ids: Iterable[int]) -> dict[int, float]:
-        """Chunk id to the share of the query's idf that the chunk's terms hold, 0 to 1.
+        """Chunk id to the share of the query's idf that the chunk contains, 0 to 1.
 
-        A term of the query weighs ``ln(1 + (N - n + 0.5) / (n + 0.5))`` (the idf of Robertson and Zaragoza,
-        2009, kept positive as Lucene does), n of the N chunks holding it. So a term that no chunk holds
-        weighs most: where the library does not know what is asked about, nothing covers the question.
+        A term that n of N chunks contain has the idf ``ln(1 + (N - n + 0.5) / (n + 0.5))`` (Robertson and
+        Zaragoza, 2009, kept positive as in Lucene). A term in no chunk weighs most, so nothing covers a
+        question about something unknown to the library.
 
         Args:
             query: Normalised terms; each counts once.
-            ids: Chunk ids; those of other collections are left out.
+            ids: Chunk ids; those of other collections are ignored.
         """
         asked = np.array([*ids], dtype=np.int64)
         asked = asked[_holds(self._ids, asked)]
@@ -261,7 +263,7 @@ class KeywordIndex:
 
 
 def _holds(ascending: npt.NDArray[np.integer[Any]], wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Which of the wanted numbers are among the ascending ones."""
+    """Which of the ``wanted`` numbers are among the ascending ones."""
     if not len(ascending):
         return np.zeros(len(wanted), dtype=np.bool_)
     at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
@@ -273,19 +275,19 @@ class KeywordIndexes:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._kept: Kept[KeywordIndex] = kept(library.path, "keyword")
+        self._cache: IndexCache[KeywordIndex] = index_cache(library.path, "keyword")
 
     def search(
         self, query: str, scope: Scope, within: npt.NDArray[np.int64] | None, limit: int
     ) -> list[tuple[int, float]]:
         """The best ``limit`` chunks within ``scope``.
 
-        Scores of several collections are comparable only roughly: each has its own term statistics.
+        Scores of different collections are only roughly comparable: each has its own term statistics.
 
         Args:
-            query: Turned into terms as a passage is.
-            scope: Where to look.
-            within: The chunks of ``scope``, ascending, where it restricts to less than collections.
+            query: Text, normalised like a passage.
+            scope: Where to search.
+            within: The ascending chunk ids of ``scope``, if it is narrower than its collections.
             limit: How many to return.
         """
         query_terms = terms(query)
@@ -296,11 +298,11 @@ class KeywordIndexes:
         return sorted(hits, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def coverage(self, query: str, passages: Mapping[int, str]) -> dict[int, float]:
-        """Chunk id to the share of the query's idf that it holds, by the statistics of its own collection.
+        """Chunk id to the share of the query's idf that it contains, by its collection's statistics.
 
         Args:
-            query: Turned into terms as a passage is.
-            passages: Chunk id to the name of its collection. A chunk that is gone covers nothing.
+            query: Text, normalised like a passage.
+            passages: Chunk id to the name of its collection. A missing chunk covers nothing.
         """
         query_terms = terms(query)
         covered = dict.fromkeys(passages, 0.0)
@@ -312,12 +314,14 @@ class KeywordIndexes:
         return covered
 
     def ready(self, collection: str, generation: Generation) -> bool:
-        """Whether a search of the collection need not build its index first."""
-        return self._kept.has(collection, generation)
+        """Whether the collection's index is built."""
+        return self._cache.has(collection, generation)
 
     def load(self, collection: str, generation: Generation) -> None:
-        """Build the index of a collection, if it is not ready."""
+        """Build the collection's index if it is not ready."""
         self._index(collection, generation)
 
     def _index(self, collection: str, generation: Generation) -> KeywordIndex:
-        return self._kept.get(collection, generation, lambda: KeywordIndex(self._library.terms(collection)))
+        return self._cache.get(
+            collection, generation, lambda: KeywordIndex(self._library.terms(collection))
+        )

@@ -1,4 +1,4 @@
-"""A reader that reads no pair twice within a run: a step's passages come again after a correction."""
+"""A reader that reads no pair twice in a run: after a correction, a step has many of the same passages."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from models.protocols import Reader, Reading, Support
 
 
 class MemoReader:
-    """A `Reader` that remembers its readings and judgements.
+    """A `Reader` that caches its readings and judgements.
 
     Args:
-        reader: Reads what is new.
+        reader: Reads new pairs.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -40,6 +40,6 @@ class MemoReader:
         return [self._support[pair] for pair in pairs]
 
     def forget(self) -> None:
-        """Begin anew, with another question."""
+        """Clear the cache, for another question."""
         self._readings.clear()
         self._support.clear()

@@ -1,8 +1,8 @@
 """Exact nearest neighbours: a collection's vectors as one matrix, read once and kept per generation.
 
-The store is opened anew for every search, and DuckDB then reads and unpacks all vectors again: at 100,000
-chunks some hundred milliseconds, where going through a matrix in memory takes ten. An approximate index
-(HNSW, IVF) would stand in `VectorIndex`, as another way to the candidates that are then scored exactly.
+Each search opens the store, and DuckDB would then read and unpack all vectors again: at 100,000 chunks that
+takes some hundred milliseconds, and a matrix in memory ten. An approximate index (HNSW, IVF) would belong
+in `VectorIndex`, to choose the candidates that are then scored exactly.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agent.retrieval.kept import Kept, kept
+from agent.retrieval.index_cache import IndexCache, index_cache
 from models.protocols import Vectors
 from traces.library import Library
 from traces.records import Generation, Scope
 
 _ROUNDING: Final = 1e-4
-"""More than single precision loses in an inner product of unit vectors of a few thousand dimensions."""
+"""More than the error of an inner product of long unit vectors in single precision."""
 
 _FEW: Final = 0.2
-"""Below this share of rows it is quicker to copy them out than to go through them all."""
+"""Below this share of rows it is faster to copy them out than to multiply all."""
 
 
 class VectorIndex:
@@ -40,21 +40,21 @@ class VectorIndex:
     def nearest(
         self, query: Vectors, within: npt.NDArray[np.int64] | None, limit: int
     ) -> list[tuple[int, float]]:
-        """``(chunk id, inner product)`` of the ``limit`` nearest; of equals the smaller ids.
+        """``(chunk id, inner product)`` of the ``limit`` nearest; equal ones are ordered by id.
 
-        Single precision may order two that are nearly alike wrongly, or two equal ones by where they stand.
-        So those that may be among the nearest are scored again in double precision.
+        Single precision may order nearly equal vectors wrongly, so all candidates are scored again in
+        double precision.
 
         Args:
             query: Shape ``(dimensions,)``, unit length.
-            within: Chunk ids to look at, ascending; None for all.
+            within: Ascending chunk ids to search; None for all.
             limit: How many to return.
         """
         if not len(self._ids):
             return []
         rows = None if within is None else places(self._ids, within)
-        # Row by row: it waits for memory in any case, and a product spread over threads waits for each of
-        # them besides, where a language model has the cores.
+        # Row by row: memory is the bottleneck, and a product spread over threads would wait for cores that
+        # the language model uses.
         if rows is None:
             near = np.vecdot(self._vectors, query)
         elif len(rows) < _FEW * len(self._ids):
@@ -74,23 +74,23 @@ class VectorIndex:
         return list(zip(ids[order].tolist(), exact[order].tolist(), strict=True))
 
     def vectors(self, ids: Iterable[int]) -> dict[int, Vectors]:
-        """Chunk id to vector, of those that the collection has."""
+        """Chunk id to vector, for the ids that the collection has."""
         rows = places(self._ids, np.unique(np.array([*ids], dtype=np.int64)))
         return dict(zip(self._ids[rows].tolist(), self._vectors[rows], strict=True))
 
 
 class VectorIndexes:
-    """The vectors of a library that one model has made, loaded per collection. Thread-safe.
+    """The vectors that one model made for a library, loaded per collection. Thread-safe.
 
     Args:
-        library: Where they are stored.
-        embedder: Name of the model that made them.
+        library: Has the vectors.
+        embedder: Name of the model.
     """
 
     def __init__(self, library: Library, embedder: str) -> None:
         self._library = library
         self._embedder = embedder
-        self._kept: Kept[VectorIndex] = kept(library.path, ("vectors", embedder))
+        self._cache: IndexCache[VectorIndex] = index_cache(library.path, ("vectors", embedder))
 
     def nearest(
         self, query: Vectors, scope: Scope, within: npt.NDArray[np.int64] | None, limit: int
@@ -99,8 +99,8 @@ class VectorIndexes:
 
         Args:
             query: Shape ``(dimensions,)``, unit length; so the inner product is the cosine.
-            scope: Where to look.
-            within: The chunks of ``scope``, ascending, where it restricts to less than collections.
+            scope: Where to search.
+            within: The ascending chunk ids of ``scope``, if it is narrower than its collections.
             limit: How many to return.
         """
         hits: list[tuple[int, float]] = []
@@ -109,11 +109,11 @@ class VectorIndexes:
         return sorted(hits, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def vectors(self, ids: Sequence[int], collections: Sequence[str]) -> dict[int, Vectors]:
-        """Chunk id to vector; chunks that are gone, or have none yet, are left out.
+        """Chunk id to vector, without missing chunks and chunks without a vector.
 
         Args:
             ids: Chunk ids.
-            collections: Names of those that hold them; all if empty.
+            collections: Names of their collections; all if empty.
         """
         found: dict[int, Vectors] = {}
         for index in self._indexes(collections):
@@ -121,16 +121,16 @@ class VectorIndexes:
         return found
 
     def ready(self, collection: str, generation: Generation) -> bool:
-        """Whether a search of the collection need not load its vectors first.
+        """Whether the collection's vectors are loaded.
 
         Args:
             collection: Its name.
-            generation: As `traces.library.Library.vector_generations` tells it.
+            generation: From `traces.library.Library.vector_generations`.
         """
-        return self._kept.has(collection, generation)
+        return self._cache.has(collection, generation)
 
     def load(self, collection: str, generation: Generation) -> None:
-        """Load the vectors of a collection, if it is not ready."""
+        """Load the collection's vectors if they are not ready."""
         self._index(collection, generation)
 
     def _indexes(self, collections: Sequence[str]) -> list[VectorIndex]:
@@ -142,13 +142,13 @@ class VectorIndexes:
         def load() -> VectorIndex:
             return VectorIndex(*self._library.collection_vectors(collection, self._embedder))
 
-        return self._kept.get(collection, generation, load)
+        return self._cache.get(collection, generation, load)
 
 
 def places(
     ascending: npt.NDArray[np.integer[Any]], wanted: npt.NDArray[np.integer[Any]]
 ) -> npt.NDArray[np.int64]:
-    """Where the wanted numbers stand among the ascending ones; those that do not are left out."""
+    """The indices of the ``wanted`` numbers among the ascending ones, without those not found."""
     at = np.searchsorted(ascending, wanted)
     at, wanted = at[at < len(ascending)], wanted[at < len(ascending)]
     return np.asarray(at[ascending[at] == wanted])

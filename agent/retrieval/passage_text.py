@@ -1,15 +1,15 @@
 """How a passage is shown to the reader: the same text in training and at run time.
 
-A heading line says where the passage is from; a table's rows are spelled out with their column heads, so
-that a cell stands beside what it is the value of.
+A heading line names the source of the passage. A table's rows are written with their column heads, so that
+each cell is beside the name of its column.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent.notebook import last_heading
-from agent.text import tables
+from agent.documents import table_text
+from agent.retrieval.sections import last_heading
 from agent.text.sentences import sentences
 
 
@@ -28,20 +28,20 @@ class Shown:
     units: tuple[tuple[int, int], ...]
 
     def unit(self, start: int, end: int) -> str:
-        """The sentences or rows that hold ``text[start:end]``, joined; those words if none does."""
+        """The sentences or rows that contain ``text[start:end]``, joined; that text itself if none does."""
         held = [(first, last) for first, last in self.units if first < end and last > start]
         return self.text[held[0][0] : held[-1][1]] if held else self.text[start:end]
 
 
 def show(title: str, section: str, date: str, text: str, kind: str) -> Shown:
-    """Write a passage out for the reader.
+    """Write a passage for the reader.
 
     Args:
         title: Of the document.
         section: Stored section path; its innermost heading is shown.
-        date: ISO date of the document, after who wrote it where that is known; or "".
-        text: The chunk as it is stored.
-        kind: ``table`` for a table; anything else is shown as it is.
+        date: ISO date of the document, after its author if known; or "".
+        text: The stored chunk.
+        kind: ``table`` for a table; anything else is shown unchanged.
     """
     places = dict.fromkeys(part for part in (title, last_heading(section)) if part)
     heading = " › ".join(places) + (f" ({date})" if date else "")
@@ -52,12 +52,12 @@ def show(title: str, section: str, date: str, text: str, kind: str) -> Shown:
 
 
 def spelled(text: str) -> str:
-    """A table with every row written as ``label: cell (column), cell (column)``, one a line."""
-    head, _ = tables.parts(text)
-    captions = [line for line in head if tables.SEPARATOR not in line]
+    """A table with each row as a line ``label: cell (column), cell (column)``."""
+    head, _ = table_text.parts(text)
+    captions = [line for line in head if table_text.SEPARATOR not in line]
     lines: list[str] = []
     heading = ""
-    for row in tables.rows(text):
+    for row in table_text.rows(text):
         if row.heading and row.heading != heading:
             heading = row.heading
             lines.append(heading)

@@ -1,4 +1,4 @@
-"""Recall: the passages a query brings, by an ensemble of vector, diverse and keyword rankings, fused."""
+"""Recall: the passages for a query, from vector, diverse and keyword rankings, fused."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ WEIGHTS: dict[Strategy, dict[str, float]] = {
 
 Measured with MiniLM on 800 questions of the HotpotQA, 2Wiki and MuSiQue train files against their pooled
 paragraphs, as the mean share of supporting paragraphs in the top 5 and top 10: vector 0.764 and 0.813,
-vector with MMR 0.756 and 0.800, keyword 0.755 and 0.819, vector with keyword 0.793 and 0.846, these three
-0.796 and 0.848 (with a λ of 0.5 to 0.95 0.791 to 0.796, and 0.846 to 0.849). So MMR must not add to the
-weight of the dense rankings but share it, costs nothing there, and alone beside vectors it does harm.
+vector with MMR 0.756 and 0.800, keyword 0.755 and 0.819, vector with keyword 0.793 and 0.846, all three
+0.796 and 0.848 (with a λ of 0.5 to 0.95: 0.791 to 0.796, and 0.846 to 0.849). MMR must share the weight of
+the dense ranking, not add to it: then it costs nothing. With vectors alone it harms.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A recalled passage with the score of each stage that saw it.
+    """A recalled passage with the score of each stage that ranked it.
 
     Attributes:
         passage: The stored passage.
-        score: What the order is by: cosine, BM25, or the fused score.
+        score: The score that orders the hits: cosine, BM25, or fused.
         scores: Score by stage name. Every hit has ``coverage`` (share of the query's idf that the passage
-            holds), and ``vector`` (cosine with the query) once its passage has a vector; ``mmr``,
-            ``keyword`` and ``fused`` where those rankings hold it, later ``rerank``.
+            contains), and ``vector`` (cosine with the query) if the passage has a vector; ``mmr``,
+            ``keyword`` and ``fused`` if those rankings contain it, later ``rerank``.
     """
 
     passage: Passage
@@ -53,13 +53,13 @@ class Hit:
 class Recall:
     """First stage of the funnel: an ensemble of rankings. Thread-safe.
 
-    Passages that have no vector by the embedder yet are found by their words.
+    Passages without a vector of the embedder are found by keywords.
 
     Args:
-        library: Where the passages are.
+        library: Has the passages.
         embedder: The model that makes the library's vectors.
-        depth: How many passages each ranking contributes to a fusion.
-        filters: Facts that all documents must have in which it looks, in place of those of a scope.
+        depth: How many passages each ranking contributes to the fusion.
+        filters: Facts that every document must have; they replace those of a scope.
     """
 
     def __init__(
@@ -84,16 +84,16 @@ class Recall:
         """The ``limit`` best passages for ``query``, best first.
 
         Args:
-            query: One line; embedded as it is, and turned into keyword terms.
-            strategy: Which rankings are used; vectors alone only where every passage has one.
-            scopes: Where to look. With several, the rankings of each are fused: a passage that stands
-                in all of them rises, and one that stands only in the widest is still found.
+            query: One line; embedded, and turned into keyword terms.
+            strategy: Which rankings to use; vectors alone only if every passage has one.
+            scopes: Where to search. The rankings of several scopes are fused: a passage in all of them
+                rises, and a passage only in the widest is still found.
             limit: How many to return.
-            keywords: Further terms for the keyword ranking.
+            keywords: More terms for the keyword ranking.
         """
         if self._filters != NO_FILTERS:
             scopes = [replace(scope, filters=self._filters) for scope in scopes]
-        # Embedded before the store is opened: other processes need not wait for that.
+        # Embed before the store is opened, so that other processes do not wait for it.
         vector = self._embedder.embed_query(query)
         with self._loaded(scopes):
             if strategy == "vector":
@@ -122,7 +122,7 @@ class Recall:
 
     @contextmanager
     def _loaded(self, scopes: Sequence[Scope]) -> Iterator[None]:
-        """The store, opened once, with the indexes of the scopes; these are not made while it is open."""
+        """Open the store once, with the indexes of the scopes loaded before."""
         names = sorted({name for scope in scopes for name in scope.collections})
         everywhere = not all(scope.collections for scope in scopes)
         with self._library.together():
@@ -166,7 +166,7 @@ class Recall:
         self, vector: Vectors, nearest: Sequence[tuple[int, float]], scope: Scope
     ) -> list[tuple[int, float]]:
         stored = self._vectors.vectors([chunk_id for chunk_id, _ in nearest], scope.collections)
-        # Another thread may have replaced a document in between: what is gone is left out, here and below.
+        # Another thread may have replaced a document in between: skip missing passages, here and below.
         ids = [chunk_id for chunk_id, _ in nearest if chunk_id in stored]
         if not ids:
             return []
@@ -206,20 +206,19 @@ def aim(
     *,
     hard: bool,
 ) -> list[Scope]:
-    """The scopes for a step: everywhere asked about, and where the passage is expected.
+    """The scopes for a step: all collections, and where the passage is expected.
 
-    It is expected where the planner says, or in the section that the question itself names.
-
-    A planner guesses, and a small one guesses wrong often. So its tool and section only lift what
-    they match, unless ``hard`` filters are asked for; even those give way where they match nothing.
+    It is expected where the planner says, or in a section that the question names. Small planners often
+    guess wrong, so their tool and section only raise the rank of what they match, unless ``hard``; a hard
+    filter is ignored if it matches nothing.
 
     Args:
-        library: Knows the stored sections.
-        collections: Those the question may use.
+        library: Has the stored sections.
+        collections: The collections that the question may use.
         question: The step's question.
         tool: The planner's collection, or "".
         section: The planner's section in its own words, or "".
-        hard: Search nowhere else than where the planner says.
+        hard: Search only where the planner says.
     """
     everywhere = Scope(collections=tuple(collections))
     scopes = [everywhere]

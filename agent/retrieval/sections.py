@@ -1,11 +1,11 @@
-"""Matching the section a planner names to the sections the library stores, though worded otherwise."""
+"""Section paths: which stored sections a planner or a question means, in its own words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from agent.retrieval.terms import terms
+from agent.text.terms import terms
 from traces.records import SECTION_SEPARATOR
 
 _ITEM = re.compile(r"\bitem\s*(\d{1,2}[a-c]?)\b", re.IGNORECASE)
@@ -41,10 +41,10 @@ def match_sections(wanted: str, stored: Sequence[str]) -> list[str]:
 
 
 def mentioned_sections(question: str, stored: Sequence[str]) -> list[str]:
-    """The stored section paths whose heading the question names in passing.
+    """The stored section paths whose heading the question mentions.
 
-    "According to the annual report's risk factors, …" names ``Item 1A. Risk Factors``: all terms of the
-    heading, at least two, stand in the question. "Item 7" names its section by number.
+    "According to the annual report's risk factors, …" names ``Item 1A. Risk Factors``: the question
+    contains all terms of the heading, at least two. "Item 7" names its section by number.
     """
     item = _ITEM.search(question)
     have = set(terms(question))
@@ -59,6 +59,11 @@ def mentioned_sections(question: str, stored: Sequence[str]) -> list[str]:
                 found[SECTION_SEPARATOR.join(headings[:depth])] = None
                 break
     return list(found)
+
+
+def last_heading(section: str) -> str:
+    """The innermost heading of a stored section path."""
+    return section.rsplit(SECTION_SEPARATOR, 1)[-1]
 
 
 def _score(item: str | None, wanted: set[str], heading: str) -> float:

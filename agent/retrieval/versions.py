@@ -1,8 +1,8 @@
-"""Versions of one document: the same title or file name, told apart by a date or version number.
+"""Versions of one document: the same title or file name with different dates or version numbers.
 
-Only digits, separators and places are looked at, so it works in any language: ``Statutes_2023-05-26.md``
-and ``Statutes_2023-06-05.md``, ``archive-2023-03/leave.md`` and ``policies/leave.md``, ``terms_v2.pdf``
-and ``terms_v10.pdf``. A mere counter ("Chapter 2", ``scan_0012.pdf``) makes no version.
+Only digits, separators and folders matter, so it works in any language: ``Statutes_2023-05-26.md`` and
+``Statutes_2023-06-05.md``, ``archive-2023-03/leave.md`` and ``policies/leave.md``, ``terms_v2.pdf`` and
+``terms_v10.pdf``. A mere counter ("Chapter 2", ``scan_0012.pdf``) is no version.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ _VERSION = re.compile(r"(?<![^\W\d_])v\.?\s?(\d+(?:\.\d+)*)", re.IGNORECASE)
 
 
 def versions(passages: Sequence[Passage]) -> list[list[Passage]]:
-    """The passages of documents that are versions of one another, a list for each such document.
+    """The passages of documents with several versions, one list for each such document.
 
-    Within a list the latest version's passages come first, and those of one document keep their order.
-    Passages of documents with one version only are left out.
+    In a list the passages of the latest version come first; passages of one version keep their order.
     """
     groups: list[list[Passage]] = []
     for passage in passages:
@@ -46,11 +45,11 @@ def versions(passages: Sequence[Passage]) -> list[list[Passage]]:
 
 
 def same_series(one: Candidate | Evidence, other: Candidate | Evidence) -> bool:
-    """True if the documents of two passages are versions of one another.
+    """True if the documents of two passages are versions of one document.
 
-    They lie in one collection and it can be told which is later. Their titles are the same but for dates
-    and version numbers; or their file names are, and by these their paths differ; or they have no other
-    name than a date, and lie in one folder.
+    They are in one collection, and one of them is later. Their titles are the same except for dates and
+    version numbers; or their file names are, and their paths have different dates or version numbers; or
+    their names are only dates, and they are in one folder.
     """
     if one["collection"] != other["collection"] or one["document"] == other["document"]:
         return False
@@ -71,10 +70,10 @@ def _together(one: Candidate | Evidence, other: Candidate | Evidence) -> bool:
 
 
 def _later(one: Candidate | Evidence, other: Candidate | Evidence) -> int:
-    """1 if the document of ``one`` is later, -1 if it is earlier, 0 if that cannot be told.
+    """1 if the document of ``one`` is later, -1 if it is earlier, 0 if that is unknown.
 
-    By the documents' own dates, else by what their paths say. Beside one with a date in its path the one
-    without is the current one; beside one with a version number the one without is the first.
+    By the documents' own dates, else by their paths. If only one path has a date, the other document is
+    the current one; if only one has a version number, the other is the first.
     """
     if one["date"] and other["date"] and one["date"] != other["date"]:
         return 1 if one["date"] > other["date"] else -1
@@ -86,7 +85,7 @@ def _later(one: Candidate | Evidence, other: Candidate | Evidence) -> int:
 
 
 def _rank(path: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Year, month and day of the innermost date in a path, and its version number; each may be empty."""
+    """Year, month and day of the last date in a path, and its version number; both may be empty."""
     dates = [{key: int(value) for key, value in m.groupdict("0").items()} for m in _DATE.finditer(path)]
     numbers = _VERSION.findall(_DATE.sub(" ", path))
     day: tuple[int, ...] = ()

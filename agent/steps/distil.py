@@ -9,12 +9,12 @@ from typing import Any
 from agent import notebook, prompts
 from agent.cognition import Distilled
 from agent.deps import Deps
+from agent.documents import table_text
 from agent.events import EvidenceKept, NotebookGrew
-from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import RELEVANCE, Candidate, Evidence, RunState
-from agent.text import tables
 from agent.text.sentences import sentences
+from agent.text.terms import terms
 
 _LETTERED = re.compile(r"^\s*[\[(]?([A-H])[\])][.:]?\s*(.+)$")
 _SHORT = 900  # characters; about a passage of prose as it is cut
@@ -106,11 +106,11 @@ def _sentences(candidate: Candidate, units: Collection[str]) -> str:
 
 def _rows(candidate: Candidate, units: Collection[str]) -> str:
     """Head and rows of a table: those that hold a span; all where the table is small or none does."""
-    head, body = tables.parts(candidate["text"])
-    spelled = {row.line: _folded(row.spelled()) for row in tables.rows(candidate["text"])}
+    head, body = table_text.parts(candidate["text"])
+    spelled = {row.line: _folded(row.spelled()) for row in table_text.rows(candidate["text"])}
     marked = [i for i, line in enumerate(body) if spelled.get(line) in units]
     kept = marked if marked and len(body) > _MOST_ROWS else list(range(len(body)))[:_MOST_ROWS]
-    rows = tables.with_headings(body, kept)
+    rows = table_text.with_headings(body, kept)
     return "\n".join([*(line for line in head if line not in rows), *rows])
 
 

@@ -113,8 +113,8 @@ def parse(text: str, request: PlanRequest) -> Plan | None:
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     if not lines:
         return None
-    if lines == [_TALK]:
-        return Plan("talk", request.question)
+    if lines[0] == _TALK:
+        return Plan("talk", request.question) if len(lines) == 1 else None
     if lines[0].startswith(_ASK):
         return Plan("ask", lines[0].removeprefix(_ASK).strip()) if len(lines) == 1 else None
     question = _line(request.question) if lines[0] == _SAME else lines[0]
@@ -123,10 +123,11 @@ def parse(text: str, request: PlanRequest) -> Plan | None:
     for line in lines[1:]:
         where = _IN.match(line)
         collection = where[1] if where and where[1] in names else ""
-        asked = line[where.end() :] if where else line
+        asked = line[where.end() :].strip() if where else line
         lookup = Lookup(question if asked == _SAME else asked, collection)
-        if any(not 1 <= int(n) <= len(lookups) for n in _RESULT.findall(lookup.question)):
-            return None
+        results = {n for n in _RESULT.findall(lookup.question) if f"#{n}" not in request.question}
+        if any(not 1 <= int(n) <= len(lookups) for n in results):
+            return None  # it needs the result of none before it
         if lookup.question not in {before.question for before in lookups}:
             lookups.append(lookup)
     if len(lookups) > MOST_LOOKUPS or not (lookups or request.findings):

@@ -9,7 +9,7 @@ with a large model may choose so.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import BaseModel, Field
@@ -18,12 +18,12 @@ from agent import events, notebook, prompts
 from agent.budget import BudgetExhausted
 from agent.cognition import Planned, PlannedBy
 from agent.deps import Deps
-from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import PlanStep, Route, RunState, still_missing
 from agent.steps import lookups
 from agent.steps.lookups import Lookup, Plan, PlanRequest
-from agent.steps.queries import one_line
+from agent.steps.queries import one_line, references
+from agent.text.terms import terms
 from models.protocols import Completer
 from models.structured import Origin
 
@@ -43,7 +43,7 @@ class TaughtPlanner:
     def __init__(self, model: Completer) -> None:
         self._model = model
 
-    def begin(self, session: Session, request: PlanRequest) -> Planned:
+    def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Planned:
         """The model's plan; the whole question where what it wrote is none."""
         plan = self._written(session, request)
         if plan is None:
@@ -56,13 +56,25 @@ class TaughtPlanner:
         request: PlanRequest,
         entries: Sequence[str],
         missing: Sequence[str],
+        done: int,
         most: int,
     ) -> Planned:
-        """The model's look-ups for what the findings leave open."""
+        """The model's look-ups for what the findings leave open.
+
+        A look-up that refers to one that was asked before goes with it: the model saw what that one found.
+        """
         plan = self._written(session, request)
         if plan is None or plan.kind != "search":
             return Planned("search", request.question, [], "default")
-        return Planned("search", request.question, _steps(plan.lookups), "planner")
+        written = _steps(plan.lookups)
+        numbers: dict[int, int] = {}  # of the model's look-ups, in the run
+        steps: list[PlanStep] = []
+        for number, step in enumerate(written, start=1):
+            needed = references(step["question"]) & set(range(1, len(written) + 1))
+            if needed <= numbers.keys() and _unasked([step], entries):
+                numbers[number] = done + len(steps) + 1
+                steps.append(PlanStep({**step, "question": _renumbered(step["question"], numbers)}))
+        return Planned("search", request.question, steps[:most], "planner")
 
     def _written(self, session: Session, request: PlanRequest) -> Plan | None:
         session.on_call("plan")
@@ -109,16 +121,18 @@ class AskedPlanner:
     def __init__(self, *, full: bool) -> None:
         self._full = full
 
-    def begin(self, session: Session, request: PlanRequest) -> Planned:
+    def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Planned:
         """What the model makes of it; the whole question where it gives nothing usable."""
         try:
-            return self._begun(session, request)
+            return self._begun(session, request, chosen)
         except BudgetExhausted:
             return _whole(request.question, "default")
 
-    def _begun(self, session: Session, request: PlanRequest) -> Planned:
+    def _begun(self, session: Session, request: PlanRequest, chosen: Route | None) -> Planned:
         question = self._standalone(session, request) if request.history else request.question
-        route = self._route(session, question)
+        if chosen == "single":
+            return _whole(question, "default")
+        route = chosen or self._route(session, question)
         if route == "direct":
             return Planned("talk", question, [], "model")
         if route == "clarify" and (asked := self._asked_back(session, question, request)):
@@ -138,14 +152,15 @@ class AskedPlanner:
         request: PlanRequest,
         entries: Sequence[str],
         missing: Sequence[str],
+        done: int,
         most: int,
     ) -> Planned:
-        """The model's new look-ups."""
+        """The model's new look-ups; it counts them after those it sees in the notebook."""
         tools = [name for name, _ in request.collections]
         instruction = prompts.revise(missing, most, full=self._full)
         steps, origin = self._ask(session, "revise", entries, instruction, most)
-        steps = _bearing_on("\n".join(entries), _tidy(steps, tools))
-        return Planned("search", request.question, steps, origin)
+        steps = _unasked(_bearing_on("\n".join(entries), _tidy(steps, tools)), entries)
+        return Planned("search", request.question, steps[:most], origin)
 
     def _standalone(self, session: Session, request: PlanRequest) -> str:
         turns = [(asked, _MARK.sub("", answer)) for asked, answer in request.history[-3:]]
@@ -215,13 +230,8 @@ def _revised(state: RunState, deps: Deps) -> dict[str, Any]:
     known = [note["sentence"] for note in state["notes"] if note["found"]]
     request = request_of(state, deps, [*known, *(f"Not found: {question}" for question in missing)])
     most = min(2 + len(rest), budget.steps - state["step"])
-    made = deps.cognition.planner.revise(deps.session, request, state["notebook"], missing, most)
-    asked = {_folded(line) for entry in state["notebook"] for line in entry.splitlines()}
-    steps = [
-        PlanStep({**step, "question": _shifted(step["question"], len(done))})
-        for step in made.steps
-        if not any(line.endswith(_folded(step["question"])) for line in asked)
-    ][:most]
+    made = deps.cognition.planner.revise(deps.session, request, state["notebook"], missing, len(done), most)
+    steps = made.steps
     revision = state["revisions"] + 1
     deps.session.emit(events.Planned([*done, *steps], revision, made.origin))
     if not steps:
@@ -235,9 +245,15 @@ def _revised(state: RunState, deps: Deps) -> dict[str, Any]:
     }
 
 
-def _shifted(question: str, done: int) -> str:
-    """``question`` with its references counted from the first step of the run."""
-    return _RESULT.sub(lambda result: f"#{int(result[1]) + done}", question)
+def _renumbered(question: str, numbers: Mapping[int, int]) -> str:
+    """``question`` with each reference changed to the number it has in ``numbers``, if it has one."""
+    return _RESULT.sub(lambda result: f"#{numbers.get(int(result[1]), int(result[1]))}", question)
+
+
+def _unasked(steps: Sequence[PlanStep], entries: Sequence[str]) -> list[PlanStep]:
+    """The steps whose questions do not stand in the notebook."""
+    asked = {_folded(line) for entry in entries for line in entry.splitlines()}
+    return [step for step in steps if not any(line.endswith(_folded(step["question"])) for line in asked)]
 
 
 def _whole(question: str, origin: PlannedBy) -> Planned:

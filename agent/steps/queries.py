@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 from agent import prompts
 from agent.cognition import Chosen
 from agent.retrieval.recall import Strategy
-from agent.retrieval.terms import terms
 from agent.session import Session
 from agent.state import Candidate, Note, PlanStep
+from agent.text.terms import terms
 
 _REFERENCE = re.compile(r"#(\d+)")
 _LONGEST = 300  # characters; a longer "query" is an essay, and searches for nothing
@@ -29,14 +29,14 @@ def resolve(question: str, notes: Sequence[Note]) -> str:
     """``question`` with each ``#n`` replaced by the short answer of step n.
 
     A reference to a step that found nothing becomes that step's own question in brackets, which still
-    says what is meant.
+    says what is meant. A number that is no step's, as of an invoice, stays.
     """
     by_step = {note["step"]: note for note in notes}
 
     def answer(match: re.Match[str]) -> str:
         note = by_step.get(int(match.group(1)))
         if note is None:
-            return ""
+            return match.group()
         return note["answer"] if note["found"] else f"({note['question'].rstrip('?')})"
 
     return " ".join(_REFERENCE.sub(answer, question).split())

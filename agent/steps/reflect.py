@@ -11,15 +11,15 @@ from agent import notebook, prompts
 from agent.cognition import Finding, Spans
 from agent.deps import Deps
 from agent.events import Contradicted, NotebookGrew, Noted
-from agent.retrieval.terms import terms
 from agent.retrieval.versions import same_series, versions
 from agent.session import Session
 from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState
 from agent.steps.queries import references
+from agent.support import missing_numbers, support
 from agent.text import quantities
 from agent.text.language import language, readable
 from agent.text.sentences import sentences
-from agent.text.support import missing_numbers, support
+from agent.text.terms import terms
 
 SURE: Final = 0.9
 """Probability of a span from which the language model is not asked: right nine times in ten."""

@@ -26,16 +26,13 @@ def route(state: RunState, deps: Deps) -> dict[str, Any]:
     """
     if not deps.route and is_small_talk(state["question"]):
         return _routed(state, deps, "direct", "exact")
-    made = deps.cognition.planner.begin(deps.session, request_of(state, deps))
-    chosen = _route(state, deps, made)
-    if deps.route:
-        return _routed(state, deps, chosen, "person", made)
-    return _routed(state, deps, chosen, made.origin, made)
+    chosen = cast(Route, deps.route) if deps.route else None
+    made = deps.cognition.planner.begin(deps.session, request_of(state, deps), chosen)
+    source = "person" if chosen else made.origin
+    return _routed(state, deps, chosen or _route(state, deps, made), source, made)
 
 
 def _route(state: RunState, deps: Deps, made: Planned) -> Route:
-    if deps.route:
-        return cast(Route, deps.route)
     if made.kind == "talk":
         return "direct"
     if made.kind == "ask" and deps.interactive and not state["clarified"]:
@@ -53,7 +50,7 @@ def _routed(
         asking = made.question
     elif made is not None:
         # Typed words are kept where they are complete in themselves.
-        question = made.question if state["turns"] else question
+        question = made.question if state["turns"] or state["clarified"] else question
         steps = made.steps
     reason = "as you asked for" if source == "person" else _REASONS[chosen]
     deps.session.emit(Routed(chosen, reason, source, state["asked"], question))

@@ -20,10 +20,10 @@ from agent.state import Claim, Evidence, Note, RunState, Verdict, nothing_found,
 from agent.steps.grade import graded
 from agent.steps.reflect import LIKELY, POSSIBLE
 from agent.steps.synthesise import LEAD, abstains, gaps, with_gaps
+from agent.support import content, missing_names, missing_numbers, share_held, told_numbers
 from agent.text import quantities
 from agent.text.language import language, readable
 from agent.text.sentences import sentences
-from agent.text.support import content, missing_names, missing_numbers, share_held, told_numbers
 from models.protocols import Reader, Support
 
 _SURE = 0.5  # the reader's probability from which a passage supports or refutes a sentence

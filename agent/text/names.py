@@ -1,4 +1,4 @@
-"""Names in text, told by their letters alone: what a passage must mention to speak of the same thing."""
+"""Names in text, recognised by their capitals and digits: a passage on the same thing mentions them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"[^\W_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)?")
 _BEGINS = re.compile(
     r"(?:^|[.!?:;•|]\s|\n|[“”\"‘«»(\[]|[-–—*#]\s)\s*$"
-)  # whatever stands here may be capitalised
+)  # a word after this may be capitalised whatever it is
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|er|e)")
-_CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages in which a capital does not tell a name
+_CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages that capitalise every noun
 _FORM_LENGTH, _FORM_ENDING = 5, 2  # "German" is a form of "Germany"
-_INITIALS = 3  # letters of an abbreviation that may stand for as many words
+_INITIALS = 3  # the fewest letters of an abbreviation
 
 
 @lru_cache(maxsize=4096)
@@ -26,7 +26,7 @@ def tokens(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def inside(text: str) -> frozenset[str]:
-    """The words, case-folded, that have a capital inside a sentence of ``text`` and never stand without."""
+    """The words, case-folded, that ``text`` capitalises inside a sentence and never has in lower case."""
     found = [match for match in _TOKEN.finditer(_normal(text)) if match.group()[0].isalpha()]
     small = {_folded(match.group()) for match in found if match.group()[0].islower()}
     capital = {_folded(m.group()) for m in found if m.group()[0].isupper() and not _begins(text, m)}
@@ -34,7 +34,7 @@ def inside(text: str) -> frozenset[str]:
 
 
 def codes(text: str) -> list[str]:
-    """The words of ``text`` that are names in any language: letters with digits, or two capitals."""
+    """The codes in ``text``, which are names in any language: letters with digits, or two capitals."""
     return _each(match.group() for match in _TOKEN.finditer(_normal(text)) if _is_code(match.group()))
 
 
@@ -42,10 +42,10 @@ def names(text: str, language: str, known: Iterable[frozenset[str]] = ()) -> lis
     """The names in a sentence, word by word, in order, each once.
 
     Args:
-        text: The sentence. A text all in capitals has no names but its codes.
-        language: ISO 639-1 code; in one that gives every noun a capital only codes are told.
-        known: The words that have a capital inside a sentence of other texts (`inside`): only they are
-            names where they begin this one.
+        text: The sentence. If it is all in capitals, only codes are names.
+        language: ISO 639-1 code; if the language capitalises every noun, only codes are names.
+        known: Words that are capitalised inside a sentence of other texts (`inside`): only they are
+            names at the beginning of this one.
     """
     if language in _CAPITAL_NOUNS or text.isupper():
         return codes(text)
@@ -62,8 +62,23 @@ def names(text: str, language: str, known: Iterable[frozenset[str]] = ()) -> lis
     )
 
 
+def phrases(text: str, language: str) -> list[str]:
+    """The names in ``text``, each once, with name words that stand side by side as one: ``Ann Lee``."""
+    text = _normal(text)
+    words = set(names(text, language))
+    spans: list[tuple[int, int]] = []
+    for match in _TOKEN.finditer(text):
+        if match.group() not in words:
+            continue
+        if spans and text[spans[-1][1] : match.start()] in {" ", "-"}:
+            spans[-1] = spans[-1][0], match.end()
+        else:
+            spans.append(match.span())
+    return _each(text[start:end] for start, end in spans)
+
+
 def stands(name: str, text: str) -> bool:
-    """True if ``text`` has the word ``name`` in any case, or a form of it, or the words it abbreviates."""
+    """True if ``text`` has the word ``name`` in any case, a form of it, or the words it abbreviates."""
     wanted, held = _folded(name), tokens(text)
     if wanted in held or any(_form(wanted, other) for other in held):
         return True
@@ -96,7 +111,7 @@ def _is_code(word: str) -> bool:
 
 
 def _form(one: str, other: str) -> bool:
-    """True for two long words of which one is the other with up to two letters more."""
+    """True if one word is the other, a long one, with up to two more letters."""
     short, long = sorted((one, other), key=len)
     return len(short) >= _FORM_LENGTH and len(long) - len(short) <= _FORM_ENDING and long.startswith(short)
 

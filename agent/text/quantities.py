@@ -1,8 +1,8 @@
 """Numbers, dates and times in text: read in the notation of their language and compared by value.
 
 Month names, unit names, scale words ("million") and number signs come from CLDR (`babel`), number words
-from `text_to_num`, conversions from `pint`. What may be read in two ways keeps both readings: "1.200" is
-1200 in one document and 1.2 in another.
+from `text_to_num`, conversions from `pint`. An ambiguous number keeps both values: "1.200" is 1200 in one
+document and 1.2 in another.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DAY_AND_YEAR_AFTER = re.compile(rf"(?:\.?\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?
 _CLOCK = re.compile(r"(?<![\d:.])(\d{1,2}):(\d\d)(?::\d\d)?(?![\d:])(?:\s?([ap])\.?m\b\.?)?", re.IGNORECASE)
 _HOUR = re.compile(r"(?<![\d:.,])(\d{1,2})\s?([ap])\.?m\b\.?", re.IGNORECASE)
 _CJK_NUMERAL = re.compile("[〇零一二两兩三四五六七八九十百千万萬亿億]+")
-_TELLING = re.compile(  # numbers that can be read in one way only
+_TELLING = re.compile(  # unambiguous numbers
     r"(?<![\d.,])(?:(?P<comma>\d+,\d{1,2}(?![\d,.])|\d{1,3}\.\d{3}(?:,|\.\d{3})\d)"
     r"|\d+\.\d{1,2}(?![\d,.])|\d{1,3},\d{3}(?:\.|,\d{3})\d)"
 )
@@ -45,10 +45,10 @@ _ORDINAL = re.compile(r"(?:st|nd|rd|th|er|e)\b")
 _NEGATIVE = re.compile(r"(?:^|[\s(\[|:])[−–-]$")
 _SUPERSCRIPT = str.maketrans(
     "⁰¹²³⁴⁵⁶⁷⁸⁹", " " * 10
-)  # footnote marks, and the 2 of m²: no digits of a number
+)  # footnote marks, and the 2 of m², are no digits of a number
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_AFTER = 48  # characters after a number in which its scale and unit stand
-_EXACT_DIGITS = 3  # a scaled number with fewer significant digits is too round to be matched by rounding
+_AFTER = 48  # characters after a number that may contain its scale and unit
+_EXACT_DIGITS = 3  # significant digits that a scaled number needs to be matched by rounding
 _SCALES = (3, 6, 9, 12)
 _CALENDAR = frozenset({"year", "month"})
 _VAGUE = Decimal("0.09")  # a month has 28 to 31 days
@@ -56,15 +56,15 @@ _VAGUE = Decimal("0.09")  # a month has 28 to 31 days
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number as it stands in a text.
+    """A number in a text.
 
     Attributes:
-        shown: Its digits, or its word's value in digits, without unit.
-        values: All that it may mean: two values where the notation leaves it open.
-        unit: A unit `pint` knows, a currency's ISO code, `CURRENCY` where only that it is money is told,
-            ``clock`` for a time of day in minutes; "" where no unit stands beside it.
-        scale: Power of ten of its scale word, which ``values`` include; 0 without one.
-        part: Whether it is a piece of a name or code ("Q3") or one group of a spaced number.
+        shown: Its digits, or the value of its word in digits, without unit.
+        values: Its possible values: two if the notation is ambiguous.
+        unit: A unit of `pint`, a currency's ISO code, `CURRENCY` for money of unknown currency, ``clock``
+            for a time of day in minutes; "" without unit.
+        scale: Power of ten of its scale word, included in ``values``; 0 without one.
+        part: Whether it is part of a name or code ("Q3") or one group of a spaced number.
     """
 
     shown: str
@@ -76,10 +76,10 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """A date, whole or in part; what is not given is 0.
+    """A full or partial date; missing parts are 0.
 
     Attributes:
-        shown: As it stands.
+        shown: As written.
         year: Four digits.
         month: 1 to 12.
         day: 1 to 31.
@@ -100,7 +100,7 @@ def read(text: str, language: str = "") -> tuple[Measure, ...]:
 
     Args:
         text: A sentence or a passage.
-        language: ISO 639-1 code; "" where it is not known, and English and the signs alone are read.
+        language: ISO 639-1 code; if "", only English words and signs are read.
     """
     words = vocabulary(language)
     left = unicodedata.normalize("NFKC", text.translate(_SUPERSCRIPT))
@@ -118,6 +118,12 @@ def read(text: str, language: str = "") -> tuple[Measure, ...]:
     return tuple(found)
 
 
+def dates(text: str, language: str = "") -> list[Date]:
+    """The dates of ``text``, full or partial; arguments as for `read`."""
+    found = _dates(unicodedata.normalize("NFKC", text), vocabulary(language))
+    return [measure for _, _, measure in found]
+
+
 def dated(text: str, language: str = "") -> bool:
     """Whether ``text`` names a day, a month or a year."""
     return any(
@@ -127,9 +133,9 @@ def dated(text: str, language: str = "") -> bool:
 
 
 def same(one: Measure, other: Measure) -> bool:
-    """True if both say the same: 1,200 and 1.200; 24 months and 2 years; 3 May 2024 and 2024-05-03.
+    """True if both mean the same: 1,200 and 1.200; 24 months and 2 years; 3 May 2024 and 2024-05-03.
 
-    Where one has no unit, the numbers alone are compared.
+    If one has no unit, only the numbers are compared.
     """
     if isinstance(one, Date) or isinstance(other, Date):
         return _dated(one) == _dated(other) is not None
@@ -139,11 +145,10 @@ def same(one: Measure, other: Measure) -> bool:
 
 
 def compare(one: Measure, other: Measure) -> int | None:
-    """-1, 0 or 1 as ``one`` is less than, equal to or more than ``other``; of dates the earlier is less.
+    """-1, 0 or 1 if ``one`` is less than, equal to or more than ``other``; an earlier date is less.
 
-    None where it cannot be told: a unit is missing or cannot be converted into the other, a number may be
-    read in two ways, a date is not whole to the same part, or months and years stand against days so close
-    that it depends on which month.
+    None if it is unknown: a unit is missing or cannot be converted, a number is ambiguous, the dates have
+    different parts, or months and days are so close that it depends on the month.
     """
     if isinstance(one, Date) or isinstance(other, Date):
         mine, its = _dated(one), _dated(other)
@@ -154,11 +159,11 @@ def compare(one: Measure, other: Measure) -> int | None:
 
 
 def stands(wanted: Measure, held: Sequence[Measure]) -> bool:
-    """True if a text whose measures are ``held`` says ``wanted``, whatever the notation and the sign.
+    """True if a text with the measures ``held`` contains ``wanted``, in any notation and with either sign.
 
-    A number without unit may be part of a date. A scaled number ("$1.28 billion") also stands where a table
-    leaves the scale out (1,284.6 in a table in millions): exactly, or rounded if it has three significant
-    digits or more. A date stands if day and month are one date's and the year is told with it or elsewhere.
+    A number without unit may be part of a date. A scaled number ("$1.28 billion") also matches a number
+    without its scale (1,284.6 in a table in millions): exactly, or rounded if it has at least three
+    significant digits. A date matches if one date has its day and month, and this or another its year.
     """
     if isinstance(wanted, Date):
         years = {m.year for m in held if isinstance(m, Date)} | {
@@ -248,7 +253,7 @@ def _order(one: Quantity, other: Quantity) -> int | None:
         if months and abs(mine - its) <= _VAGUE * max(abs(mine), abs(its)):
             return None
     elif one.unit == CURRENCY:
-        return None  # dollars may be of two countries
+        return None  # the dollars may be of different countries
     return (mine > its) - (mine < its)
 
 
@@ -265,7 +270,7 @@ def _registry() -> pint.UnitRegistry[Any]:
     return pint.UnitRegistry(non_int_type=Decimal, cache_folder=None)
 
 
-def _dates(text: str, words: Vocabulary) -> Iterator[tuple[int, int, Measure]]:
+def _dates(text: str, words: Vocabulary) -> Iterator[tuple[int, int, Date]]:
     for match in [*_ISO_DATE.finditer(text), *_CJK_DATE.finditer(text)]:
         year, month, day = (int(match[name] or 0) for name in ("year", "month", "day"))
         if (year or month) and month <= 12 and day <= 31:
@@ -279,14 +284,14 @@ def _dates(text: str, words: Vocabulary) -> Iterator[tuple[int, int, Measure]]:
         day = int(before[1] if before else after.groupdict()["day"] or 0)
         year = int(after["year"] or 0)
         start, end = before.start() if before else match.start(), after.end()
-        # A name alone may be a verb or a person's: one in full and with its capital is the month's, and
-        # so is one before a year or after a day.
+        # A name alone may be a verb or a person ("may", "June"): it is a month if it is a full name with a
+        # capital, before a year, or beside a day.
         told = year or before or (day and match.group() in words.months)
         if day <= 31 and (told or match.group() in words.months_alone):
             yield start, end, Date(text[start:end].strip(" .,"), year, month, day)
     for match in _NUMERIC_DATE.finditer(text):
         first, sign, second, year = int(match[1]), match[2], int(match[3]), int(match[4])
-        # With slashes the month stands first in the US alone: both, where both may be months.
+        # Day first, except with slashes as in the US if only that is possible.
         if first <= 31 and 1 <= second <= 12:
             yield *match.span(), Date(match.group(), year, second, first)
         elif sign == "/" and second <= 31 and 1 <= first <= 12:
@@ -304,7 +309,7 @@ def _clocks(text: str, _words: Vocabulary) -> Iterator[tuple[int, int, Measure]]
 
 
 def _decimal_comma(text: str, words: Vocabulary) -> bool | None:
-    """Whether a comma is the decimal sign, by language and the text's own numbers; None: perhaps."""
+    """Whether a comma is the decimal sign, by language and the numbers in the text; None if unknown."""
     told = {bool(match["comma"]) for match in _TELLING.finditer(text)}
     if words.comma is None:
         return told.pop() if len(told) == 1 else None
@@ -332,7 +337,7 @@ def _numbers(text: str, words: Vocabulary, comma: bool | None) -> Iterator[tuple
 
 
 def _values(shown: str, comma: bool | None) -> tuple[Decimal, ...]:
-    """All that digits with their signs may mean."""
+    """All possible values of digits with their signs."""
     digits = re.sub(r"['’ ]", "", shown)
     signs = re.findall(r"[.,]", digits)
     if not signs:
@@ -353,7 +358,7 @@ def _values(shown: str, comma: bool | None) -> tuple[Decimal, ...]:
 
 
 def _spelled(text: str, words: Vocabulary) -> list[Measure]:
-    """The numbers in words, from two on: "one" is mostly no number."""
+    """The numbers in words, from two on: "one" is seldom a number."""
     found: list[Measure] = []
     for match in _CJK_NUMERAL.finditer(text):
         value = _cjk_value(match.group())

@@ -12,7 +12,7 @@ _END = re.compile(r"(?<=[.!?])[\"”’)\]]*\s+(?=[\"“‘(\[]?[A-Z0-9\u00c0-\u
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of ``text`` in order, stripped; their concatenation loses only white space."""
+    """The sentences of ``text`` in order, stripped; only white space is lost."""
     pieces: list[str] = []
     start = 0
     for match in _END.finditer(text):

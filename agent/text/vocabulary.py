@@ -1,4 +1,4 @@
-"""The words that stand beside numbers in a language: months, units, currencies, scales. All from CLDR."""
+"""Words beside numbers in a language: months, units, currencies, scales. All from CLDR."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from babel import Locale
 
 CURRENCY = "currency"
-"""The unit of an amount of money whose currency is not told, or may be several countries'."""
+"""The unit of an amount of money whose currency is not given, or is used by several countries."""
 
 SPELLED = frozenset({"en", "fr", "es", "pt", "de", "ca", "it", "nl"})
 """Languages whose number words `text_to_num` reads."""
@@ -76,30 +76,30 @@ _UNITS = {
     "speed-mile-per-hour": "mile/hour",
 }
 KINDS = {unit: cldr.partition("-")[0] for cldr, unit in _UNITS.items()}
-"""What a unit measures; only units of one kind can be converted into each other."""
+"""What each unit measures; only units of one kind can be converted."""
 
 _LONG_ONLY = frozenset({"length-inch"})  # "5 in 2023"
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "CHF", "SEK", "NOK", "DKK", "PLN", "INR", "AUD", "CAD")
-_FINANCE = {"bn": 9, "mn": 6, "m": 6, "k": 3, "tn": 12}  # behind an amount of money; not in CLDR
-_COUNTS = (1, 2, 3, 5, 1.5)  # every plural form of the languages CLDR knows is one of these
+_FINANCE = {"bn": 9, "mn": 6, "m": 6, "k": 3, "tn": 12}  # after an amount of money; not in CLDR
+_COUNTS = (1, 2, 3, 5, 1.5)  # these give every plural form of CLDR's languages
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CODE_BEFORE = re.compile(r"(?<![^\W\d])([A-Z]{3})\s?$")
-_ENDING = 2  # letters that an inflected unit may have more: "in 24 Monaten"
+_ENDING = 2  # additional letters of an inflected unit: "in 24 Monaten"
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What stands beside the numbers of one language, English included.
+    """The words beside numbers in one language and English.
 
     Attributes:
         language: ISO 639-1 code.
-        comma: Whether its decimal sign is a comma; None where the language is not known.
-        months: Names and abbreviations without full stop, with their number: in CLDR's case or larger.
-        months_alone: Names in full that have a capital, which may stand without day and year.
-        days: Names of weekdays in full.
-        scales: Scale words, case-folded, with their power of ten.
-        units: Unit names, case-folded, with pint's or the currency's code.
-        signs: Abbreviated units and currency signs, in their own case, likewise.
+        comma: Whether the decimal sign is a comma; None if the language is unknown.
+        months: Names and abbreviations without full stop, with their number, also capitalised.
+        months_alone: Capitalised full names, which are months without day and year.
+        days: Full names of weekdays.
+        scales: Case-folded scale words, with their power of ten.
+        units: Case-folded unit names, with pint's name or the currency's code.
+        signs: Abbreviated units and currency signs in their own case, likewise.
     """
 
     language: str
@@ -112,7 +112,7 @@ class Vocabulary:
     signs: Mapping[str, str]
 
     def money_before(self, text: str) -> str:
-        """The currency whose sign or code ``text`` ends with; "" if there is none."""
+        """The currency whose sign or code is at the end of ``text``, else ""."""
         stripped = text.rstrip()
         if stripped and unicodedata.category(stripped[-1]) == "Sc":
             return self.signs.get(stripped[-1], CURRENCY)
@@ -120,7 +120,7 @@ class Vocabulary:
         return code[1] if code and code[1] in _CURRENCIES else ""
 
     def scale_after(self, text: str, *, money: bool) -> tuple[int, int]:
-        """The power of ten of the scale word ``text`` begins with, and its length; 0 and 0 without one."""
+        """The power of ten of the scale word at the start of ``text``, and its length; else 0 and 0."""
         for word in sorted(self.scales, key=len, reverse=True) if _CJK.match(text) else ():
             if _CJK.match(word) and text.startswith(word):
                 return self.scales[word], len(word)
@@ -134,7 +134,7 @@ class Vocabulary:
         return (scale, match.end()) if scale else (0, 0)
 
     def unit_after(self, text: str) -> str:
-        """The unit that ``text`` begins with; "" if there is none, or if its sign means two."""
+        """The unit at the start of ``text``; "" if there is none, or the sign is ambiguous."""
         text = text.removeprefix(" ").removeprefix("-")
         if _CJK.match(text):
             fitting = [word for word in self.signs if _CJK.match(word) and text.startswith(word)]
@@ -166,7 +166,7 @@ class Vocabulary:
 
 @lru_cache(maxsize=32)
 def vocabulary(language: str) -> Vocabulary:
-    """The words beside numbers in ``language`` and in English; English alone where CLDR has no such one."""
+    """The words beside numbers in ``language`` and English; English alone if CLDR lacks the language."""
     from babel import Locale
     from babel.localedata import exists
 
@@ -199,7 +199,7 @@ def _months(locales: Sequence[Locale]) -> dict[str, int]:
 
 
 def _scales(locales: Sequence[Locale]) -> dict[str, int]:
-    """The words of CLDR's compact forms: "000 Millionen" for 10^8 says that the word is 10^6."""
+    """The words of CLDR's compact forms: from "000 Millionen" for 10^8, the word means 10^6."""
     found: dict[str, int] = {}
     for locale in locales:
         lengths = [locale.compact_decimal_formats.get(length) for length in ("long", "short")]
@@ -214,7 +214,7 @@ def _scales(locales: Sequence[Locale]) -> dict[str, int]:
 
 
 def _units(locales: Sequence[Locale]) -> tuple[dict[str, str], dict[str, str]]:
-    """Names in full, case-folded, and signs in their own case; what means two units means none."""
+    """Case-folded full names, and signs in their own case, without ambiguous ones."""
     from babel.numbers import get_currency_name, get_currency_symbol
     from babel.units import format_unit
 

@@ -1,9 +1,9 @@
-"""Which addresses a page may be fetched from: those of the public internet.
+"""Which addresses may be fetched: only those of the public internet.
 
-A name is looked up once, every address it has must be public, and the connection is then made to one
-of those very addresses, by number. So a name that answers with another address a moment later (DNS
-rebinding) gains nothing, and neither do odd spellings of an address (``2130706433``, ``0x7f.1``,
-``127.1``): what is judged is what the lookup made of them.
+A name is looked up once, all its addresses must be public, and the connection goes to one of these
+addresses by number. So a name that resolves to another address a moment later (DNS rebinding) gains
+nothing. Odd spellings of an address (``2130706433``, ``0x7f.1``, ``127.1``) gain nothing either: the
+result of the lookup is checked.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from agent.web.errors import PageFailed
 
 _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# Where Python 3.11 says "global" and yet nothing public is: transition relays, documentation,
-# site-local addresses, and the one through which a large cloud's machines reach their host.
+# Networks that Python 3.11 calls global and are not public: transition relays, documentation,
+# site-local addresses, and a large cloud's address for its own host.
 _NOT_PUBLIC: Final = tuple(
     map(
         ipaddress.ip_network,
@@ -28,9 +28,9 @@ _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: str) -> bool:
-    """Whether a numeric address, IPv4 or IPv6, belongs to the public internet.
+    """Whether a numeric IPv4 or IPv6 address is public.
 
-    An IPv6 address that carries an IPv4 address (mapped, 6to4, NAT64) is judged by that.
+    For an IPv6 address that embeds an IPv4 address (mapped, 6to4, NAT64), the embedded one decides.
     """
     found = ipaddress.ip_address(address.partition("%")[0])
     found = _carried(found) or found
@@ -45,7 +45,7 @@ def looked_up(host: str, port: int) -> list[str]:
     """The numeric addresses of ``host``, in the system's order of preference.
 
     Raises:
-        PageFailed: it has none.
+        PageFailed: The host is unknown.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -57,10 +57,10 @@ def looked_up(host: str, port: int) -> list[str]:
 
 
 def public_addresses(host: str, port: int) -> list[str]:
-    """Like `looked_up`, for a host all of whose addresses are public.
+    """Like `looked_up`, for a host that has only public addresses.
 
     Raises:
-        PageFailed: it has no address, or one that is private, of this machine, or otherwise not public.
+        PageFailed: The host is unknown, or an address is private, of this machine, or otherwise not public.
     """
     addresses = looked_up(host, port)
     for address in addresses:

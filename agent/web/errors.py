@@ -1,4 +1,4 @@
-"""What can go wrong on the web, in words a person can act on."""
+"""Errors of the web."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class WebUnreachable(DeepthinkError):
 
 
 class PageFailed(DeepthinkError):
-    """Raised when one page cannot, or must not, be fetched.
+    """Raised when a page cannot, or must not, be fetched.
 
     Args:
         message: As for every error.
-        way_out: Likewise.
-        status: The HTTP status that the site answered with, 0 if it is not that.
+        way_out: As for every error.
+        status: The HTTP status if the site answered with an error, else 0.
     """
 
     title = "This page cannot be fetched"

@@ -1,8 +1,8 @@
-"""Reading a fetched page: the main text of an article, the whole of a document.
+"""Reading a fetched page: the main text of an article, or a whole document.
 
-Trafilatura takes navigation, adverts and footers away and leaves headings, lists and tables; our own
-HTML reader then cuts what is left into blocks, as it does any file. What is no article is not cut
-down: other formats, filings, whose tables are the point, and pages as long as a book.
+Trafilatura removes navigation, adverts and footers and keeps headings, lists and tables; our HTML reader
+then makes blocks of the rest. Other formats, filings (their tables matter) and very long pages are kept
+whole.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from agent.documents.encoding import decode, in_utf8
 from agent.documents.indexing import file_name
 from agent.documents.media_types import HTML
 from agent.documents.reading import read_bytes
-from agent.web.fetch import Fetched
+from agent.documents.wanted import Fetched
 
 _FILING: Final = re.compile(rb"xbrl\.org/\d{4}/inlineXBRL|<(?:SEC-)?DOCUMENT>\s*<TYPE>", re.IGNORECASE)
-_HEAD: Final = 1 << 16  # bytes in which a filing says that it is one
+_HEAD: Final = 1 << 16  # bytes in which a filing identifies itself
 _LONGEST_ARTICLE: Final = 2 * 1024 * 1024  # bytes of HTML
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read of a page, and the content that it is known again by.
+    """A page as read, and the content that identifies its version.
 
-    Of an article that is the main text, because the rest of a page changes at every visit.
+    For an article that is the main text, because the rest of a page changes at every visit.
     """
 
     parsed: ParsedDocument
@@ -36,11 +36,11 @@ class Reading:
 
 
 def read_page(page: Fetched) -> Reading:
-    """Read a page that a search has found.
+    """Read a page found by a search.
 
     Raises:
-        UnreadableDocument: it is damaged, or of a kind that cannot be read.
-        NoText: there is no text in it.
+        UnreadableDocument: It is damaged, or of a kind that cannot be read.
+        NoText: It has no text.
     """
     whole = read_bytes(file_name(page.url), page.data, served_as=page.media_type, charset=page.charset)
     article = (
@@ -52,7 +52,7 @@ def read_page(page: Fetched) -> Reading:
 
 
 def _main_text(page: Fetched, whole: ParsedDocument) -> Reading | None:
-    """The main text of a web page; None where Trafilatura finds none."""
+    """The main text of a web page; None if Trafilatura finds none."""
     from trafilatura import extract_with_metadata
 
     text = decode(in_utf8(page.data, page.charset) if page.charset else page.data)
@@ -62,14 +62,14 @@ def _main_text(page: Fetched, whole: ParsedDocument) -> Reading | None:
             url=page.url,
             output_format="html",
             include_comments=False,
-            # Without this it takes any date it sees for the page's own, such as a footer's copyright.
+            # Otherwise it takes any date for the page's own, such as a footer's copyright.
             date_extraction_params={
                 "extensive_search": False,
                 "original_date": True,
                 "max_date": datetime.now(UTC).date().isoformat(),
             },
         )
-    except Exception:  # noqa: BLE001 - it raises whatever an odd page makes it; the whole page is read then
+    except Exception:  # noqa: BLE001 - it raises anything on odd pages; the whole page is then read
         return None
     if found is None or not (found.text or "").strip():
         return None

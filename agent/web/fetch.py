@@ -1,8 +1,7 @@
-"""Fetching one page: a GET that cannot be turned against this machine or its network.
+"""Fetching a page: a GET that cannot be used to attack this machine or its network.
 
-Which pages are fetched is up to search engines and, by redirects, to every site on the way. So each
-hop is checked for itself, from the scheme to the address that is connected to; what comes back is
-bounded in time and size; nothing of the person goes along, neither cookies nor passwords.
+Search engines, and sites by redirects, decide which pages are fetched. So each hop is checked, from the
+scheme to the address; time and size are limited; and no cookies or passwords are sent.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from agent.documents.wanted import Fetched
 from agent.web.addresses import looked_up, public_addresses
 from agent.web.errors import PageFailed
 from agent.web.robots import Robots
@@ -30,7 +30,7 @@ _MOST_ADDRESSES: Final = 3
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
 _READABLE: Final = frozenset(
     {
-        "",  # not told: the bytes will
+        "",  # not declared: the content decides
         "application/octet-stream",  # likewise
         "application/pdf",
         "application/x-pdf",
@@ -40,20 +40,20 @@ _READABLE: Final = frozenset(
 )
 _CODE: Final = frozenset({"text/css", "text/javascript", "text/calendar", "text/event-stream"})
 _PLAIN_TYPE: Final = re.compile(r"[a-z0-9.+-]{1,40}/[a-z0-9.+-]{1,80}", re.ASCII)
-_LARGEST_ROBOTS: Final = 512 * 1024  # bytes; RFC 9309 asks for 500 KiB at least
-_ASKS_WHO: Final = "sec.gov"  # refuses programs that do not name someone to write to
+_LARGEST_ROBOTS: Final = 512 * 1024  # bytes; RFC 9309 requires at least 500 KiB
+_ASKS_WHO: Final = "sec.gov"  # refuses programs without a contact address
 _TO_A_FILE: Final = "Open the page in a browser, save it, and ingest the file."
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one fetch may take.
+    """The limits of one fetch.
 
     Attributes:
         connect: Seconds to connect to one address.
         read: Seconds between two pieces of the answer.
-        total: Seconds for everything: lookup, redirects, robots.txt, the whole page.
-        size: Bytes of the page, unpacked.
+        total: Seconds in total: lookup, redirects, robots.txt, the whole page.
+        size: Bytes of the decompressed page.
     """
 
     connect: float = 5.0
@@ -62,32 +62,15 @@ class Limits:
     size: int = 10 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """A page as it came.
-
-    Attributes:
-        url: Where it was in the end.
-        media_type: As the site says, in lower case, without parameters; "" where it does not say.
-        charset: Likewise.
-        data: The bytes, unpacked.
-    """
-
-    url: str
-    media_type: str
-    charset: str
-    data: bytes
-
-
 class Fetcher:
-    """Fetches pages for one run or command. It may be used from several threads.
+    """Fetches pages for one run or command. Thread-safe.
 
-    Proxies from the environment are not used: behind one it is the proxy that looks names up, and what
-    it then connects to cannot be checked from here.
+    Proxies from the environment are not used: a proxy looks names up itself, so the address could not be
+    checked.
 
     Args:
-        contact: An e-mail address, told only to the SEC's sites.
-        limits: What one fetch may take.
+        contact: An e-mail address, sent only to the SEC's sites.
+        limits: The limits of one fetch.
         allowed_hosts: ``host:port`` of servers whose address is not checked.
     """
 
@@ -108,13 +91,13 @@ class Fetcher:
         """Fetch the page at ``url``.
 
         Args:
-            url: Where it is.
-            robots: Whether the site's robots.txt is asked. It is for programs that choose pages by
-                themselves; a page that a person names is fetched as a browser would.
+            url: Its address.
+            robots: Whether to obey the site's robots.txt, which is for programs that choose pages
+                themselves. A page that the user names is fetched as by a browser.
             stop: Ends the waiting within a tenth of a second.
 
         Raises:
-            PageFailed: it cannot be fetched, is of a kind that cannot be read, or is not to be fetched.
+            PageFailed: It cannot or must not be fetched, or its kind cannot be read.
             GenerationCancelled: ``stop`` was set.
         """
         start = _parsed(url)
@@ -135,7 +118,7 @@ class Fetcher:
     def _follow(
         self, url: httpx.URL, left: threading.Event, size: int, *, robots: bool, any_kind: bool = False
     ) -> Fetched:
-        """The page at ``url`` or where that leads; every hop is checked as the first was."""
+        """The page at ``url``, after redirects; every hop is checked like the first."""
         for _ in range(_MOST_REDIRECTS + 1):
             if robots:
                 self._robots.require(url, lambda place: self._robots_txt(place, left))
@@ -151,16 +134,15 @@ class Fetcher:
     def _hop(
         self, url: httpx.URL, left: threading.Event, size: int, *, any_kind: bool
     ) -> Fetched | httpx.URL:
-        """One request: the page, or the address that it redirects to."""
+        """One request: the page, or the address of a redirect."""
         import httpx
 
         if self._trust is None:
             self._trust = httpx.create_ssl_context()
         addresses = self._addresses(url)
         try:
-            # The transport alone: httpx's client would bring cookies, passwords and redirects of its
-            # own. A new one for each hop, because a kept connection would be found again by its
-            # address, whatever name it was opened for.
+            # Only the transport: httpx's client would add cookies, passwords and redirects. A new one
+            # for each hop, because a kept connection would be reused by its address for another name.
             with httpx.HTTPTransport(verify=self._trust, trust_env=False) as transport:
                 response = self._connected(transport, url, addresses)
                 try:
@@ -186,11 +168,11 @@ class Fetcher:
     def _connected(
         self, transport: httpx.HTTPTransport, url: httpx.URL, addresses: list[str]
     ) -> httpx.Response:
-        """The answer of the first address that lets itself be connected to.
+        """The answer of the first address that accepts a connection.
 
-        The address stands in the URL in place of the name, so that what was checked is what is
-        connected to and nothing is looked up again. The name goes into the Host header and the TLS
-        handshake, where certificates are verified against it.
+        The URL has the address in place of the name, so that the checked address is used and nothing is
+        looked up again. The name is in the Host header and the TLS handshake, where the certificate is
+        verified against it.
         """
         import httpx
 
@@ -213,7 +195,7 @@ class Fetcher:
                 return transport.handle_request(request)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 failure = error
-        assert failure is not None, "a name that is found has an address"
+        assert failure is not None, "a known host has an address"
         raise failure
 
     def _agent(self, url: httpx.URL) -> str:
@@ -299,7 +281,7 @@ def _require_readable(url: httpx.URL, media_type: str) -> None:
 
 
 def _body(response: httpx.Response, url: httpx.URL, size: int, left: threading.Event) -> bytes:
-    """The bytes of the page, unpacked here, piece by piece: a small answer may unpack to gigabytes."""
+    """The page, decompressed here piece by piece: a small answer may decompress to gigabytes."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in {"", "identity", "gzip", "x-gzip"}:
         raise PageFailed(f"{url.host} packs the page in a way that was not asked for.", _TO_A_FILE)

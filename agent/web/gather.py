@@ -17,9 +17,10 @@ from typing import Final
 
 from agent.documents.document import UnreadableDocument
 from agent.documents.indexing import READER_VERSION, Indexing, Origin, page_name
+from agent.documents.wanted import Fetched
 from agent.web.errors import PageFailed, WebUnreachable
 from agent.web.extract import read_page
-from agent.web.fetch import Fetched, Fetcher
+from agent.web.fetch import Fetcher
 from agent.web.search import SearchEngine
 from agent.web.waiting import TookTooLong, within
 from models.protocols import Embedder

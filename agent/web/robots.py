@@ -1,4 +1,4 @@
-"""robots.txt: what sites ask programs to leave alone. Each site's is fetched once per run."""
+"""robots.txt: the pages that a site asks programs not to fetch. Fetched once per site and run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Robots:
-    """The rules of the sites met so far.
+    """The rules of the sites visited so far.
 
-    After RFC 9309: a site that has no robots.txt (any 4xx) allows everything, one that cannot answer
-    for it allows nothing. Python's parser is simpler than that text: of several rules that fit it takes
-    the first, not the longest, and it knows no ``*`` within a path.
+    As in RFC 9309, a site without robots.txt (any 4xx) allows everything, and a site that cannot deliver it
+    allows nothing. Python's parser is simpler than the RFC: it takes the first matching rule, not the
+    longest, and does not support ``*`` in a path.
 
     Args:
-        agent: The name that rules are looked up by.
+        agent: The name of the program in the rules.
     """
 
     def __init__(self, agent: str) -> None:
@@ -28,11 +28,11 @@ class Robots:
         self._known: dict[str, RobotFileParser | None] = {}
 
     def require(self, url: httpx.URL, read: Callable[[httpx.URL], bytes]) -> None:
-        """Raises `PageFailed` unless the site of ``url`` answers and lets programs fetch it.
+        """Raise `PageFailed` unless the site of ``url`` allows programs to fetch it.
 
         Args:
             url: The page.
-            read: Fetches a site's robots.txt; raises `PageFailed` where that fails.
+            read: Fetches a site's robots.txt, or raises `PageFailed`.
         """
         place = url.copy_with(path="/robots.txt", query=None, fragment=None)
         site = str(place)
@@ -56,7 +56,7 @@ class Robots:
             text = read(place).decode("utf-8-sig", "replace")
         except PageFailed as failed:
             if not failed.status:
-                raise  # there is no site to be polite to: the page would fail in the same way
+                raise  # the site is not reachable: the page would fail in the same way
             if not 400 <= failed.status < 500:
                 return None
             text = ""

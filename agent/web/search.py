@@ -1,4 +1,4 @@
-"""Searching the web: one protocol, and the two engines behind it."""
+"""Searching the web: the protocol of an engine, and two engines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WAY_OUT: Final = "Check the network, or name another engine: `deepthink config 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """A page that an engine proposes; ``snippet`` is the engine's own excerpt."""
+    """A page found by an engine; ``snippet`` is the engine's excerpt."""
 
     url: str
     title: str
@@ -32,14 +32,14 @@ class SearchEngine(Protocol):
 
     @property
     def name(self) -> str:
-        """How a person names this engine."""
+        """The engine's name for the user."""
         ...
 
     def search(self, query: str, limit: int) -> list[SearchResult]:
-        """Up to ``limit`` pages for ``query``, the best first; empty where nothing is found.
+        """Up to ``limit`` pages for ``query``, best first.
 
         Raises:
-            WebUnreachable: the engine does not answer, or not as it should.
+            WebUnreachable: The engine does not answer, or answers with an error.
         """
         ...
 
@@ -47,17 +47,16 @@ class SearchEngine(Protocol):
 class Ddgs:
     """DuckDuckGo, Brave and Mojeek through the ``ddgs`` package, which needs no key.
 
-    Three engines with an index each, because each of them turns programs away at times. The package's
-    own default asks up to nine, some of which the query need not be told to; and one that asks none of
-    Wikipedia's editions is independent of the language of the question.
+    Three engines with their own indexes, because each refuses programs at times. The package's default
+    asks up to nine engines, so more companies would see the query, and Wikipedia in one language.
 
-    Unlike a SearXNG server and the pages themselves, the engines are asked through a proxy if the
-    environment names one (``HTTPS_PROXY`` and its like, ``DDGS_PROXY``): the package cannot be told not to.
+    Unlike SearXNG and the pages, these engines are asked through a proxy of the environment
+    (``HTTPS_PROXY`` and others, ``DDGS_PROXY``): the package has no option against it.
     """
 
     name = "ddgs"
     _ENGINES: Final = "duckduckgo,brave,mojeek"
-    _NOTHING: Final = "No results found."  # the package says so by raising its base exception
+    _NOTHING: Final = "No results found."  # the package raises its base exception with this message
 
     def search(self, query: str, limit: int) -> list[SearchResult]:
         """See `SearchEngine.search`."""
@@ -94,14 +93,13 @@ class _Answer(BaseModel):
 
 
 class Searxng:
-    """A SearXNG server, by its JSON interface.
+    """A SearXNG server, through its JSON interface.
 
-    Its address is the person's own configuration, so it may be on this machine or in its network; what
-    it finds is fetched with all guards. Proxies from the environment are not used: for most people it
-    is a server nearby.
+    The user configures its address, so it may be on this machine or in its network; pages it finds are
+    fetched with all checks. Proxies from the environment are not used, since the server is usually nearby.
 
     Args:
-        url: Where the server is, e.g. ``http://127.0.0.1:8888``.
+        url: The server's address, e.g. ``http://127.0.0.1:8888``.
     """
 
     def __init__(self, url: str) -> None:
@@ -153,7 +151,7 @@ class Searxng:
 
 
 def _usable(found: Sequence[tuple[str, str, str]], limit: int) -> list[SearchResult]:
-    """The first ``limit`` that are web pages, each once; engines also propose mail addresses and files."""
+    """The first ``limit`` web pages, each once; engines also return mail addresses and files."""
     results: dict[str, SearchResult] = {}
     for url, title, snippet in found:
         if url.startswith(("http://", "https://")) and url.isprintable():

@@ -1,9 +1,8 @@
-"""Waiting for the network without being held by it.
+"""Waiting for the network with a limit.
 
-Nothing stops a name lookup or a TLS handshake from outside, and a server that sends a byte every few
-seconds never runs into a time-out between bytes. So such work runs in a thread of its own that the
-caller may leave behind; one that is left ends at its own time-outs, at the latest with the process, and
-what it comes to is dropped.
+A name lookup or a TLS handshake cannot be interrupted, and a server that sends a byte every few seconds
+never exceeds a time-out between bytes. So such work runs in its own thread, which the caller can abandon:
+it ends at its own time-outs or with the process, and its result is dropped.
 """
 
 from __future__ import annotations
@@ -22,27 +21,27 @@ Result = TypeVar("Result")
 
 
 class TookTooLong(Exception):
-    """Raised inside this package when the time is over."""
+    """Raised inside this package when the time limit is reached."""
 
 
 def within(seconds: float, stop: threading.Event | None, work: Callable[[], Result]) -> Result:
-    """What ``work`` returns, or raises, if it does so in time.
+    """The result of ``work``, if it ends in time; its exceptions are raised here.
 
     Args:
         seconds: How long to wait.
         stop: Ends the waiting within a tenth of a second.
-        work: What is waited for.
+        work: Called in a thread.
 
     Raises:
-        TookTooLong: the time was over first.
-        GenerationCancelled: ``stop`` was set first.
+        TookTooLong: The time limit was reached.
+        GenerationCancelled: ``stop`` was set.
     """
     future: Future[Result] = Future()
 
     def run() -> None:
         try:
             future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - handed to the one who waits
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
             future.set_exception(error)
 
     threading.Thread(target=run, name="deepthink-web", daemon=True).start()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from agent.retrieval.keyword import KeywordIndex
-from agent.retrieval.terms import terms
+from agent.text.terms import terms
 from policy.questions import QuestionSet, filled, read_questions, references
 from policy.reader.passages import Source, Span, body, cut, evidence, places, shown
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from agent.retrieval.terms import terms
+from agent.text.terms import terms
 from policy.questions import read_questions
 from policy.reader.data import (
     Context,

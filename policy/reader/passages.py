@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from agent.documents.chunking import chunk
 from agent.documents.document import Block, Chunk, ParsedDocument, Table
+from agent.documents.table_text import SEPARATOR
 from agent.retrieval.passage_text import show
-from agent.retrieval.terms import terms
-from agent.text.tables import SEPARATOR
+from agent.text.terms import terms
 
 Span = tuple[int, int]
 

@@ -16,11 +16,11 @@ from typing import ClassVar, Final
 from agent.budget import Ledger
 from agent.deps import Deps
 from agent.events import AnswerText, Event, NodeStarted
-from agent.notebook import last_heading
 from agent.profiles import profile
 from agent.prompts import NOT_FOUND
 from agent.request import searchable
 from agent.retrieval.recall import aim
+from agent.retrieval.sections import last_heading
 from agent.session import Session
 from agent.state import Candidate, Evidence, RunState, new_state
 from agent.steering import Steering

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.budget import Budget
-from agent.retrieval.terms import terms
 from agent.session import Session
+from agent.text.terms import terms
 from models.protocols import Reading, Span
 from models.scripted import HashEmbedder, ScriptedChat, WordReader
 from traces.library import Library

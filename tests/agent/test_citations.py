@@ -6,7 +6,7 @@ import pytest
 
 from agent.citations import claims, quotes, render
 from agent.state import Claim
-from tests.agent.evidence import evidence
+from tests.agent.made import evidence
 
 _FIRE = evidence(1, "A fire halted production at the Brevnes plant of Tolvang Ceramics for seven weeks.")
 _SALES = evidence(2, "Services | 236.4 | 214.9", title="Segment revenue", kind="table")

@@ -21,7 +21,6 @@ NAMES = (
     "scale",
     "funnel",
     "filings",
-    "routing",
     "loop",
     "deciding",
     "training",

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from agent.retrieval.terms import terms
+from agent.text.terms import terms
 from models.protocols import Vectors
 from policy.questions import read_questions
 from tests.benchmarks.library import embedder

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from agent.retrieval.keyword import KeywordIndexes
 from agent.retrieval.nearest import VectorIndexes
 from agent.retrieval.recall import Recall, aim
-from agent.retrieval.terms import terms
+from agent.text.terms import terms
 from models.offline import forbid_hubs
 from models.protocols import Vectors
 from tests.benchmarks.library import embedder

@@ -80,8 +80,8 @@ def measure() -> Table:
             ),
         ],
         [
-            "The sync in one process, its models loaded; the embedder is bge-small-en. The changed file is found "
-            "by a keyword search while the app's own worker watches the folder, from the end of writing it on.",
+            "The sync in one process, its models loaded; the embedder is bge-small-en. The changed file is "
+            "searched for by keyword from the end of its writing on, while the app's worker watches.",
             *load,
         ],
     )

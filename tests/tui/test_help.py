@@ -9,14 +9,15 @@ import sys
 import pytest
 
 from tests.tui.conftest import Run
+from tui import cli
 
 HEAVY = (
     "torch transformers sentence_transformers langgraph langchain_core duckdb llama_cpp textual numpy rich "
     "pyarrow pydantic_settings httpx lxml"
 ).split()
 COMMANDS = (
-    "ask resume sessions runs compare tui ingest sync library traces collect train-policy policy evaluate graph "
-    "demo models config doctor paths"
+    "ask resume sessions runs compare tui ingest sync library traces collect train-policy policy evaluate "
+    "graph demo models config doctor paths"
 ).split()
 SUBCOMMANDS = [
     *([name] for name in COMMANDS),
@@ -74,6 +75,12 @@ def test_every_command_explains_itself_in_eighty_columns(arguments: list[str], d
     assert max(map(len, ran.out.splitlines())) <= 80
     assert "..." not in ran.out.partition("Commands:")[2], "a short help is cut off"
     assert not re.search(r"<[a-z]|RANGE|INTEGER| range", ran.out), "a type is told as Python calls it"
+
+
+def test_the_short_helps_are_those_of_the_commands() -> None:
+    for commands in cli._COMMANDS.values():
+        for name, (_, told) in commands.items():
+            assert cli.loaded(name).get_short_help_str(100) == told
 
 
 def test_a_question_without_a_command_is_told_how_to_ask_it(deepthink: Run) -> None:

@@ -11,7 +11,8 @@ import os
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from importlib import import_module
+from typing import Any, ClassVar, cast
 
 from textual import events, on
 from textual.app import App, SystemCommand
@@ -69,52 +70,9 @@ def _palette() -> type[Provider]:
     return Actions
 
 
-def _ask() -> Screen[Any]:
-    from tui.ask.screen import AskScreen
-
-    return AskScreen()
-
-
-def _library() -> Screen[Any]:
-    from tui.library.screen import LibraryScreen
-
-    return LibraryScreen()
-
-
-def _runs() -> Screen[Any]:
-    from tui.runs.screen import RunsScreen
-
-    return RunsScreen()
-
-
-def _decisions() -> Screen[Any]:
-    from tui.decisions.screen import DecisionsScreen
-
-    return DecisionsScreen()
-
-
-def _policy() -> Screen[Any]:
-    from tui.policy.screen import PolicyScreen
-
-    return PolicyScreen()
-
-
-def _models() -> Screen[Any]:
-    from tui.models.screen import ModelsScreen
-
-    return ModelsScreen()
-
-
-def _settings() -> Screen[Any]:
-    from tui.settings.screen import SettingsScreen
-
-    return SettingsScreen()
-
-
-def _doctor() -> Screen[Any]:
-    from tui.doctor.screen import DoctorScreen
-
-    return DoctorScreen()
+def _screen(module: str, name: str) -> Callable[[], Screen[Any]]:
+    """Makes a screen; its module is imported by then."""
+    return lambda: cast("Screen[Any]", getattr(import_module(module), name)())
 
 
 class DeepthinkApp(App[int]):
@@ -134,14 +92,14 @@ class DeepthinkApp(App[int]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Textual declares it
     DEFAULT_MODE = "ask"
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
-        "ask": _ask,
-        "library": _library,
-        "runs": _runs,
-        "decisions": _decisions,
-        "policy": _policy,
-        "models": _models,
-        "settings": _settings,
-        "doctor": _doctor,
+        "ask": _screen("tui.ask.screen", "AskScreen"),
+        "library": _screen("tui.library.screen", "LibraryScreen"),
+        "runs": _screen("tui.runs.screen", "RunsScreen"),
+        "decisions": _screen("tui.decisions.screen", "DecisionsScreen"),
+        "policy": _screen("tui.policy.screen", "PolicyScreen"),
+        "models": _screen("tui.models.screen", "ModelsScreen"),
+        "settings": _screen("tui.settings.screen", "SettingsScreen"),
+        "doctor": _screen("tui.doctor.screen", "DoctorScreen"),
     }
 
     engine_states: reactive[dict[str, tuple[EngineState, str]]] = reactive(dict)
@@ -172,7 +130,6 @@ class DeepthinkApp(App[int]):
             self.call_after_refresh(in_background, self, self.engine.keep_in_step, group="folders")
 
     def on_unmount(self) -> None:
-        """What works in the background stops."""
         self.engine.closing.set()
 
     @on(EngineChanged)
@@ -241,7 +198,6 @@ class DeepthinkApp(App[int]):
             self.switch_mode(name)
 
     def action_failure(self) -> None:
-        """Show the failures in full."""
         if not self.failures:
             self.notify("Nothing has failed.")
             return
@@ -250,7 +206,6 @@ class DeepthinkApp(App[int]):
         self.push_screen(FailureScreen(self.failures))
 
     def action_help(self) -> None:
-        """Show help for what has the focus, or put it away."""
         from tui.app.help import HelpScreen
 
         if isinstance(self.screen, HelpScreen):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -14,9 +14,7 @@ from textual.widgets import Footer, Static
 
 from tui.app.engine import EngineState
 from tui.app.keys import ACTIONS
-
-if TYPE_CHECKING:
-    from tui.app.app import DeepthinkApp
+from tui.app.offers import Deepthink, deepthink
 
 
 class AlreadyHere(Message):
@@ -49,18 +47,15 @@ class Navigation(Horizontal):
         self._here = here
 
     def compose(self) -> ComposeResult:
-        """Places on the left, the state of the engine on the right."""
         places = Static(id="places")
         places.auto_links = False  # the line would be one long link
         yield places
         yield Static(id="engine")
 
     def on_mount(self) -> None:
-        """Follow the state of the engine."""
         self.watch(self.app, "engine_states", self._show_engine)
 
     def on_resize(self) -> None:
-        """Names are shortened where the line is narrow, and keys left out where it is narrower."""
         engine = self.query_one("#engine", Static).content
         room = self.size.width - (engine.cell_length + 2 if isinstance(engine, Content) else 0)
         lines = [
@@ -125,13 +120,12 @@ class DeepScreen(Screen[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def body(self) -> ComposeResult:
-        """What is between the first and the last line."""
         yield from ()
 
     @property
-    def deepthink(self) -> DeepthinkApp:
-        """The app, by its own type."""
-        return cast("DeepthinkApp", self.app)
+    def deepthink(self) -> Deepthink:
+        """What the app offers."""
+        return deepthink(self)
 
     def tell_ask(self) -> None:
         """Have the Ask screen read again what it tells of the store and the settings."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
+from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
@@ -23,7 +25,6 @@ class ConfirmScreen(ModalScreen[bool]):
         yes: What the button does, in a verb.
     """
 
-    CSS_PATH = "confirm.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("confirm")
     HELP = "A question before something that cannot be undone. Y is yes, N and Escape are no."
 
@@ -33,8 +34,17 @@ class ConfirmScreen(ModalScreen[bool]):
         self._detail = detail
         self._yes = yes
 
+    @classmethod
+    def ask(cls, node: DOMNode, question: str, detail: str, yes: str, then: Callable[[], object]) -> None:
+        """Ask over what is shown; ``then`` is called after a yes."""
+
+        def answered(is_yes: bool | None) -> None:
+            if is_yes:
+                then()
+
+        node.app.push_screen(cls(question, detail, yes), answered)
+
     def compose(self) -> ComposeResult:
-        """The question and two buttons."""
         with Vertical(id="confirm"):
             yield Static(self._question, classes="title", markup=False)
             if self._detail:
@@ -44,7 +54,6 @@ class ConfirmScreen(ModalScreen[bool]):
                 yield Button(f"{self._yes} (y)", id="yes", compact=True)
 
     def on_mount(self) -> None:
-        """Nothing happens by accident."""
         self.query_one("#no").focus()
 
     @on(Button.Pressed)
@@ -52,9 +61,7 @@ class ConfirmScreen(ModalScreen[bool]):
         self.dismiss(event.button.id == "yes")
 
     def action_yes(self) -> None:
-        """Do it."""
         self.dismiss(True)
 
     def action_no(self) -> None:
-        """Leave everything as it is."""
         self.dismiss(False)

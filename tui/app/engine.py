@@ -14,13 +14,11 @@ from textual.message import Message
 from traces.errors import DeepthinkError
 from traces.paths import store_file
 from traces.store import Store
-from tui.app.work import failed, in_background
-from tui.run.live import Steers
+from tui.app.work import failed
 
 if TYPE_CHECKING:
     from models.protocols import Chat, Completer, Embedder, Reader
     from policy.learned import Served
-    from tui.app.app import DeepthinkApp
     from tui.settings.settings import Settings
 
 _FIRST = ("tui.run.exchange", "tui.run.panel")  # what shows a run
@@ -31,6 +29,7 @@ _POLL_SECONDS = 0.2
 EngineState = Literal["cold", "loading", "ready", "missing"]
 
 
+@dataclass
 class EngineChanged(Message):
     """A part of the engine is in another state.
 
@@ -41,20 +40,17 @@ class EngineChanged(Message):
         detail: The model's name, how far it is, or what is wrong, in a few words.
     """
 
-    def __init__(self, part: str, state: EngineState, detail: str) -> None:
-        super().__init__()
-        self.part = part
-        self.state = state
-        self.detail = detail
+    part: str
+    state: EngineState
+    detail: str
 
 
+@dataclass
 class Noticed(Message):
     """What a person should know though it stops nothing: an ignored setting, a library that is held."""
 
-    def __init__(self, title: str, told: str) -> None:
-        super().__init__()
-        self.title = title
-        self.told = told
+    title: str
+    told: str
 
 
 @dataclass(eq=False)
@@ -127,7 +123,13 @@ class Engine:
         settings = self.settings()
         if model:
             settings = settings.model_copy(update={"model": model})
-        made_of = (settings.model, settings.context_tokens, settings.threads, settings.ollama_url)
+        made_of = (
+            settings.model,
+            settings.context_tokens,
+            settings.threads,
+            settings.ollama_url,
+            settings.openai_url,
+        )
         with self._lock:
             before = self._chat
             if before is None or made_of != before.made_of:
@@ -314,20 +316,3 @@ class Engine:
             self.tell(EngineChanged(part, "ready", detail))
             return True
         return False
-
-
-def a_run_goes_on(app: DeepthinkApp) -> bool:
-    """Whether a language model is at work for a run in this app."""
-    try:
-        screens = app.get_screen_stack("ask")
-    except KeyError:
-        return False
-    return any(isinstance(screen, Steers) and screen.live is not None for screen in screens)
-
-
-def load_anew(app: DeepthinkApp) -> bool:
-    """Load what the settings name now; False while a run goes on: then the next question loads it."""
-    if a_run_goes_on(app):
-        return False
-    in_background(app, app.engine.prepare, group="prepare")
-    return True

@@ -86,7 +86,6 @@ def _called(keys: Mapping[str, str]) -> dict[str, str]:
 class FailureScreen(ModalScreen[None]):
     """Title, message and way out of each failure, newest first; a program fault with its traceback."""
 
-    CSS_PATH = "failure.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("failure")
     HELP = "What went wrong, newest first, with a way out. Shift and the arrows select text."
 
@@ -95,19 +94,16 @@ class FailureScreen(ModalScreen[None]):
         self._text = "\n\n".join(_told(failure) for failure in reversed(failures))
 
     def compose(self) -> ComposeResult:
-        """One text, scrollable."""
         with Vertical(id="failure"):
             yield Static("What went wrong", classes="title")
             yield TextArea(self._text, read_only=True, show_line_numbers=False)
             yield Footer(compact=True, show_command_palette=False)
 
     def action_copy(self) -> None:
-        """Put the whole text on the clipboard."""
         self.app.copy_to_clipboard(self._text)
         self.notify("Copied.")
 
     def action_close(self) -> None:
-        """Back to the screen beneath."""
         self.dismiss()
 
 

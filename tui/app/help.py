@@ -61,7 +61,6 @@ class HelpScreen(ModalScreen[None]):
         others: The same of what works elsewhere.
     """
 
-    CSS_PATH = "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("help")
 
     def __init__(
@@ -83,7 +82,6 @@ class HelpScreen(ModalScreen[None]):
         return cls(_texts(screen.focused or screen), groups, _elsewhere(told, screen.app))
 
     def compose(self) -> ComposeResult:
-        """What it is, its keys, how to change them, and all other names."""
         with Vertical(id="help"):
             with VerticalScroll(id="pages"):
                 for text in self._texts or ["Nothing special here."]:
@@ -99,11 +97,9 @@ class HelpScreen(ModalScreen[None]):
             yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        """The arrows scroll."""
         self.query_one("#pages").focus()
 
     def action_close(self) -> None:
-        """Back to the screen beneath."""
         self.dismiss()
 
 
@@ -122,7 +118,6 @@ class _Keys(Widget):
         return len(self._lines(width))
 
     def render(self) -> Content:
-        """The lines at the width there is."""
         return Content("\n").join(self._lines(self.content_size.width))
 
     def _lines(self, width: int) -> list[Content]:

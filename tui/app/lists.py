@@ -8,6 +8,7 @@ from itertools import zip_longest
 from textwrap import wrap
 
 from textual import on
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
@@ -64,7 +65,6 @@ class HangingList(OptionList):
         """Cells an entry has, as it was last drawn."""
 
     def on_resize(self) -> None:
-        """Lines are folded anew."""
         if self.scrollable_content_region.width - _PADDING != self.width:
             self.redraw()
 
@@ -145,7 +145,6 @@ class MarkedList(OptionList):
             self.highlighted = at
 
     def on_resize(self) -> None:
-        """There is another width."""
         self._redraw(range(len(self._entries)))
 
     @on(OptionList.OptionHighlighted)
@@ -161,3 +160,37 @@ class MarkedList(OptionList):
         width = max(self.scrollable_content_region.width - _ROW_PADDING, 40)
         mark = (MARK, "bold $accent") if at == self._marked else "  "
         return Content.assemble(mark, self._entries[at].drawn(width - len(MARK)))
+
+
+KEYS_BUT_ENTER: list[BindingType] = [
+    binding
+    for binding in OptionList.BINDINGS
+    if not (isinstance(binding, Binding) and binding.key == "enter")
+]
+"""Bindings of a list whose Enter is the screen's, so that it can be remapped."""
+
+
+class Offers(HangingList):
+    """Rows under an answer; the first is under the cursor once the list has the focus."""
+
+    DEFAULT_CSS = """
+    Offers { height: auto; border: none; background: transparent; padding: 1 0 1 2; }
+    Offers:focus { border: none; }
+    Offers > .option-list--option-highlighted { background: transparent; text-style: none; }
+    Offers:focus > .option-list--option-highlighted { background: $panel; text-style: bold; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(classes="hidden")
+
+    def draw(self) -> None:
+        at = self.highlighted
+        self.set_options(self.rows())
+        self.highlighted = at if at is not None and at < self.option_count else None
+
+    def rows(self) -> Iterable[Option]:
+        raise NotImplementedError
+
+    def on_focus(self) -> None:
+        if self.highlighted is None and self.option_count:
+            self.highlighted = 0

@@ -26,6 +26,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os._exit(code)
 
 
+def open_app() -> int:
+    """Open the full-screen app, as `deepthink-tui` does."""
+    return run([])
+
+
 def run(arguments: Sequence[str]) -> int:
     """Open the app, or serve it; the exit code."""
     from tui import failures

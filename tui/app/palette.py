@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final
 
 from textual.actions import parse
+from textual.app import App
 from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.dom import DOMNode
@@ -14,12 +15,9 @@ from textual.screen import Screen
 from textual.types import IgnoreReturnCallbackType
 
 from tui.app.keys import ACTIONS, Action, every
+from tui.app.offers import deepthink
 from tui.app.themes import TEXTUAL
 from tui.app.work import in_background
-
-if TYPE_CHECKING:
-    from tui.app.app import DeepthinkApp
-
 
 _PLACES: Final[Mapping[str, Sequence[str]]] = {
     "ask": ("ask", "run"),
@@ -71,29 +69,28 @@ class Actions(Provider):
     def _here(self) -> Iterator[tuple[str, str, IgnoreReturnCallbackType]]:
         for action, owner, key in possible(self.screen):
             yield f"{action.label}  {key}".strip(), action.help, partial(self._run, owner, action.does)
-        app = cast("DeepthinkApp", self.app)
+        app = self.app
         for name, called in TEXTUAL.items():
             used = " (in use)" if called == app.theme else ""
             yield f"Theme: {name}{used}", f"Change to the {name} theme.", partial(take_theme, app, name)
 
     def _elsewhere(self) -> Iterator[tuple[str, str, str, IgnoreReturnCallbackType]]:
-        app = cast("DeepthinkApp", self.app)
+        app, key_for = self.app, deepthink(self.app).key_for
         places = getattr(self.screen, "PLACES", ())
         titles = {action.id: action.label for action in ACTIONS["app"]}
         for mode, held in _PLACES.items():
             for action in (action for place in held if place not in places for action in ACTIONS[place]):
-                name = (
-                    f"{titles[f'app.{mode}']}: {action.label}  {app.key_for(action) if action.key else ''}"
-                )
+                name = f"{titles[f'app.{mode}']}: {action.label}  {key_for(action) if action.key else ''}"
                 yield name.strip(), action.help, action.id, partial(go, app, mode, action)
 
     async def _run(self, owner: DOMNode, does: str) -> None:
         await self.app.run_action(does, owner)
 
 
-def go(app: DeepthinkApp, mode: str, action: Action) -> None:
+def go(app: App[Any], mode: str, action: Action) -> None:
     """Go to a screen, and do there what needs nothing to be chosen first; else say which key does it."""
-    app.action_mode(mode)
+    offers = deepthink(app)
+    offers.action_mode(mode)
     screen = app.screen
 
     async def act() -> None:
@@ -101,7 +98,7 @@ def go(app: DeepthinkApp, mode: str, action: Action) -> None:
         if action.id in _AT_ONCE and owner is not None:
             await app.run_action(action.does, owner)
         elif action.key:
-            app.notify(f"{app.key_for(action)}: {action.help}", markup=False)
+            app.notify(f"{offers.key_for(action)}: {action.help}", markup=False)
         else:
             app.notify(action.help, markup=False)
 
@@ -131,14 +128,14 @@ def possible(screen: Screen[Any]) -> Iterator[tuple[Action, DOMNode, str]]:
                 yield action, owner, ""
 
 
-def take_theme(app: DeepthinkApp, name: str) -> None:
+def take_theme(app: App[Any], name: str) -> None:
     """Change to a theme now, and put it into the settings behind it."""
 
     def store() -> None:
         from tui.settings.file import put
 
         put("app.theme", name)
-        app.engine.reload()
+        deepthink(app).engine.reload()
 
     app.theme = TEXTUAL[name]
     in_background(app, store, group="theme")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from textual.dom import DOMNode
@@ -17,6 +18,7 @@ from traces.errors import DeepthinkError
 T = TypeVar("T")
 
 
+@dataclass
 class Failed(Message):
     """Something went wrong in a worker; it bubbles up to the app, which tells it.
 
@@ -25,10 +27,8 @@ class Failed(Message):
         detail: The traceback, for who wants it.
     """
 
-    def __init__(self, error: DeepthinkError, detail: str) -> None:
-        super().__init__()
-        self.error = error
-        self.detail = detail
+    error: DeepthinkError
+    detail: str
 
 
 class Batch(Generic[T]):

@@ -26,6 +26,7 @@ from traces.store import Store
 from tui import failures
 from tui.assemble import (
     OLLAMA,
+    OPENAI,
     open_chat,
     open_embedder,
     open_learned,
@@ -39,11 +40,15 @@ from tui.library import embedding
 from tui.run import questions
 from tui.run.fold import Outcome, events_of, outcome_of
 from tui.run.keyboard import Wheel, keys
-from tui.run.render import PipedRun, Renderer, SilentRun, renderer
+from tui.run.render import PipedRun, Renderer, renderer
 from tui.run.words import place
 from tui.settings.settings import Settings
 from tui.terminal import is_live, one_line
 
+Form = Literal["auto", "plain", "quiet", "json"]
+Route = Literal["", "single", "deep"]
+
+_NEAREST = 160  # characters of a passage
 _LLAMA_CPP = "llama.cpp:"
 NOTHING = "There is nothing to resume."
 GOING_ON = "There is nothing to resume: run {} is still going on in another process."
@@ -70,7 +75,7 @@ def choose(wanted: str) -> Run | str:
 
 def model_of(run: Run) -> str | None:
     """The language model that a run began with, as settings name it; None if it is not to be had."""
-    if run.chat_model.startswith(OLLAMA):
+    if run.chat_model.startswith((OLLAMA, OPENAI)):
         return run.chat_model
     name = run.chat_model.removeprefix(_LLAMA_CPP)
     try:
@@ -85,35 +90,28 @@ def web_of(run: Run) -> bool | None:
     return stored if isinstance(stored, bool) else None
 
 
-Form = Literal["auto", "plain", "quiet", "json"]
-Route = Literal["", "single", "deep"]
-
-_NEAREST = 160  # characters of a passage
-
-
 def request(
     question: str,
     settings: Settings,
-    form: Form,
     *,
+    interactive: bool,
     collections: tuple[str, ...] = (),
     route: Route = "",
     session: tuple[str, str] = ("", ""),
     filters: Filters = NO_FILTERS,
 ) -> Request:
-    """What a run is asked to do under these settings, on this terminal.
+    """What a run is asked to do under these settings.
 
     Args:
         question: In the person's words.
         settings: How to answer.
-        form: Nobody answers a question of the run where it is ``json``.
+        interactive: Whether a person is there to answer a question of the run.
         collections: Where to look; all collections if empty.
         route: What the person had the question treated as.
         session: Of `session_of`; empty for one of its own.
         filters: Facts that the documents must have in which it looks.
     """
     session_id, session_name = session
-    interactive = is_interactive(form)
     return Request(
         question=question,
         collections=collections,
@@ -275,7 +273,7 @@ class _Watch:
 
     def _screen(self, wheel: Wheel | None) -> Renderer:
         if self._form == "json":
-            return SilentRun()
+            return Renderer()
         if self._form == "quiet" or (self._form == "auto" and not sys.stdout.isatty()):
             return PipedRun(quiet=self._form == "quiet")
         return renderer(wheel, plain=not self._live)

@@ -81,7 +81,7 @@ def ask(
     part, 10 if it was stopped first. While it runs on a terminal, ? shows the keys that steer it.
     """
     from tui.ask.asking import ask as run_and_show
-    from tui.ask.asking import request, session_of
+    from tui.ask.asking import is_interactive, request, session_of
     from tui.failures import WrongUsage
     from tui.settings.settings import load
 
@@ -106,7 +106,7 @@ def ask(
     wanted = request(
         question_of(question),
         settings,
-        form,
+        interactive=is_interactive(form),
         collections=collections_of(collection, settings),
         route=route or "",
         session=session_of(session, go_on=go_on),

@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -178,71 +178,34 @@ _DOUBT = re.compile(r"\((?:not supported|only partly supported)\b[^)\n]*\)")
 _STYLES = {"warning": "yellow", "sources": "dim", "closing": "dim"}
 
 
-class Screen(Protocol):
-    """Shows the answers as they come."""
+class Answers:
+    """Shows the answers as they come; this one shows nothing."""
 
     def __enter__(self) -> Self:
-        """Begin to show; nothing is known yet."""
-        ...
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave the terminal as it is meant to stay."""
-        ...
 
     def open(self, question: str, how: str) -> None:
         """The question is asked from now on, with ``how`` in words."""
-        ...
 
     def begin(self, column: Column) -> None:
         """A system is at work."""
-        ...
 
     def take(self, column: Column, event: ev.Event) -> None:
         """It tells something, which its column knows already."""
-        ...
 
     def end(self, column: Column) -> None:
         """It has come to an end."""
-        ...
 
     def close(self) -> None:
         """All have: sum up."""
-        ...
 
 
-def screen(shown: Sequence[Column], *, plain: bool) -> Screen:
-    """Columns where a terminal is wide enough, one answer under the other where not; else lines."""
-    return LiveAnswers(_wide(len(shown)), shown) if is_live(plain=plain) else PlainAnswers(shown)
-
-
-class SilentAnswers:
-    """Shows nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def open(self, question: str, how: str) -> None:
-        """Nothing."""
-
-    def begin(self, column: Column) -> None:
-        """Nothing."""
-
-    def take(self, column: Column, event: ev.Event) -> None:
-        """Nothing."""
-
-    def end(self, column: Column) -> None:
-        """Nothing."""
-
-    def close(self) -> None:
-        """Nothing."""
-
-
-class PlainAnswers(SilentAnswers):
+class PlainAnswers(Answers):
     """One answer after the other, as lines without codes, as soon as they are known."""
 
     def __init__(self, shown: Sequence[Column]) -> None:
@@ -275,7 +238,7 @@ class PlainAnswers(SilentAnswers):
         console().print(summary(self._columns))
 
 
-class LiveAnswers:
+class LiveAnswers(Answers):
     """The answers take shape on a terminal, and stand there in the end.
 
     Args:
@@ -310,12 +273,6 @@ class LiveAnswers:
         """Print the question above what moves."""
         self._out.print(as_grid(Block("question", one_line(question), (one_line(how),), "opening")))
         self._out.print()
-
-    def begin(self, column: Column) -> None:
-        """It moves by itself."""
-
-    def take(self, column: Column, event: ev.Event) -> None:
-        """It moves by itself."""
 
     def end(self, column: Column) -> None:
         """Print what it came to, where it does not stay in its column."""
@@ -358,6 +315,14 @@ class LiveAnswers:
             working = column.status == "working"
             lines = lines[-room:] if working else [*lines[: room - 1], Text("…", "dim")]
         return Text("\n").join(lines)
+
+
+def _screen(shown: Sequence[Column], form: Form) -> Answers:
+    """Columns where a terminal is wide enough, one answer under the other where not; else lines."""
+    if form == "json":
+        return Answers()
+    plain = form == "plain"
+    return LiveAnswers(_wide(len(shown)), shown) if is_live(plain=plain) else PlainAnswers(shown)
 
 
 def summary(shown: Sequence[Column]) -> Table:
@@ -475,8 +440,7 @@ def compare(
             budget=settings.run_budget(),
             cancel=cancel,
         )
-        shown = SilentAnswers() if form == "json" else screen(columns, plain=form == "plain")
-        with shown:
+        with _screen(columns, form) as shown:
             columns[0].begin("loading the models")
             asked = _inside(lambda _tell: _loaded(question, parts), cancel, lambda _event: None).result()
             shown.open(asked, f"{chat.name} · in {', '.join(where)}")
@@ -553,7 +517,7 @@ def _inside(
 
 
 def _answer(
-    system: System, column: Column, case: Case, parts: Parts, cancel: threading.Event, shown: Screen
+    system: System, column: Column, case: Case, parts: Parts, cancel: threading.Event, shown: Answers
 ) -> None:
     """Have it answer; its column and the screen follow."""
 

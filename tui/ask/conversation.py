@@ -30,62 +30,47 @@ class Setting:
     offline: bool
 
 
+@dataclass
 class Beginning(Message):
     """What there is at the start: settings, collections, earlier questions, runs that can go on."""
 
-    def __init__(
-        self,
-        setting: Setting,
-        collections: Sequence[tuple[str, int]],
-        history: Sequence[str],
-        unfinished: Sequence[Resumable],
-        runs: int,
-    ) -> None:
-        super().__init__()
-        self.setting = setting
-        self.collections = collections  # name, documents
-        self.history = history  # oldest first
-        self.unfinished = unfinished
-        self.runs = runs
+    setting: Setting
+    collections: Sequence[tuple[str, int]]  # name, documents
+    history: Sequence[str]  # oldest first
+    unfinished: Sequence[Resumable]
+    runs: int
 
 
+@dataclass
 class SessionLoaded(Message):
     """A session's latest turns, oldest first, one run each; and the runs before them."""
 
-    def __init__(
-        self, session: str, name: str, folds: Sequence[RunFold], earlier: Sequence[Run] = ()
-    ) -> None:
-        super().__init__()
-        self.session = session
-        self.name = name
-        self.folds = folds
-        self.earlier = earlier
+    session: str
+    name: str
+    folds: Sequence[RunFold]
+    earlier: Sequence[Run] = ()
 
 
+@dataclass
 class TurnsLoaded(Message):
     """Earlier turns of a session, oldest first."""
 
-    def __init__(self, session: str, folds: Sequence[RunFold]) -> None:
-        super().__init__()
-        self.session = session
-        self.folds = folds
+    session: str
+    folds: Sequence[RunFold]
 
 
+@dataclass
 class ResumeReady(Message):
     """A run that is to go on: what is known of it so far, and the model it began with ("": the set one).
 
     ``before`` is its session without it; ``web``: whether it may search the web (None: as is set).
     """
 
-    def __init__(
-        self, run_id: str, before: SessionLoaded, model: str, web: bool | None, fold: RunFold
-    ) -> None:
-        super().__init__()
-        self.run_id = run_id
-        self.before = before
-        self.model = model
-        self.web = web
-        self.fold = fold
+    run_id: str
+    before: SessionLoaded
+    model: str
+    web: bool | None
+    fold: RunFold
 
 
 def load_beginning(engine: Engine) -> Beginning:
@@ -177,25 +162,22 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
     Conversation #intro { padding: 1 2; color: $foreground 80%; }
     """
 
+    @dataclass
     class EarlierWanted(Message):
         """These turns, not read yet, are to be shown above those that are there."""
 
-        def __init__(self, runs: Sequence[Run]) -> None:
-            super().__init__()
-            self.runs = runs
+        runs: Sequence[Run]
 
     def __init__(self) -> None:
         super().__init__()
         self._earlier: Sequence[Run] = ()
 
     def compose(self) -> ComposeResult:
-        """What to do first, until something was asked."""
         with Vertical(id="turns"):
             yield Static(id="earlier", markup=False)
             yield Static(id="intro", markup=False)
 
     def on_mount(self) -> None:
-        """Follow the end."""
         self.anchor()
 
     def introduce(self, words: Content) -> None:

@@ -13,7 +13,7 @@ from models.protocols import Embedder
 from traces.library import Library
 from traces.store import Store
 from tui import failures
-from tui.ask.asking import Form, ask, request
+from tui.ask.asking import Form, ask, is_interactive, request
 from tui.assemble import default_entries, open_embedder, open_store
 from tui.interrupts import ctrl_c
 from tui.library.ingesting import show_ingestion
@@ -30,7 +30,7 @@ def read(
 ) -> Iterator[ing.IngestEvent]:
     """Bring one sample collection up to date; what is already read is unchanged.
 
-    Raises what `agent.ingest.ingest` raises.
+    Raises what `agent.documents.ingest.ingest` raises.
     """
     _forget_moved(Library(store), collection)
     yield from ing.ingest(
@@ -72,7 +72,9 @@ def demonstrate(form: Form) -> int:
         return code
     question = sample_library.demo_question()
     out.print()
-    wanted = request(question.question, settings, form, collections=question.collections)
+    wanted = request(
+        question.question, settings, interactive=is_interactive(form), collections=question.collections
+    )
     code = ask(wanted, settings, form)
     return failures.DONE if code == failures.PARTLY else code
 

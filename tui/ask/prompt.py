@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -41,19 +42,17 @@ documents of that sender or author, time, type or folder. While you type a `#nam
 the completion under the cursor of the list.
 """
 
+    @dataclass
     class Sent(Message):
         """The text is to be asked."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
+    @dataclass
     class Completing(Message):
         """The word under the cursor may be completed: ``words`` are what it may become."""
 
-        def __init__(self, words: Sequence[str]) -> None:
-            super().__init__()
-            self.words = words
+        words: Sequence[str]
 
     def __init__(self) -> None:
         super().__init__(
@@ -76,19 +75,15 @@ the completion under the cursor of the list.
     # is typed fast, or dropped, would be asked without its end. So each takes its turn behind them.
 
     def action_send(self) -> None:
-        """Ask, unless there is nothing to ask."""
         self.call_later(self._send)
 
     def action_newline(self) -> None:
-        """Break the line."""
         self.call_later(self.insert, "\n")
 
     def action_earlier(self) -> None:
-        """The completion above, the line above, or, from the first line, the question before."""
         self.call_later(self._earlier)
 
     def action_later(self) -> None:
-        """The completion below, the line below, or, from the last line, the question after."""
         self.call_later(self._later)
 
     def action_complete(self) -> None:
@@ -244,7 +239,6 @@ class PromptBox(Vertical):
     """
 
     def compose(self) -> ComposeResult:
-        """The list is only shown while there is something to complete."""
         choices = OptionList(markup=False)
         choices.can_focus = False
         yield choices

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from agent.run import Resumable
     from traces.ratings import Rating
     from traces.runs import Run
-    from tui.decisions.actions import LabelsChanged
     from tui.decisions.strip import DecisionStrip
     from tui.run.evidence import EvidenceList, Passage
     from tui.run.exchange import Exchange
     from tui.run.fold import Part, RunFold
     from tui.run.ways_on import WaysOn
-    from tui.runs.screen import FoundUnfinished, Rated
+    from tui.runs.list import Rated
+    from tui.runs.unfinished import FoundUnfinished
 
 
 class Answers(Watches):
@@ -55,7 +55,6 @@ class Answers(Watches):
         self.to_prompt()
 
     def action_copy(self, sources: bool = False) -> None:
-        """Put the last answer on the clipboard, with its sources if wanted."""
         turns = [turn for turn in reversed(self.query_one(Conversation).turns) if turn.answer]
         if not turns:
             self.notify("There is no answer yet.")
@@ -64,14 +63,12 @@ class Answers(Watches):
         self.notify("Copied with its sources." if sources else "Answer copied.")
 
     def action_retry(self) -> None:
-        """Put the last question back into the prompt, to be edited and asked again."""
         exchange = self.query_one(Conversation).latest
         if exchange is not None and self.live is None:
             self.put_question(self._typed or exchange.question)
 
     def action_rate(self, rating: Rating) -> None:
-        """Rate the last answer, or take that rating back."""
-        from tui.runs.screen import rate
+        from tui.runs.list import rate
 
         if self.fold is not None and self.fold.over and self.fold.run_id:
             wanted = (self.fold.run_id, rating)
@@ -85,7 +82,6 @@ class Answers(Watches):
         self.notify(f"Rated as {message.rating}." if message.rating else "Rating removed.")
 
     def action_export(self) -> None:
-        """Write the last run to a file."""
         if self.fold is not None and self.fold.over and self.fold.run_id:
             from tui.runs.export import ExportScreen
 
@@ -127,7 +123,6 @@ class Begins(Watches):
     _found: Beginning | None = None
 
     def on_mount(self) -> None:
-        """What is missing is told once the engine knows."""
         self.watch(self.app, "engine_states", self._introduce)
 
     def on_screen_suspend(self) -> None:
@@ -135,7 +130,6 @@ class Begins(Watches):
         self._away = self.app.current_mode != self.MODE
 
     def on_screen_resume(self) -> None:
-        """Documents, settings and runs may be others since one was here."""
         if self._away:
             self._away = False
             self.call_after_refresh(self.look_again)
@@ -216,8 +210,7 @@ class Begins(Watches):
             line.update(Content(f"↻ {runs} interrupted: “{question}” {key.upper()} {does}."))
 
     def action_unfinished(self) -> None:
-        """Choose a run to go on with."""
-        from tui.runs.screen import find_unfinished
+        from tui.runs.unfinished import find_unfinished
 
         in_background(self, partial(find_unfinished, self.deepthink.engine.store), group="unfinished")
 
@@ -295,7 +288,6 @@ Every `[n]` of the answer opens its passage.
     _watching: bool = True  # whether the thinking of a live run is to be shown
 
     def body(self) -> ComposeResult:
-        """Conversation and thinking side by side, the rest beneath."""
         with Horizontal(id="upper"):
             yield Conversation()
             yield Vertical(id="thinking")
@@ -311,7 +303,6 @@ Every `[n]` of the answer opens its passage.
     # --- sessions --------------------------------------------------------------------------------
 
     def action_sessions(self) -> None:
-        """Choose a session to go on with."""
         from tui.runs.sessions import SessionsScreen
 
         window = SessionsScreen()
@@ -338,7 +329,6 @@ Every `[n]` of the answer opens its passage.
         return self.live is not None
 
     def action_new_session(self) -> None:
-        """Start a new conversation."""
         self._session_chosen("")
 
     @on(SessionLoaded)
@@ -347,7 +337,6 @@ Every `[n]` of the answer opens its passage.
             await self.open_session(message)
 
     def action_older(self) -> None:
-        """Show more of the session's earlier turns."""
         self.query_one(Conversation).want_earlier()
 
     @on(Conversation.EarlierWanted)
@@ -360,7 +349,6 @@ Every `[n]` of the answer opens its passage.
             await self.query_one(Conversation).show_earlier(message.folds)
 
     def action_citations(self) -> None:
-        """Go to what is asked, or to the last answer, at its first citation."""
         conversation = self.query_one(Conversation)
         exchange = conversation.latest_cited or conversation.latest
         if exchange is None:
@@ -395,11 +383,12 @@ Every `[n]` of the answer opens its passage.
 
     def run_is_over(self, run_id: str) -> None:
         """The answer has the screen, unless somebody is at the thinking; decisions they took are labels."""
-        from tui.decisions.actions import load_labels
+        from tui.decisions.strip import DecisionStrip
 
         if not self.query_one("#thinking").has_focus_within:
             self.remove_class("-thinking")
-        load_labels(self, run_id)
+        for strip in self.query(DecisionStrip):
+            strip.read_labels()
 
     def action_panel(self) -> None:
         """Show or hide the thinking; on a narrow screen it takes the conversation's place."""
@@ -437,28 +426,6 @@ Every `[n]` of the answer opens its passage.
         if self.live is not None:
             self.live.steering.reply(event.action)
 
-    def on_decision_strip_labelled(self, event: DecisionStrip.Labelled) -> None:
-        """Keep what a decision should have been."""
-        from tui.decisions.actions import store_label
-
-        if self.fold is not None:
-            store_label(self, self.fold.run_id, event.seq, event.action)
-
-    def on_decision_strip_unlabelled(self, event: DecisionStrip.Unlabelled) -> None:
-        """Take it back."""
-        from tui.decisions.actions import drop_label
-
-        if self.fold is not None:
-            drop_label(self, self.fold.run_id, event.seq)
-
-    def on_labels_changed(self, event: LabelsChanged) -> None:
-        """Show the labels as they are stored."""
-        from tui.decisions.strip import DecisionStrip
-
-        if self.fold is not None and event.run_id == self.fold.run_id:
-            for strip in self.query(DecisionStrip):
-                strip.show_labels(event.labels, event.stored)
-
     # --- the frame -------------------------------------------------------------------------------
 
     @on(StoreChanged)
@@ -470,7 +437,6 @@ Every `[n]` of the answer opens its passage.
         self.to_prompt()
 
     def on_key(self, event: events.Key) -> None:
-        """What is typed where nothing can be typed is meant for the prompt."""
         reading = self.focused is None or type(self.focused).__name__ in _READ_ONLY
         bound = event.key in self.active_bindings
         if reading and not bound and event.is_printable and event.character is not None:
@@ -479,7 +445,6 @@ Every `[n]` of the answer opens its passage.
             self.query_one(Prompt).insert(event.character)
 
     def action_scroll(self, where: str) -> None:
-        """Scroll the conversation from wherever one is."""
         conversation = self.query_one(Conversation)
         if where == "up":
             conversation.scroll_page_up(animate=False)
@@ -489,7 +454,6 @@ Every `[n]` of the answer opens its passage.
             conversation.anchor()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What is possible now."""
         if action in WHILE_IT_RUNS:
             return self.live is not None
         if action in {"new_session", "retry"}:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.content import Content
@@ -22,6 +22,7 @@ from traces.typed_path import existing_path
 from tui.app.base import DeepScreen
 from tui.app.failure import in_the_app
 from tui.app.keys import ACTIONS, Action
+from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.ask.conversation import Conversation, ResumeReady, SessionLoaded, load_resumed
 from tui.ask.prompt import Prompt
@@ -31,7 +32,6 @@ from tui.terminal import one_line
 
 if TYPE_CHECKING:
     from agent import events as ev
-    from tui.app.app import DeepthinkApp
     from tui.app.engine import Engine
     from tui.run.asked import AskedBox
     from tui.run.exchange import Exchange
@@ -52,11 +52,9 @@ class RunBar(Static):
         self._paused = False
 
     def on_mount(self) -> None:
-        """Draw it."""
         self.redraw()
 
     def on_resize(self) -> None:
-        """Where it is narrow one word has to do for each."""
         self.redraw()
 
     def show_paused(self, paused: bool) -> None:
@@ -74,7 +72,7 @@ class RunBar(Static):
         self.update(line)
 
     def _piece(self, action: Action, *, short: bool) -> Content:
-        key = cast("DeepthinkApp", self.app).key_for(action)
+        key = deepthink(self).key_for(action)
         label = "Go on" if action.does == "pause" and self._paused else action.label
         label = label.split()[0] if short and label != "Go on" else label
         piece = Content(f"{key} {label.lower()}").stylize("bold $accent", 0, len(key))
@@ -166,6 +164,7 @@ def begin(
     """
     from agent import run as agent_run
     from agent.retrieval.filters import filters_of
+    from tui.ask.asking import request
     from tui.library.intake import DEFAULT_COLLECTION
 
     settings = engine.settings()
@@ -177,17 +176,12 @@ def begin(
         collections = tuple(dict.fromkeys([*collections, into])) if collections else ()
     return partial(
         agent_run.run,
-        agent_run.Request(
-            question=typed.question,
-            collections=collections,
-            profile=settings.profile,
-            decider=settings.decider,
-            shadow=settings.shadow,
-            budget=settings.run_budget(),
-            length=settings.length,
-            approve=settings.approve or "ask",
+        request(
+            typed.question,
+            settings,
             interactive=True,
-            session=session,
+            collections=collections,
+            session=(session, ""),
             filters=filters_of(typed.filters),
         ),
     )
@@ -212,21 +206,13 @@ def _read_first(
     cancelled: threading.Event,
 ) -> None:
     from agent.documents import ingest as ing
-    from traces.paths import scans_dir
-    from tui.assemble import open_recogniser
+    from tui.library.intake import Intake, read_in
 
     named = {str(path.resolve()) for path in paths if not path.is_dir()}
     failed: list[ing.FileFailed] = []
     read = 0
-    events = ing.ingest(
-        list(paths),
-        collection=into,
-        store=engine.store,
-        embedder=engine.embedder(),
-        recogniser=open_recogniser(engine.settings()),
-        scans=scans_dir(),
-        cancel=cancelled,
-    )
+    chosen = Intake(paths, (), into)
+    events = read_in(chosen, engine.settings(), engine.store, engine.embedder(), cancelled)
     for event in events:
         if isinstance(event, ing.FileStarted):
             tell(f"reading {event.name}")
@@ -474,7 +460,6 @@ class Watches(Steers, DeepScreen):
             prompt.clear_away()
 
     def action_add(self) -> None:
-        """The prompt's text becomes a step of the plan."""
         self.query_one(Prompt).call_later(self._add)  # behind the keys that were typed before
 
     def _add(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -18,18 +18,18 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
-from tui.app.engine import load_anew
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
+from tui.app.offers import Deepthink, deepthink
 from tui.app.work import Failed, in_background
 from tui.library.ingest_panel import IngestEnded, IngestJob, IngestTold
 from tui.models.actions import PullEnded, PullTold, PullView, bar, pull_models
+from tui.run.live import load_anew
 from tui.terminal import one_line, size
 
 if TYPE_CHECKING:
     from agent.documents.ingest_events import IngestEvent
     from models.catalogue import CatalogueRole, ModelEntry
-    from tui.app.app import DeepthinkApp
     from tui.app.engine import Engine
     from tui.library.ingesting import IngestFold
     from tui.library.intake import Intake
@@ -47,7 +47,6 @@ class MakesWay(ModalScreen[str]):
     in_use: bool = False
 
     def on_key(self, event: events.Key) -> None:
-        """A letter that does nothing here."""
         if event.is_printable and event.character is not None and event.key not in self.active_bindings:
             self._make_way(event, event.character)
 
@@ -64,6 +63,7 @@ class MakesWay(ModalScreen[str]):
             self.dismiss("")
 
 
+@dataclass
 class First(Message):
     """What is here at the first start.
 
@@ -80,30 +80,16 @@ class First(Message):
         question: One that it answers.
     """
 
-    def __init__(
-        self,
-        model: str,
-        missing: Sequence[str],
-        size: int,
-        begun: int,
-        smaller: Sequence[str],
-        smaller_size: int,
-        documents: int,
-        samples: bool,
-        sample_documents: int,
-        question: str,
-    ) -> None:
-        super().__init__()
-        self.model = model
-        self.missing = missing
-        self.size = size
-        self.begun = begun
-        self.smaller = smaller
-        self.smaller_size = smaller_size
-        self.documents = documents
-        self.samples = samples
-        self.sample_documents = sample_documents
-        self.question = question
+    model: str
+    missing: Sequence[str]
+    size: int
+    begun: int
+    smaller: Sequence[str]
+    smaller_size: int
+    documents: int
+    samples: bool
+    sample_documents: int
+    question: str
 
     @property
     def weight(self) -> str:
@@ -153,14 +139,6 @@ def look(engine: Engine) -> First:
         sum(there_are.values()),
         sample_library.demo_question().question,
     )
-
-
-def welcome_needed(engine: Engine) -> bool:
-    """Whether nothing was ever read or asked here; for a worker. Raises `StoreError`."""
-    from traces.library import Library
-    from traces.runs import Runs
-
-    return not Library(engine.store).collections() and not Runs(engine.store).recent(1)
 
 
 class EmbedderLoading(Message):
@@ -256,8 +234,6 @@ def _known(name: str, role: CatalogueRole) -> ModelEntry | None:
     return next((known for known in CATALOGUE if (known.name, known.role) == (name.lower(), role)), None)
 
 
-__all__ = ["WelcomeScreen", "welcome_needed"]
-
 _INTRO = "Answers from your own documents, on this machine alone. Three steps:"
 
 
@@ -288,7 +264,6 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._trouble = ""
 
     def compose(self) -> ComposeResult:
-        """Each step with its state under it."""
         with VerticalScroll(id="welcome", can_focus=False):
             yield Static("deepthink", classes="title")
             yield Static(_INTRO, classes="quiet", id="intro")
@@ -301,7 +276,6 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        """See what is here."""
         self._redraw()
         self._look()
 
@@ -323,7 +297,6 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         return possible[action]() if action in possible else True
 
     def action_next(self) -> None:
-        """Take the step that is next."""
         first = self._first
         if first is None:
             return
@@ -336,12 +309,10 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
                 self.dismiss(first.question if first.samples else "")
 
     def action_small(self) -> None:
-        """Fetch the smaller language model."""
         if self._first is not None:
             self._pull(self._first.smaller)
 
     def action_files(self) -> None:
-        """Choose documents of one's own."""
         from tui.library.files import FilesScreen
 
         self.app.push_screen(FilesScreen(Path.home()), self._chosen)
@@ -351,11 +322,9 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
             self._read(IngestJob.of(self._deepthink.engine, chosen))
 
     def action_stop(self) -> None:
-        """Stop what is going on."""
         self._cancel.set()
 
     def action_skip(self) -> None:
-        """Go to the prompt."""
         self._cancel.set()
         self.dismiss("")
 
@@ -386,7 +355,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     @on(_Taken)
     def _use(self) -> None:
-        load_anew(self._deepthink)  # while the rest is done
+        load_anew(self)  # while the rest is done
         self._end(None)
 
     @on(EmbedderLoading)
@@ -418,8 +387,8 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
     # --- doing -----------------------------------------------------------------------------------
 
     @property
-    def _deepthink(self) -> DeepthinkApp:
-        return cast("DeepthinkApp", self.app)
+    def _deepthink(self) -> Deepthink:
+        return deepthink(self)
 
     def _step(self) -> int:
         """The number of the step that is next; 0 while it is not known."""

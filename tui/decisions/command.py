@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import errno
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.text import Text
+
+from agent.decisions.decider import STATE_VERSION
+from policy.gathered import gathered
+from traces import exchange
+from traces.decisions import Traces, TraceSummary, count_decisions
+from traces.exchange import Imported, take_in
+from traces.labels import Label, Labels
+from traces.outcomes import Outcomes
+from traces.ratings import Ratings
+from traces.runs import DecisionRow, Run, Runs
+from traces.store import Store
+from traces.typed_path import expanded_path
+from tui.assemble import open_store
+from tui.failures import WrongUsage
+from tui.run.words import local, status
+from tui.terminal import cells, clean, columns, console, counted, one_line
 
 app = typer.Typer(
     help="See, label and exchange the decisions that runs took.",
@@ -49,31 +72,105 @@ def list_traces(
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list.")] = False,
 ) -> None:
     """List the runs that decided something, newest first."""
-    from tui.decisions.tables import show_list
-
-    show_list(context.obj, limit, source, dataset, labelled=labelled, as_json=as_json)
+    listed = Traces(the_store(context.obj)).search(source, dataset, labelled, limit)
+    if as_json:
+        _write([{**asdict(run), "started": run.started.replace(tzinfo=UTC).isoformat()} for run in listed])
+        return
+    out = console()
+    if not listed:
+        chosen = source or dataset or labelled
+        out.print(
+            "No run fits." if chosen else 'No decision is stored yet. Ask something: deepthink ask "…"'
+        )
+        return
+    table = columns(
+        "run",
+        "when",
+        "decisions",
+        "by",
+        "labels",
+        "rating",
+        "quality",
+        "question",
+        right=("labels",),
+        whole=("run", "when"),
+        spare=("when", "labels", "rating", "quality"),
+    )
+    for run in listed:
+        when = f"{local(run.started):%Y-%m-%d %H:%M}"
+        decisions = f"{run.decisions}{' in a tree' if run.tree else ''}"
+        about = f"{run.dataset}: " if run.dataset else ""
+        table.add_row(
+            *cells(
+                run.id,
+                when,
+                decisions,
+                ", ".join(run.sources),
+                run.labels or "",
+                run.rating,
+                _worth(run),
+                one_line(about + run.question, 120),
+            )
+        )
+    out.print(table)
 
 
 @app.command("show")
 def show(
     context: typer.Context,
-    run: _Id = "last",
+    wanted: _Id = "last",
     state: Annotated[bool, typer.Option("--state", help="Each state too, as text and as numbers.")] = False,
     as_json: _Json = False,
 ) -> None:
     """Show the decisions of a run, and what came of each."""
-    from tui.decisions.tables import show_run
-
-    show_run(context.obj, run, state=state, as_json=as_json)
+    store = the_store(context.obj)
+    with store.connect():  # one opening for all of it
+        run = found(store, wanted)
+        decisions = Runs(store).decisions(run.id)
+        labels = Labels(store).of_run(run.id)
+        rating = Ratings(store).of(run.id)
+        gold = Outcomes(store).gold_of(run.id)
+        qualities = Traces(store).qualities(run.id)
+        gone = Traces(store).gone(run.id)
+    if as_json:
+        rows = [_as_json(d, labels.get(d.seq), qualities.get(d.path, {}), state=state) for d in decisions]
+        told = {"question": run.question, "status": run.status, "rating": rating.rating if rating else ""}
+        known = asdict(gold) if gold else None
+        _write({"run_id": run.id, **told, "gold": known, "documents_gone": gone, "decisions": rows})
+        return
+    out = console()
+    out.print(Text(one_line(run.question), style="bold"))
+    facts = [f"run {run.id}", f"{local(run.started):%Y-%m-%d %H:%M}", status(run)]
+    facts += [f"rated {rating.rating}"] if rating else []
+    facts += [f"{gold.dataset} {gold.question_id}"] if gold else []
+    facts += [f"imported from {run.request['imported_from']}"] if "imported_from" in run.request else []
+    out.print(Text(clean(" · ".join(facts)), style="dim"))
+    if gold:
+        out.print(Text(clean(f"right: {' / '.join(gold.answers)}"), style="dim"))
+    if gone:
+        out.print(
+            Text(clean(f"no longer in the library: {', '.join(gone)}; the states stand as they were seen"))
+        )
+    if not decisions:
+        out.print("It took no decision.")
+    for row in decisions:
+        if row.shadow:
+            out.print(Text(clean(f"    second opinion: {_choice(row)}"), style="dim"))
+            continue
+        out.print()
+        out.print(Text(clean(f"{row.seq + 1:>2}  after step {row.step}: {_choice(row)}"), style="bold"))
+        for line in _beside(row, labels.get(row.seq), qualities.get(row.path, {})):
+            out.print(Text(clean(f"    {line}")))
+        if state:
+            for line in _seen(row):
+                out.print(Text(clean(f"    │ {line}"), style="dim"))
 
 
 @app.command("label")
 def label(
     context: typer.Context,
-    run: _Id,
-    decision: Annotated[
-        int, typer.Argument(metavar="DECISION", min=1, help="Its number in `traces show`.")
-    ],
+    wanted: _Id,
+    number: Annotated[int, typer.Argument(metavar="DECISION", min=1, help="Its number in `traces show`.")],
     action: Annotated[
         str | None, typer.Argument(metavar="[ACTION]", help="What was right: continue, revise, finish.")
     ] = None,
@@ -84,17 +181,32 @@ def label(
 
     A later label of the same decision replaces the earlier one.
     """
-    from tui.decisions.tables import label as put_label
-
-    put_label(context.obj, run, decision, action, note, drop=drop)
+    if drop == (action is not None):
+        raise WrongUsage(
+            "Say what the decision should have been, or --drop.", "Actions: continue, revise, finish."
+        )
+    store = the_store(context.obj)
+    run = found(store, wanted)
+    if action is None:
+        Labels(store).drop(run.id, number - 1)
+        typer.echo(f"Decision {number} of run {run.id} has no label now.")
+        return
+    Labels(store).put(run.id, number - 1, action.upper(), note=note)
+    typer.echo(f"Decision {number} of run {run.id} should have been {action.upper()}.")
 
 
 @app.command("stats")
 def stats(context: typer.Context, as_json: _Json = False) -> None:
     """Count what there is to learn from."""
-    from tui.decisions.tables import show_stats
-
-    show_stats(context.obj, as_json=as_json)
+    store = the_store(context.obj)
+    with store.connect():
+        counted = numbers(store)
+    if as_json:
+        _write(counted)
+        return
+    out = console()
+    for name, line in described(counted):
+        out.print(Text(f"{name:<16}", style="bold").append(clean(line), style="not bold"))
 
 
 @app.command("export")
@@ -105,11 +217,11 @@ def export(
         datetime | None,
         typer.Option(formats=["%Y-%m-%d"], metavar="DATE", help="Runs of this day and later."),
     ] = None,
-    run: Annotated[
+    runs: Annotated[
         list[str] | None,
         typer.Option("--run", metavar="RUN", help="Only this run; can be given several times."),
     ] = None,
-    shadow: Annotated[
+    shadows: Annotated[
         bool, typer.Option("--include-shadow/--no-shadow", help="Second opinions too, or not.")
     ] = True,
 ) -> None:
@@ -117,9 +229,21 @@ def export(
 
     Labels, ratings and outcomes come along. Exports of many machines read as one table.
     """
-    from tui.decisions.tables import export_to
-
-    export_to(context.obj, file, since, run or [], shadows=shadow)
+    target = expanded_path(file)
+    if target.suffix.lower() != ".parquet":
+        raise WrongUsage(
+            f"{file} does not end in .parquet: traces are exported as Parquet.", "Name FILE.parquet."
+        )
+    store = the_store(context.obj)
+    done = exchange.export(
+        store,
+        target,
+        since=since.astimezone(UTC).replace(tzinfo=None) if since else None,  # a day of this machine's
+        runs=[found(store, wanted).id for wanted in (runs or [])],
+        shadows=shadows,
+    )
+    beside = f", {counted(done.shadows, 'second opinion')} among them" if done.shadows else ""
+    typer.echo(f"{counted(done.decisions, 'decision')} of {counted(done.runs, 'run')}{beside}: {file}.")
 
 
 @app.command("import")
@@ -131,6 +255,172 @@ def import_traces(
 
     Runs that are there already stay as they are. Of labels, ratings and outcomes the newer counts.
     """
-    from tui.decisions.tables import import_from
+    done = take_in(the_store(context.obj), [expanded_path(file) for file in files], STATE_VERSION)
+    for line in _told(done):
+        typer.echo(line)
 
-    import_from(context.obj, files)
+
+def numbers(store: Store) -> dict[str, Any]:
+    """Everything that is counted, JSON-like."""
+    found, process = gathered(store), Traces(store).counts()
+    agreement: dict[tuple[str, str], list[int]] = {}
+    for day in found.agreement:
+        pair = agreement.setdefault((day.first, day.second), [0, 0])
+        pair[0] += day.agreed
+        pair[1] += day.compared
+    return {
+        "runs": found.runs,
+        "decisions": found.decisions,
+        "second_opinions": process.shadows,
+        "sources": found.sources,
+        "actions": found.actions,
+        "state_versions": {str(n): count for n, count in count_decisions(store).versions.items()},
+        "labels": found.labels,
+        "ratings": found.ratings,
+        "qualities": process.qualities,
+        "mean_quality": process.mean_quality,
+        "transitions": process.transitions,
+        "datasets": {
+            d.name: {"questions": d.questions, "runs": d.runs, "decisions": d.decisions}
+            for d in process.datasets
+        },
+        "agreement": [
+            {"first": first, "second": second, "agreed": agreed, "compared": compared}
+            for (first, second), (agreed, compared) in agreement.items()
+        ],
+        "state_version": STATE_VERSION,
+        "usable": found.usable,
+        "needed": found.needed,
+        "missing": found.missing,
+    }
+
+
+def described(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is counted, line by line: its name, and the counts in words."""
+    beside = f"; {counted(found['second_opinions'], 'second opinion')}" if found["second_opinions"] else ""
+    yield "decisions", f"{found['decisions']:,} in {counted(found['runs'], 'run')}{beside}"
+    if found["decisions"]:
+        yield "taken by", _listed(found["sources"])
+        yield "actions", _listed(found["actions"])
+        versions = ", ".join(f"{name}: {count:,}" for name, count in found["state_versions"].items())
+        yield "state versions", f"{versions} (today's is {found['state_version']})"
+        yield "labels", _listed(found["labels"])
+        yield "ratings", _listed(found["ratings"])
+        yield "quality known", _quality(found)
+        yield "transitions", _listed(found["transitions"])
+    for name, counts in found["datasets"].items():
+        yield name[:15], f"questions {counts['questions']:,}, decisions {counts['decisions']:,}"
+    for pair in found["agreement"]:
+        share = f"{pair['agreed']:,} of {pair['compared']:,} decisions"
+        yield "agreement", f"{pair['first']} and {pair['second']}: {share}"
+    enough = f"{found['usable']:,} of {found['needed']:,} decisions with today's state"
+    if found["missing"]:
+        enough += f"; {found['missing']:,} are missing: ask more questions, or deepthink collect"
+    yield "to train from", enough
+
+
+def _quality(found: Mapping[str, Any]) -> str:
+    if not found["qualities"]:
+        return "of no state: rate answers (deepthink runs rate), or label decisions"
+    states = sum(found["qualities"].values())
+    mean = f"{found['mean_quality']:.2f} on average"
+    return f"of {counted(states, 'state')}, {mean} ({_listed(found['qualities'])})"
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "none"
+
+
+def the_store(path: Path | None) -> Store:
+    """The person's store, or the collected one that they named.
+
+    Raises:
+        FileNotFoundError: there is none at ``path``: looking at it must not make one.
+        NotAStore: what is there is something else; by the first query.
+    """
+    if path is None:
+        return open_store()
+    place = expanded_path(path)
+    if not place.is_file():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    return Store(place, named=True)
+
+
+def found(store: Store, wanted: str) -> Run:
+    """The run whose id begins so; ``last`` is the newest that decided something. Raises `UnknownRun`."""
+    newest = Traces(store).search(limit=1) if wanted == "last" else []
+    return Runs(store).find(newest[0].id if newest else wanted)
+
+
+def _write(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def _worth(run: TraceSummary) -> str:
+    if run.lowest is None or run.highest is None:
+        return ""
+    span = f"{run.highest:.2f}"
+    if run.lowest != run.highest:
+        span = f"{run.lowest:.2f}–{span}"
+    return f"{span} {', '.join(run.quality_sources)}"
+
+
+def _choice(row: DecisionRow) -> str:
+    why = f", {row.latency_ms:.1f} ms"
+    if len(row.valid_actions) > 1:
+        shares = ", ".join(f"{name} {row.probabilities.get(name, 0.0):.2f}" for name in row.valid_actions)
+        why += f" ({shares})"
+    elif row.valid_actions:
+        why += f" (only {row.valid_actions[0]} was possible)"
+    return f"{row.action} by {row.source}{why}"
+
+
+def _beside(row: DecisionRow, said: Label | None, worth: Mapping[str, float]) -> Iterator[str]:
+    yield f"path {row.path or '(start)'}, state version {row.state_version}"
+    if row.behaviour_probability < 1:
+        yield f"taken with probability {row.behaviour_probability:.3f}"
+    if row.justification:
+        yield f"why: {one_line(row.justification)}"
+    if said is not None:
+        note = f": {one_line(said.note)}" if said.note else ""
+        yield f"label: {said.action} ({said.origin}){note}"
+    if worth:
+        shares = ", ".join(f"{value:.2f} by {name}" for name, value in worth.items())
+        yield f"finishing here is worth {shares}"
+
+
+def _seen(row: DecisionRow) -> Iterator[str]:
+    yield from row.text.splitlines() or ["(no text: the state is of an earlier version)"]
+    yield ", ".join(f"{name} {value:g}" for name, value in row.features.items()) or "(no numbers)"
+
+
+def _as_json(
+    row: DecisionRow, said: Label | None, worth: Mapping[str, float], *, state: bool
+) -> dict[str, Any]:
+    told = asdict(row)
+    if not state:
+        for name in ("state", "text", "features"):
+            del told[name]
+    if row.shadow:
+        return told
+    labelled = {"action": said.action, "origin": said.origin, "note": said.note} if said else None
+    return {**told, "label": labelled, "qualities": dict(worth)}
+
+
+def _told(done: Imported) -> list[str]:
+    lines = [f"{counted(done.decisions, 'decision')} of {counted(done.runs, 'new run')} imported."]
+    said = [
+        counted(count, noun)
+        for count, noun in ((done.labels, "label"), (done.ratings, "rating"), (done.outcomes, "outcome"))
+        if count
+    ]
+    if said:
+        lines.append(f"New or newer: {', '.join(said)}.")
+    if done.known:
+        lines.append(f"There already: {counted(done.known, 'decision')}.")
+    if done.older:
+        lines.append(
+            f"Of an older state version than {STATE_VERSION}: {counted(done.older, 'decision')}. "
+            "They are kept, but no policy learns from them."
+        )
+    return lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -19,22 +20,21 @@ from textual.widgets import Static
 from agent import events as ev
 from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS
-from traces.labels import Label
 from traces.runs import Run, RunSummary
 from traces.store import Store
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.decisions.actions import LabelsChanged, drop_label, load_labels, store_label
 from tui.decisions.strip import ORIGINS, DecisionStrip, Row, action, bar, judgement, percent, source, took
 from tui.run.fold import EVERYTHING, RunFold
 from tui.run.live import Steers
-from tui.run.words import ENDINGS, local, status
+from tui.run.words import ENDINGS, ENOUGH, local, status
 from tui.terminal import clean, one_line
 
 _PAGE = 100  # runs looked through at a time
 
 
+@dataclass
 class RunsListed(Message):
     """Runs that took decisions.
 
@@ -45,22 +45,18 @@ class RunsListed(Message):
         complete: Whether there are no more.
     """
 
-    def __init__(self, runs: Sequence[RunSummary], first: int, seen: int, *, complete: bool) -> None:
-        super().__init__()
-        self.runs = runs
-        self.first = first
-        self.seen = seen
-        self.complete = complete
+    runs: Sequence[RunSummary]
+    first: int
+    seen: int
+    complete: bool
 
 
+@dataclass
 class RunRead(Message):
-    """A stored run as far as it has come, with what people said of its decisions."""
+    """A stored run as far as it has come."""
 
-    def __init__(self, run: Run, fold: RunFold, labels: Mapping[int, Label]) -> None:
-        super().__init__()
-        self.run = run
-        self.fold = fold
-        self.labels = labels
+    run: Run
+    fold: RunFold
 
 
 def list_runs(node: DOMNode, store: Store, first: int = 0, since: datetime | None = None) -> None:
@@ -101,17 +97,16 @@ def read_run(node: DOMNode, store: Store, run_id: str) -> None:
     """Read a run in a worker; `RunRead` or `Failed` is posted to ``node``."""
 
     def work() -> Message:
-        from traces.labels import Labels
         from traces.runs import Runs
         from tui.run.fold import events_of, stored_or_told
 
         runs = Runs(store)
         with store.connect():
             run = runs.find(run_id)
-            stored, labels = stored_or_told(runs, run), Labels(store).of_run(run_id)
+            stored = stored_or_told(runs, run)
         fold = RunFold(run_id=run_id)
         fold.take_all(events_of(stored))
-        return RunRead(run, fold, labels)
+        return RunRead(run, fold)
 
     in_background(node, work, group="run", exclusive=True)
 
@@ -142,11 +137,6 @@ def heading(fold: RunFold, run: Run | None, *, live: bool, teaching: bool, place
 
 
 _NAMES = 14  # cells for what a line is about
-_GRADES: Mapping[str, str] = {
-    "correct": "enough",
-    "ambiguous": "not quite enough",
-    "incorrect": "not enough",
-}
 _QUIET = "$foreground 65%"
 
 Fact = tuple[str, Content | str]
@@ -175,7 +165,6 @@ place, and what you said of it.
         self._row: Row | None = None
 
     def compose(self) -> ComposeResult:
-        """One text."""
         yield Static(id="told")
 
     def show(self, told: Row | None) -> None:
@@ -189,7 +178,6 @@ place, and what you said of it.
             self.scroll_home(animate=False)
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Lines are as long as there is room."""
         self._draw()
 
     def _draw(self) -> None:
@@ -242,7 +230,7 @@ def _decision(decided: ev.Decided) -> list[Fact]:
 
 
 def _state(decided: ev.Decided) -> Iterator[Fact]:
-    """The fields of `agent.decisions.PolicyState`, as far as the state has them."""
+    """The fields of `agent.decisions.decider.PolicyState`, as far as the state has them."""
     state = decided.state
     if not state:
         yield "", "Its state is not stored."
@@ -262,7 +250,7 @@ def _state(decided: ev.Decided) -> Iterator[Fact]:
         yield "last search", f"“{one_line(str(state['query']))}”"
     grade = str(state.get("grade", ""))
     if grade:
-        yield "its passages", f"{grade}: {_GRADES.get(grade, grade)}"
+        yield "its passages", f"{grade}: {ENOUGH.get(grade, grade)}"
     yield "top score", _joined(state, ("top_score", "{:.3f}"), ("corrections", "{} correction{s}"))
     yield "passages", _joined(state, ("fresh", "{} new"), ("again", "{} known before"))
     yield "barren", _joined(state, ("barren", "{} step{s} in a row without a new passage"))
@@ -388,7 +376,6 @@ would have done.
         self._timer: Timer | None = None
 
     def body(self) -> ComposeResult:
-        """The run, its decisions, the one under the cursor."""
         yield Static(id="run")
         yield Static(id="told", classes="empty")
         with Container(id="both"):
@@ -420,7 +407,6 @@ would have done.
         live = self._ask_fold()
         if live is not None and live.run_id == run_id:
             self._take(live, None)
-            load_labels(self, run_id)
         else:
             self._wanted = run_id
             read_run(self, self.deepthink.engine.store, run_id)
@@ -454,7 +440,7 @@ would have done.
             before = len(self._fold.outcome.decisions) if self._fold is fold else 0
             self._take(fold, None)
             if fold.over or before != len(fold.outcome.decisions):
-                load_labels(self, fold.run_id)
+                self.query_one(DecisionStrip).read_labels()
 
     def _state_of(self, fold: RunFold) -> tuple[object, ...]:
         asking = self._asking()
@@ -491,7 +477,6 @@ would have done.
     def _read(self, message: RunRead) -> None:
         if message.run.id == self._wanted:
             self._take(message.fold, message.run)
-            self.query_one(DecisionStrip).show_labels(message.labels)
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
@@ -565,14 +550,12 @@ would have done.
             list_runs(self, self.deepthink.engine.store, self._seen)
 
     def action_teach(self) -> None:
-        """Be asked at each decision, or no more."""
         asking = self._asking()
         if asking is not None:
             asking.action_teach()
             self._look()
 
     def action_reload(self) -> None:
-        """Read the stored runs again, from the newest."""
         self._stored, self._seen, self._complete = None, 0, False
         self._shown = self._wanted = self._asked_for = ""
         self._fold = self._run = None
@@ -592,21 +575,8 @@ would have done.
     def _moved(self, message: DecisionStrip.Moved) -> None:
         self.query_one(DecisionDetail).show(message.row)
 
-    @on(DecisionStrip.Labelled)
-    def _labelled(self, message: DecisionStrip.Labelled) -> None:
-        store_label(self, self._shown, message.seq, message.action)
-
-    @on(DecisionStrip.Unlabelled)
-    def _unlabelled(self, message: DecisionStrip.Unlabelled) -> None:
-        drop_label(self, self._shown, message.seq)
-
     @on(DecisionStrip.Answered)
     def _answered(self, message: DecisionStrip.Answered) -> None:
         asking = self._asking()
         if asking is not None and asking.live is not None and self._fold is self._ask_fold():
             asking.live.steering.reply(message.action)
-
-    @on(LabelsChanged)
-    def _labels(self, message: LabelsChanged) -> None:
-        if message.run_id == self._shown:
-            self.query_one(DecisionStrip).show_labels(message.labels, message.stored)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
@@ -15,8 +15,10 @@ from textual.widgets.option_list import Option
 
 from agent import events as ev
 from agent.state import ACTIONS
-from traces.labels import Label, Origin
+from traces.labels import Label, Labels, Origin
 from tui.app.keys import bindings
+from tui.app.offers import deepthink
+from tui.app.work import in_background
 from tui.run.fold import EVERYTHING, Part, RunFold
 from tui.terminal import duration, one_line
 
@@ -245,6 +247,15 @@ _COMPACT = 46
 _NOTHING = "No decision yet: after each step the run goes on, revises its plan or finishes."
 
 
+@dataclass
+class _LabelsRead(Message):
+    """The labels of a run, and how many of its decisions the store holds."""
+
+    run_id: str
+    labels: Mapping[int, Label]
+    stored: int
+
+
 class DecisionStrip(OptionList):
     """Every decision of a run; the row under the cursor can be labelled, or answered if it waits.
 
@@ -281,34 +292,17 @@ and whether a second source, the *shadow*, would have done the same (=) or not (
 Where the run waits for you (teach mode), the last row asks, and **1 2 3** answer it.
 """
 
-    class Labelled(Message):
-        """The person says what decision ``seq`` should have been."""
-
-        def __init__(self, seq: int, action: str) -> None:
-            super().__init__()
-            self.seq = seq
-            self.action = action
-
-    class Unlabelled(Message):
-        """The person takes back what they said of decision ``seq``."""
-
-        def __init__(self, seq: int) -> None:
-            super().__init__()
-            self.seq = seq
-
+    @dataclass
     class Answered(Message):
         """The person takes the decision that the run waits for: `agent.steering.Steering.reply`."""
 
-        def __init__(self, action: str) -> None:
-            super().__init__()
-            self.action = action
+        action: str
 
+    @dataclass
     class Moved(Message):
         """The cursor is on another decision; ``row`` is None where there is none."""
 
-        def __init__(self, row: Row | None) -> None:
-            super().__init__()
-            self.row = row
+        row: Row | None
 
     def __init__(self, *, compact: bool = False, nothing: str = _NOTHING, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, markup=False)
@@ -327,6 +321,8 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         if fold.run_id != self._run_id:
             self._run_id, self._labels, self._stored = fold.run_id, {}, 0
             self.highlighted = None
+            if self._run_id:
+                self.read_labels()
         self._decided = tuple(fold.outcome.decisions)
         self._asked = fold.asked if fold.asked and fold.asked.about == "decide" else None
         self._draw()
@@ -342,6 +338,37 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         self._labels = dict(labels)
         self._stored = len(self._decided) if stored is None else stored
         self._draw()
+
+    def read_labels(self) -> None:
+        """Read what people said of the decisions in a worker, and show it."""
+        self._work(lambda _labels: None)
+
+    def label(self, seq: int, action: str | None) -> None:
+        """Store in a worker what decision ``seq`` should have been, or take that back where it is None."""
+        run_id = self._run_id
+        self._work(
+            lambda labels: labels.drop(run_id, seq) if action is None else labels.put(run_id, seq, action)
+        )
+
+    def _work(self, change: Callable[[Labels], None]) -> None:
+        store, run_id = deepthink(self).engine.store, self._run_id
+
+        def work() -> Message:
+            from traces.runs import Runs
+
+            with store.connect():
+                labels = Labels(store)
+                change(labels)
+                stored = sum(not row.shadow for row in Runs(store).decisions(run_id))
+                return _LabelsRead(run_id, labels.of_run(run_id), stored)
+
+        in_background(self, work, group="labels")
+
+    @on(_LabelsRead)
+    def _labels_read(self, message: _LabelsRead) -> None:
+        message.stop()
+        if message.run_id == self._run_id:
+            self.show_labels(message.labels, message.stored)
 
     @property
     def current(self) -> Row | None:
@@ -361,22 +388,19 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
         elif isinstance(here.decided, ev.Asked):
             self.post_message(self.Answered(action))
         else:
-            self.post_message(self.Labelled(self.highlighted, action))
+            self.label(self.highlighted, action)
 
     def action_unsay(self) -> None:
-        """Take back what was said of the decision under the cursor."""
         here = self.current
         if here is None or here.label is None or self.highlighted is None:
             self.notify("You have said nothing of this decision.")
         else:
-            self.post_message(self.Unlabelled(self.highlighted))
+            self.label(self.highlighted, None)
 
     def on_mount(self) -> None:
-        """Say what will be here."""
         self._draw()
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Lines are as long as there is room."""
         self._draw()
 
     @on(OptionList.OptionHighlighted)

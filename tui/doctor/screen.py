@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
@@ -17,6 +18,7 @@ from textual.worker import get_current_worker
 
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
+from tui.app.lists import KEYS_BUT_ENTER
 from tui.app.work import Failed, in_background
 from tui.terminal import clean, one_line
 
@@ -33,12 +35,11 @@ _STATE: Final = 11  # columns
 _NAME: Final = 16
 
 
+@dataclass
 class Found(Message):
     """One more row."""
 
-    def __init__(self, finding: Finding) -> None:
-        super().__init__()
-        self.finding = finding
+    finding: Finding
 
 
 class Examined(Message):
@@ -66,12 +67,10 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
         self._examining = False
 
     def body(self) -> ComposeResult:
-        """The sum, and the rows."""
         yield Static(id="sum", markup=False)
         yield _Rows(id="rows")
 
     def on_mount(self) -> None:
-        """Examine at once."""
         self.query_one("#rows").focus()
         self.action_again()
 
@@ -84,7 +83,6 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
         return bool(self._found) if action in {"copy", "full"} else True
 
     def action_again(self) -> None:
-        """Look at everything once more."""
         self._found, self._examining = [], True
         self._full.clear()
         self._redraw()
@@ -103,14 +101,12 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
         in_background(self, examine, group="examine")
 
     def action_copy(self) -> None:
-        """Put the report on the clipboard."""
         from tui.doctor.findings import report
 
         self.app.copy_to_clipboard(report(self._found))
         self.notify("Copied; look through it before you publish it: it names folders.")
 
     def action_full(self) -> None:
-        """Show the row under the cursor in full, or shorten it."""
         row = self.query_one("#rows", OptionList).highlighted
         if row is not None:
             self._full ^= {row}
@@ -139,7 +135,6 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
         self.action_full()
 
     def on_resize(self) -> None:
-        """Rows are as wide as there is room."""
         self._redraw()
 
     # --- drawing ---------------------------------------------------------------------------------
@@ -172,11 +167,7 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
 class _Rows(OptionList, inherit_bindings=False):
     """The rows; Enter is the screen's, so that it can be remapped."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        binding
-        for binding in OptionList.BINDINGS
-        if not (isinstance(binding, Binding) and binding.key == "enter")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
 
 
 def _row(finding: Finding, width: int, *, full: bool) -> Content:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -15,49 +16,44 @@ if TYPE_CHECKING:
     from tui.library.intake import Intake
 
 
+@dataclass
 class Shelved(Message):
     """The collections there are, the model that made their vectors, and a line on followed folders."""
 
-    def __init__(self, collections: Sequence[Collection], embedder: str, followed: str) -> None:
-        super().__init__()
-        self.collections = collections
-        self.embedder = embedder
-        self.followed = followed
+    collections: Sequence[Collection]
+    embedder: str
+    followed: str
 
 
+@dataclass
 class Listed(Message):
     """The documents of a collection."""
 
-    def __init__(self, collection: str, documents: Sequence[Document]) -> None:
-        super().__init__()
-        self.collection = collection
-        self.documents = documents
+    collection: str
+    documents: Sequence[Document]
 
 
+@dataclass
 class Outlined(Message):
     """The passages of a document."""
 
-    def __init__(self, document: int, passages: Sequence[Passage]) -> None:
-        super().__init__()
-        self.document = document
-        self.passages = passages
+    document: int
+    passages: Sequence[Passage]
 
 
+@dataclass
 class Changed(Message):
     """The library was changed; ``told`` says how."""
 
-    def __init__(self, told: str) -> None:
-        super().__init__()
-        self.told = told
+    told: str
 
 
+@dataclass
 class Named(Message):
     """What is to be read, and a sentence for each document that cannot be."""
 
-    def __init__(self, chosen: Intake, missing: Sequence[str] = ()) -> None:
-        super().__init__()
-        self.chosen = chosen
-        self.missing = missing
+    chosen: Intake
+    missing: Sequence[str] = ()
 
 
 def shelves(engine: Engine) -> Shelved:
@@ -65,7 +61,7 @@ def shelves(engine: Engine) -> Shelved:
     from traces.folders import Folders
     from traces.library import Library
     from tui.library.changes import summary
-    from tui.library.tables import vectors_by
+    from tui.library.embedding import vectors_by
 
     library, folders = Library(engine.store), Folders(engine.store)
     with library.together():

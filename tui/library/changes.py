@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -20,13 +20,13 @@ from textual.widgets.option_list import Option
 
 from traces.folders import Change, Folder, Folders, latest
 from tui.app.keys import bindings
+from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.library.following import told, when
 from tui.terminal import clean, counted, one_line
 
 if TYPE_CHECKING:
     from traces.store import Store
-    from tui.app.app import DeepthinkApp
 
 _SIGNS = {"failed": "✗", "away": "!", "removed": "-", "added": "+"}
 
@@ -66,6 +66,7 @@ answers, and by `deepthink sync`. Below is what became of their files, newest fi
     ChangesScreen OptionList {
         height: auto; max-height: 8; border: none; background: transparent; padding: 0; margin-bottom: 1;
     }
+    ChangesScreen OptionList:focus { border: none; }
     ChangesScreen VerticalScroll { height: 1fr; }
     ChangesScreen #told { height: auto; }
     """
@@ -93,7 +94,7 @@ answers, and by `deepthink sync`. Below is what became of their files, newest fi
 
     @property
     def _store(self) -> Store:
-        return cast("DeepthinkApp", self.app).engine.store
+        return deepthink(self).engine.store
 
     @on(Listed)
     def _show(self, message: Listed) -> None:

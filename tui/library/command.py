@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import groupby
 from typing import Annotated, Literal
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
+from agent.documents.media_types import FORMATS
+from traces.library import Library
+from traces.records import NO_FILTERS, SECTION_SEPARATOR, Document, Scope, UnknownDocument
+from tui import failures
+from tui.assemble import open_embedder, open_store
+from tui.failures import WrongUsage
+from tui.library import embedding
 from tui.options import After, AsJson, Before, From, InFolder, Type, filters_from
+from tui.settings.settings import load
+from tui.terminal import cells, clean, columns, console, counted, one_line, print_json
 
 
 def ingest(
@@ -38,34 +51,19 @@ def ingest(
     What has not changed is not read again. A folder is taken whole: what was read from it before
     and is gone now is removed. It is followed from then on: see `deepthink sync`.
     """
-    from agent.documents import ingest as ing
-    from traces.paths import scans_dir
     from tui import failures
-    from tui.assemble import open_embedder, open_recogniser, open_store
+    from tui.assemble import open_embedder, open_store
     from tui.interrupts import ctrl_c
     from tui.library import embedding
     from tui.library.ingesting import show_ingestion
-    from tui.library.intake import fetch, intake
+    from tui.library.intake import intake, read_in
     from tui.settings.settings import load
 
     settings = load({"web": True if web else None})
     store, embedder = open_store(), open_embedder(settings)
     wanted = intake(paths, settings, collection, description)
     with ctrl_c() as cancel:
-        events = ing.ingest(
-            wanted.paths,
-            addresses=wanted.addresses,
-            fetch=fetch(settings, cancel) if wanted.addresses else None,
-            collection=wanted.collection,
-            description=wanted.description,
-            store=store,
-            embedder=embedder,
-            recogniser=open_recogniser(settings),
-            scans=scans_dir(),
-            cancel=cancel,
-            follow=not once,
-            exclude=exclude,
-        )
+        events = read_in(wanted, settings, store, embedder, cancel, follow=not once, exclude=exclude)
         code = show_ingestion(events)
     if not embedding.embed(store, embedder):
         failures.warn("Passages read before have no vector yet: `deepthink library embed` makes them.")
@@ -73,7 +71,7 @@ def ingest(
 
 
 def sync(
-    collections: Annotated[
+    named: Annotated[
         list[str] | None,
         typer.Argument(metavar="[COLLECTION]", help="All that follow a folder if left out."),
     ] = None,
@@ -85,7 +83,7 @@ def sync(
     """
     from tui.library.following import sync_folders
 
-    return sync_folders(collections or [])
+    return sync_folders(named or [])
 
 
 app = typer.Typer(
@@ -94,12 +92,25 @@ app = typer.Typer(
 
 
 @app.callback()
-def library(context: typer.Context, as_json: AsJson = False) -> None:
+def collections(context: typer.Context, as_json: AsJson = False) -> None:
     """See, search and prune what was read; without a command: the collections."""
-    if not context.invoked_subcommand:
-        from tui.library.tables import show_collections
-
-        show_collections(as_json=as_json)
+    if context.invoked_subcommand:
+        return
+    library = Library(open_store())
+    held = library.collections()
+    out = console()
+    if as_json:
+        print_json(held)
+        return
+    if not held:
+        out.print(_EMPTY)
+        return
+    table = columns("collection", "documents", "passages", "holds", right=("documents", "passages"))
+    for collection in held:
+        holds = one_line(collection.description, 160)
+        table.add_row(*cells(collection.name, collection.documents, collection.chunks, holds))
+    out.print(table)
+    out.print(Text(f"\nvectors by {embedding.vectors_by(library)}", style="dim"))
 
 
 @app.command("list")
@@ -115,9 +126,29 @@ def list_documents(
     as_json: AsJson = False,
 ) -> None:
     """List documents: pages, passages, coverage, date, author."""
-    from tui.library.tables import show_documents
-
-    show_documents(collection, filters_from(sender, after, before, kind, folder), as_json=as_json)
+    filters = filters_from(sender, after, before, kind, folder)
+    library = Library(open_store())
+    if collection is not None:
+        library.require_collections([collection])
+    documents = library.documents(collection, filters)
+    out = console()
+    if as_json:
+        print_json(documents)
+        return
+    if not documents and filters != NO_FILTERS:
+        out.print("No document fits.")
+        return
+    if not documents:
+        out.print(f"{collection} holds no documents." if collection else _EMPTY)
+        return
+    for name, shelf in groupby(documents, key=lambda document: document.collection):
+        held = list(shelf)
+        out.print(Text(f"{name}: {counted(len(held), 'document')}", style="bold"))
+        out.print(_documents(library, held))
+        out.print()
+    for document in documents:
+        for notice in document.notices:
+            out.print(Text(f"{clean(document.name)}: {clean(notice)}", style="yellow"))
 
 
 @app.command("folders")
@@ -150,20 +181,37 @@ def unfollow(folder: Annotated[str, typer.Argument(metavar="FOLDER")]) -> None:
 @app.command("formats")
 def formats() -> None:
     """Show the kinds of files that are read, and what of each is kept."""
-    from tui.library.tables import show_formats
-
-    show_formats()
+    table = columns("kind", "kept besides the words", "names end in")
+    for kind in FORMATS:
+        table.add_row(*cells(kind.name, kind.keeps, " ".join(kind.suffixes)))
+    console().print(table)
 
 
 @app.command("sections")
 def sections(
-    document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its number or its name.")],
+    wanted: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its number or its name.")],
     as_json: AsJson = False,
 ) -> None:
     """Show the outline of a document as it was found."""
-    from tui.library.tables import show_sections
-
-    show_sections(document, as_json=as_json)
+    library = Library(open_store())
+    document = _find(library, wanted, None)
+    paths = library.sections(Scope(documents=(document.id,)))
+    if as_json:
+        print_json({"document": document, "sections": [path.split(SECTION_SEPARATOR) for path in paths]})
+        return
+    out = console()
+    out.print(Text(clean(document.title), style="bold"))
+    shown: tuple[str, ...] = ()
+    for path in paths:
+        headings = tuple(path.split(SECTION_SEPARATOR))
+        shared = 0
+        while shared < min(len(shown), len(headings)) and shown[shared] == headings[shared]:
+            shared += 1
+        for depth in range(shared, len(headings)):
+            out.print(Text(f"{'  ' * (depth + 1)}{one_line(headings[depth])}"))
+        shown = headings
+    if not paths:
+        out.print("  (no headings were found in it)")
 
 
 @app.command("search")
@@ -204,15 +252,18 @@ def embed() -> int:
 
     Only needed after another embedder was chosen, and done as you go on; this does it at once.
     """
-    from tui.library.tables import embed as embed_library
-
-    return embed_library()
+    store, embedder = open_store(), open_embedder(load())
+    if embedding.embed(store, embedder):
+        console().print(f"Every passage has its vector by {embedder.name}.")
+        return failures.DONE
+    failures.warn("Not every passage has its vector yet: it was stopped, or another process is at it.")
+    return failures.EXIT_CODES["cancelled"]
 
 
 @app.command("remove")
 def remove(
     collection: Annotated[str, typer.Argument(metavar="COLLECTION")],
-    document: Annotated[
+    wanted: Annotated[
         str | None,
         typer.Argument(
             metavar="[DOCUMENT]", help="Its number or its name; without it, the whole collection."
@@ -224,6 +275,74 @@ def remove(
 
     The files themselves stay where they are.
     """
-    from tui.library.tables import remove as remove_from_library
+    from agent.folders.sync import forget
+    from tui.library.following import LEFT_OUT
 
-    remove_from_library(collection, document, ask=not yes)
+    store = open_store()
+    library = Library(store)
+    (held,) = library.require_collections([collection])
+    document = _find(library, wanted, collection) if wanted is not None else None
+    what = (
+        f"{document.name} from {collection}"
+        if document
+        else f"{collection} ({counted(held.documents, 'document')})"
+    )
+    if not yes:
+        if not sys.stdin.isatty():
+            raise WrongUsage(f"Removing {what} needs a yes.", "Add --yes.")
+        typer.confirm(f"Remove {clean(what)}? The files stay where they are.", abort=True)
+    left_out = forget(store, document) if document else False
+    if document is None:
+        library.remove_collection(collection)
+    typer.echo(f"Removed {clean(what)}.{LEFT_OUT if left_out else ''}")
+
+
+_EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
+
+
+def _documents(library: Library, documents: list[Document]) -> Table:
+    dated = any(document.date for document in documents)
+    paged = any(document.pages for document in documents)
+    signed = any(_by(document) for document in documents)
+    numbers = ["no.", "sections", *(["pages"] if paged else []), "passages", "coverage"]
+    facts = [*(["date"] if dated else []), *(["by"] if signed else [])]
+    table = columns(numbers[0], "document", *numbers[1:], *facts, right=numbers, whole=("date",))
+    for document in documents:
+        sections = len(library.sections(Scope(documents=(document.id,))))
+        table.add_row(
+            *cells(
+                document.id,
+                document.name,
+                sections or "",
+                *([document.pages or ""] if paged else []),
+                document.chunks,
+                f"{document.coverage:.1%}",
+                *([document.date] if dated else []),
+                *([_by(document)] if signed else []),
+            )
+        )
+    return table
+
+
+def _by(document: Document) -> str:
+    """Who wrote or sent a document, by name."""
+    stated = document.author or document.sender
+    return stated.partition("<")[0].strip(' "') or stated
+
+
+def _find(library: Library, wanted: str, collection: str | None) -> Document:
+    """The document with this number, name or title; a part of the name will do if it fits only one."""
+    documents = library.documents(collection)
+    by_number = [d for d in documents if wanted.isdecimal() and d.id == int(wanted)]
+    exact = [d for d in documents if wanted in {d.name, d.title, d.source}]
+    part = [d for d in documents if wanted and wanted.casefold() in d.name.casefold()]
+    for found in (by_number, exact, part):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            several = ", ".join(f"{d.id} ({d.collection}: {d.name})" for d in found[:5])
+            raise UnknownDocument(f"“{wanted}” fits several documents: {several}.", "Give the number.")
+    where = f"{collection} holds" if collection else "The library holds"
+    raise UnknownDocument(
+        f"{where} no document “{wanted}”.", "`deepthink library list` shows numbers and names."
+    )

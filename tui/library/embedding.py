@@ -76,3 +76,12 @@ def embed(store: Store, embedder: Embedder, cancel: threading.Event | None = Non
             return False
     done, total = library.embedded(embedder.name)
     return done == total
+
+
+def vectors_by(library: Library) -> str:
+    """Who makes the library's vectors, and how many passages have theirs where not all have."""
+    embedder = library.embedder()
+    if embedder is None:
+        return "no model yet"
+    done, total = library.embedded(embedder)
+    return embedder if done == total else f"{embedder}, {done:,} of {total:,} passages so far"

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
 from rich.text import Text
@@ -26,12 +26,12 @@ from agent.documents.reading import SUFFIXES
 from traces.errors import DeepthinkError
 from traces.typed_path import existing_path
 from tui.app.keys import bindings
+from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.library.intake import DEFAULT_COLLECTION, Intake, WebOff, count_readable, intake, pasted
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
-    from tui.app.app import DeepthinkApp
     from tui.settings.settings import Settings
 
 
@@ -174,7 +174,6 @@ was read from it before and is gone now is removed from the collection.
         return Text(one_line(label if isinstance(label, str) else label.plain) or "?")
 
     def action_mark(self) -> None:
-        """Mark, or take the mark away, and go on to the next."""
         path = self.under_cursor
         if path is None:
             return
@@ -188,7 +187,6 @@ was read from it before and is gone now is removed from the collection.
         self.action_cursor_down()
 
     def on_key(self, event: events.Key) -> None:
-        """Pass on what is typed and does nothing here."""
         bound = self.screen.active_bindings
         if event.character and event.is_printable and not bound.keys() & {event.key, *event.aliases}:
             event.stop()
@@ -201,7 +199,6 @@ was read from it before and is gone now is removed from the collection.
         self.post_message(self.Typed(event.text))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enter reads, but opens a folder as long as nothing is marked."""
         if action in {"take", "turn"}:
             node = self.cursor_node
             folder = not self.marked and node is not None and node.allow_expand
@@ -209,21 +206,17 @@ was read from it before and is gone now is removed from the collection.
         return super().check_action(action, parameters)
 
     def action_take(self) -> None:
-        """Read what is marked or the file under the cursor."""
         self.post_message(self.Taken())
 
     def action_turn(self) -> None:
-        """Open the folder under the cursor, or shut it."""
         if self.cursor_node is not None:
             self.cursor_node.toggle()
 
     def action_open(self) -> None:
-        """Open the folder under the cursor."""
         if self.cursor_node is not None and self.cursor_node.allow_expand:
             self.cursor_node.expand()
 
     def action_shut(self) -> None:
-        """Shut the folder under the cursor, or go to the one it is in."""
         node = self.cursor_node
         if node is not None and node.allow_expand and node.is_expanded and node is not self.root:
             node.collapse()
@@ -231,11 +224,9 @@ was read from it before and is gone now is removed from the collection.
             self.action_cursor_parent()
 
     def action_up(self) -> None:
-        """Show the folder above."""
         self.path = Path(self.path).expanduser().resolve().parent
 
     def action_hidden(self) -> None:
-        """Show or hide hidden files."""
         self.hidden = not self.hidden
         self.reload()
 
@@ -255,28 +246,25 @@ class FilesScreen(ModalScreen[Intake | None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("files")
     HELP = PathTree.HELP
 
+    @dataclass
     class Known(Message):
         """The settings, and the collections there are with their descriptions."""
 
-        def __init__(self, settings: Settings, collections: dict[str, str]) -> None:
-            super().__init__()
-            self.settings = settings
-            self.collections = collections
+        settings: Settings
+        collections: dict[str, str]
 
+    @dataclass
     class Counted(Message):
         """How many files the choice brings, in words, and the folder that was typed if it is one."""
 
-        def __init__(self, told: str, folder: Path | None) -> None:
-            super().__init__()
-            self.told = told
-            self.folder = folder
+        told: str
+        folder: Path | None
 
+    @dataclass
     class Checked(Message):
         """The choice can be read, or why not."""
 
-        def __init__(self, choice: Intake | DeepthinkError) -> None:
-            super().__init__()
-            self.choice = choice
+        choice: Intake | DeepthinkError
 
     def __init__(self, start: Path, collection: str = "") -> None:
         super().__init__()
@@ -287,7 +275,6 @@ class FilesScreen(ModalScreen[Intake | None]):
         self._choice: tuple[str, list[Path], Path | None] | None = None  # that was counted last
 
     def compose(self) -> ComposeResult:
-        """A line for paths, the tree, what the choice brings, and the collection."""
         with Vertical(id="files"):
             yield Static("Add documents", classes="title")
             yield PathInput(id="path", placeholder="A path, several, or an address; or choose below")
@@ -302,14 +289,13 @@ class FilesScreen(ModalScreen[Intake | None]):
             yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Learn what collections there are."""
         self.query_one(PathTree).focus()
         in_background(self, self._know, group="known")
 
     def _know(self) -> Message:
         from traces.library import Library
 
-        engine = cast("DeepthinkApp", self.app).engine
+        engine = deepthink(self).engine
         collections = Library(engine.store).collections()
         return self.Known(engine.settings(), {c.name: c.description for c in collections})
 
@@ -330,7 +316,6 @@ class FilesScreen(ModalScreen[Intake | None]):
         self.query_one("#description", Input).placeholder = placeholder
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What Enter does in the tree is the tree's."""
         if action == "read":
             return isinstance(self.focused, Input)
         return super().check_action(action, parameters)
@@ -369,7 +354,6 @@ class FilesScreen(ModalScreen[Intake | None]):
 
     @on(PathTree.Taken)
     def action_read(self) -> None:
-        """Read what is typed and marked, once it is known that it can be read."""
         names, settings = self._names(), self._settings
         if not names or settings is None:
             self._tell("Mark something to read with the space bar, or write a path.", wrong=True)
@@ -412,7 +396,6 @@ class FilesScreen(ModalScreen[Intake | None]):
         line.set_class(wrong, "error")
 
     def action_close(self) -> None:
-        """Read nothing."""
         self.dismiss(None)
 
 

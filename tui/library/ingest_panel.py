@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -24,24 +25,22 @@ if TYPE_CHECKING:
     from tui.library.intake import Intake
 
 Read = Callable[[threading.Event], "Iterator[IngestEvent]"]
-"""`agent.ingest.ingest` with everything but ``cancel`` filled in."""
+"""`agent.documents.ingest.ingest` with everything but ``cancel`` filled in."""
 
 
+@dataclass
 class IngestTold(Message):
     """Events have come: whoever shows the job drains them."""
 
-    def __init__(self, job: IngestJob) -> None:
-        super().__init__()
-        self.job = job
+    job: IngestJob
 
 
+@dataclass
 class IngestEnded(Message):
     """The job's thread has ended; ``failure`` is what it raised, but for being stopped."""
 
-    def __init__(self, job: IngestJob, failure: Failed | None) -> None:
-        super().__init__()
-        self.job = job
-        self.failure = failure
+    job: IngestJob
+    failure: Failed | None
 
 
 class IngestJob:
@@ -68,24 +67,9 @@ class IngestJob:
         """Reads what a person chose."""
 
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
-            from agent.documents.ingest import ingest
-            from traces.paths import scans_dir
-            from tui.assemble import open_recogniser
-            from tui.library.intake import fetch
+            from tui.library.intake import read_in
 
-            return ingest(
-                chosen.paths,
-                addresses=chosen.addresses,
-                fetch=fetch(engine.settings(), cancel) if chosen.addresses else None,
-                collection=chosen.collection,
-                description=chosen.description,
-                store=engine.store,
-                embedder=engine.embedder(),
-                recogniser=open_recogniser(engine.settings()),
-                scans=scans_dir(),
-                cancel=cancel,
-                follow=True,
-            )
+            return read_in(chosen, engine.settings(), engine.store, engine.embedder(), cancel)
 
         return cls(f"into {chosen.collection}", read, [chosen.collection])
 
@@ -158,12 +142,11 @@ stop the others: it is named with what to do about it. You can go to any other s
     IngestPanel Static { height: auto; }
     """
 
+    @dataclass
     class Changed(Message):
         """The library holds something else than before; ``ended`` tells of a reading that is over."""
 
-        def __init__(self, ended: str = "") -> None:
-            super().__init__()
-            self.ended = ended
+        ended: str = ""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -175,7 +158,6 @@ stop the others: it is named with what to do about it. You can go to any other s
         self._drawing: Timer | None = None
 
     def compose(self) -> Iterable[Static]:
-        """One text."""
         yield Static(markup=False)
 
     def begin(self, job: IngestJob) -> bool:
@@ -217,7 +199,6 @@ stop the others: it is named with what to do about it. You can go to any other s
         return shown
 
     def on_unmount(self) -> None:
-        """Nobody waits for it any more."""
         self._next.clear()
         if self.job is not None:
             self.job.cancel.set()
@@ -262,7 +243,6 @@ stop the others: it is named with what to do about it. You can go to any other s
             self.post_message(self.Changed())
 
     def on_resize(self) -> None:
-        """Bars are as wide as there is room."""
         self._draw()
 
     def _draw(self) -> None:

@@ -120,7 +120,7 @@ class IngestFold:
     @property
     def counts(self) -> str:
         """How many were added, updated and so on; "nothing to do" if there was nothing."""
-        done = Counter(file.outcome for file in self.done)
+        done: Counter[str] = Counter(file.outcome for file in self.done)
         done["unchanged"] = max(done["unchanged"], self.unchanged)
         numbers = [(done[outcome], outcome) for outcome in OUTCOMES]
         told = [f"{count} {word}" for count, word in (*numbers, (len(self.failed), "failed")) if count]

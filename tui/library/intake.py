@@ -16,8 +16,11 @@ from traces.errors import DeepthinkError
 from traces.typed_path import existing_file, existing_path
 
 if TYPE_CHECKING:
-    from agent.web.fetch import Fetched
+    from agent.documents.ingest import IngestEvent
+    from agent.documents.wanted import Fetched
+    from models.protocols import Embedder
     from traces.records import Document
+    from traces.store import Store
     from tui.settings.settings import Settings
 
 DEFAULT_COLLECTION = "documents"
@@ -99,7 +102,41 @@ def is_address(name: str) -> bool:
     return found is not None
 
 
-def fetch(settings: Settings, cancel: threading.Event) -> Callable[[str], Fetched]:
+def read_in(
+    chosen: Intake,
+    settings: Settings,
+    store: Store,
+    embedder: Embedder,
+    cancel: threading.Event,
+    *,
+    follow: bool = True,
+    exclude: Sequence[str] | None = None,
+) -> Iterator[IngestEvent]:
+    """Read what was chosen into the library, telling each step; ``follow`` and the rest as there.
+
+    Raises what `agent.documents.ingest.ingest` raises.
+    """
+    from agent.documents.ingest import ingest
+    from traces.paths import scans_dir
+    from tui.assemble import open_recogniser
+
+    return ingest(
+        chosen.paths,
+        addresses=chosen.addresses,
+        fetch=_fetch(settings, cancel) if chosen.addresses else None,
+        collection=chosen.collection,
+        description=chosen.description,
+        store=store,
+        embedder=embedder,
+        recogniser=open_recogniser(settings),
+        scans=scans_dir(),
+        cancel=cancel,
+        follow=follow,
+        exclude=exclude,
+    )
+
+
+def _fetch(settings: Settings, cancel: threading.Event) -> Callable[[str], Fetched]:
     """What fetches an address: as a browser would, because a person named it."""
     from agent.documents.reading import MAX_BYTES
     from agent.web.fetch import Limits

@@ -7,15 +7,17 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from textual.app import App
+from textual.dom import DOMNode
 from textual.message import Message
 
+from tui.app.offers import deepthink
 from tui.app.work import in_background
 
 if TYPE_CHECKING:
     from agent.documents.document import ParsedDocument
-    from tui.app.app import DeepthinkApp
     from tui.app.engine import Engine
 
 _DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "TEXTUAL_DRIVER")  # one of them where a file can be opened
@@ -35,9 +37,10 @@ class OriginalFound(Message):
         self.told = told
 
 
-def open_original(app: DeepthinkApp, passage_id: int) -> None:
-    """Look for the original of a passage, and open it."""
-    in_background(app, partial(find_original, app.engine, passage_id), group="original", exclusive=True)
+def open_original(node: DOMNode, passage_id: int) -> None:
+    """Look for the original of a passage; the app opens what is found."""
+    find = partial(find_original, deepthink(node).engine, passage_id)
+    in_background(node.app, find, group="original", exclusive=True)
 
 
 def find_original(engine: Engine, passage_id: int) -> OriginalFound:
@@ -72,7 +75,7 @@ def find_original(engine: Engine, passage_id: int) -> OriginalFound:
     return OriginalFound(path.as_uri() + page, told)
 
 
-def show(app: DeepthinkApp, found: OriginalFound) -> None:
+def show(app: App[Any], found: OriginalFound) -> None:
     """Open what was found; where nothing can show it, say where it is."""
     if not found.address:
         app.notify(found.told, severity="warning", markup=False)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual import events, on
@@ -25,12 +26,12 @@ from textual.widgets import Footer, Input, Static
 from agent.text.sentences import sentences
 from traces.records import Document, Passage
 from tui.app.keys import bindings
+from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.library.original import open_original
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
-    from tui.app.app import DeepthinkApp
     from tui.run.evidence import Passage as Found
 
 _LONG_ENOUGH = 12  # letters and signs of a part that is looked for by itself
@@ -352,11 +353,9 @@ sentence stands between “ and ”.
             self._lay_out()
 
     def action_scroll_home(self) -> None:
-        """To the first passage of the document."""
         self.go_to(0)
 
     def action_scroll_end(self) -> None:
-        """To the last passage of the document."""
         self.go_to(len(self._passages) - 1)
 
 
@@ -385,14 +384,13 @@ class PassageScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("passage")
     HELP = DocumentText.HELP
 
+    @dataclass
     class Opened(Message):
         """The document is here: its passages, none if it is gone, and which of them is the wanted one."""
 
-        def __init__(self, document: Document | None, passages: Sequence[Passage], at: int) -> None:
-            super().__init__()
-            self.document = document
-            self.passages = passages
-            self.at = at
+        document: Document | None
+        passages: Sequence[Passage]
+        at: int
 
     def __init__(
         self,
@@ -427,7 +425,6 @@ class PassageScreen(ModalScreen[None]):
         )
 
     def compose(self) -> ComposeResult:
-        """Where it stands, the document, and the words to find."""
         label = f"cited as [{self._number}]" if self._number else "the passage"
         with Vertical(id="passage"):
             yield Static("…", id="heading", classes="title", markup=False)
@@ -438,7 +435,6 @@ class PassageScreen(ModalScreen[None]):
             yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Fetch the document."""
         self.query_one("#gone").display = False
         self.query_one("#words").display = False
         self.query_one(DocumentText).focus()
@@ -447,7 +443,7 @@ class PassageScreen(ModalScreen[None]):
     def _fetch(self) -> Message:
         from traces.library import Library
 
-        library = Library(cast("DeepthinkApp", self.app).engine.store)
+        library = Library(deepthink(self).engine.store)
         with library.together():
             found = library.passages([self._wanted])
             if not found:
@@ -507,30 +503,25 @@ class PassageScreen(ModalScreen[None]):
         self.query_one("#words", Input).border_subtitle = f"{found or 'no'} {passages}" if words else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The places found are gone through only while words are looked for."""
         finding = self.is_mounted and self.query_one("#words").display
         if action == "found":
             return bool(finding)
         return not (finding and action in {"passage", "copy", "original", "find", "leave"})
 
     def action_passage(self, by: int) -> None:
-        """Go to the next passage, or the one before."""
         text = self.query_one(DocumentText)
         text.go_to(text.current + by)
 
     def action_find(self) -> None:
-        """Ask for the words."""
         words = self.query_one("#words", Input)
         words.display = True
         self.set_focus(words)  # at once: what is typed next belongs there
         self.refresh_bindings()
 
     def action_found(self, by: int) -> None:
-        """Go to the next passage that holds the words."""
         self._find(self.query_one("#words", Input).value, by)
 
     def action_copy(self) -> None:
-        """Put the current passage on the clipboard."""
         passage = self.query_one(DocumentText).passage
         if passage is not None:
             self.app.copy_to_clipboard(clean(passage.text))
@@ -540,10 +531,9 @@ class PassageScreen(ModalScreen[None]):
         """Open the document itself, a PDF at the page; where nothing can show it, say where it is."""
         passage = self.query_one(DocumentText).passage
         if self._document is not None and passage is not None:
-            open_original(cast("DeepthinkApp", self.app), passage.id)
+            open_original(self, passage.id)
 
     def action_leave(self) -> None:
-        """Back to the screen beneath."""
         self.dismiss()
 
     def action_close(self) -> None:

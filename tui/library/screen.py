@@ -75,19 +75,17 @@ class LibraryScreen(DeepScreen):
             return
         self._followed = now
         if now is not None and now[0] == "loading":
-            self._tell_followed(f"Reading what has changed: {one_line(now[1], 60)}")
+            self._tell_followed(f"Reading what has changed: {one_line(now[1], 60)}", "")
         elif now is not None and self.is_current:
             self.action_refresh()
 
-    def _tell_followed(self, told: str) -> None:
+    def _tell_followed(self, told: str, key: str) -> None:
         line = self.query_one("#followed", Static)
-        key = self.deepthink.key_of("library.changes")
-        line.update(f"{told} {key.upper()} shows them." if key else told)
+        line.update(f"{told} {key.upper()} shows more." if key else told)
         line.display = bool(told)
 
     @on(events.ScreenResume)
     def action_refresh(self) -> None:
-        """Look again what the library holds."""
         self._ask(partial(actions.shelves, self.deepthink.engine), "shelves")
 
     def _ask(self, work: Callable[[], Message | None], group: str) -> None:
@@ -107,7 +105,7 @@ class LibraryScreen(DeepScreen):
         self.query_one(SearchPanel).offer([collection.name for collection in message.collections])
         if message.collections and self.focused is None:  # the tree was not shown while it was empty
             self.set_focus(self.query_one(Shelves))
-        self._tell_followed(message.followed)
+        self._tell_followed(message.followed, self.deepthink.key_of("library.changes"))
         self._show_details()
         self.refresh_bindings()
 
@@ -174,7 +172,6 @@ class LibraryScreen(DeepScreen):
     # --- reading -----------------------------------------------------------------------------
 
     def action_add(self) -> None:
-        """Choose what is to be read."""
         from tui.library.files import FilesScreen
 
         self.app.push_screen(FilesScreen(self._folder, self.query_one(Shelves).collection), self.read)
@@ -188,7 +185,6 @@ class LibraryScreen(DeepScreen):
         self._begin(IngestJob.of(self.deepthink.engine, chosen))
 
     def action_samples(self) -> None:
-        """Read the sample library."""
         self._begin(IngestJob.of_samples(self.deepthink.engine))
 
     def _begin(self, job: IngestJob) -> None:
@@ -196,7 +192,6 @@ class LibraryScreen(DeepScreen):
             self.notify(f"{one_line(job.title, 60)}: read after what is being read now.", markup=False)
 
     def action_stop(self) -> None:
-        """Stop reading."""
         self.query_one(IngestPanel).stop()
 
     @on(IngestPanel.Changed)
@@ -213,7 +208,6 @@ class LibraryScreen(DeepScreen):
         self._ask(partial(actions.dropped, self.deepthink.engine, event.text, collection), "change")
 
     def action_reread(self) -> None:
-        """Read a document, or all of a collection, again from where it came."""
         chosen = self.query_one(Shelves).chosen
         if chosen is not None:
             self._ask(partial(actions.reread, self.deepthink.engine, chosen), "change")
@@ -231,7 +225,6 @@ class LibraryScreen(DeepScreen):
     # --- changing ----------------------------------------------------------------------------
 
     def action_remove(self) -> None:
-        """Remove a document or a collection, having asked."""
         from tui.app.confirm import ConfirmScreen
 
         chosen = self.query_one(Shelves).chosen
@@ -247,11 +240,11 @@ class LibraryScreen(DeepScreen):
             return
         detail = f"{passages} are no longer found. The files stay where they are."
 
-        def confirmed(yes: bool | None) -> None:
-            if yes and not self._is_being_read(chosen):  # a reading may have begun meanwhile
+        def remove() -> None:
+            if not self._is_being_read(chosen):  # a reading may have begun meanwhile
                 self._ask(partial(actions.remove, self.deepthink.engine, chosen), "change")
 
-        self.app.push_screen(ConfirmScreen(question, detail, "Remove"), confirmed)
+        ConfirmScreen.ask(self, question, detail, "Remove", remove)
 
     def _is_being_read(self, chosen: Collection | Document) -> bool:
         """Whether a collection would come back with what is still to be read, which is told."""
@@ -268,7 +261,6 @@ class LibraryScreen(DeepScreen):
         self.app.push_screen(ChangesScreen(), lambda _none: self.action_refresh())
 
     def action_describe(self) -> None:
-        """Say what a collection holds."""
         from tui.library.shelves import DescribeScreen
 
         name = self.query_one(Shelves).collection
@@ -288,13 +280,11 @@ class LibraryScreen(DeepScreen):
     # --- searching ---------------------------------------------------------------------------
 
     def action_search(self) -> None:
-        """Try the search by hand."""
         self.query_one(ContentSwitcher).current = "search"
         self.set_focus(self.query_one("#query", Input))  # at once: what is typed next belongs there
         self.refresh_bindings()
 
     def action_hide(self) -> None:
-        """Leave the search, or put away what was read."""
         if self._searching:
             self.query_one(ContentSwitcher).current = "shelves"
         else:
@@ -303,7 +293,6 @@ class LibraryScreen(DeepScreen):
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What is possible with what is chosen, and while something is read."""
         if not self.is_mounted:
             return True
         from agent.documents.sample_library import COLLECTIONS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.text import Text
@@ -15,14 +16,14 @@ from textual.message import Message
 from textual.widgets import DataTable, Input, Label, Select, Static
 
 from tui.app.keys import bindings
+from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
-    from agent.retrieval.inspection import Staged
     from agent.retrieval.recall import Recall, Strategy
+    from agent.steps.inspection import Staged
     from models.protocols import Embedder
-    from tui.app.app import DeepthinkApp
 
 _STRATEGIES = ("hybrid", "vector", "keyword")
 _STAGES = {"vector": "vector", "mmr": "MMR", "keyword": "keyword", "fused": "fused", "rerank": "reader"}
@@ -63,25 +64,23 @@ opens the passage under the cursor.
     SearchPanel #preview Static { height: auto; }
     """
 
+    @dataclass
     class Opened(Message):
         """A passage is to be opened."""
 
-        def __init__(self, passage_id: int) -> None:
-            super().__init__()
-            self.passage_id = passage_id
+        passage_id: int
 
     class Loading(Message):
         """The embedder is being loaded."""
 
+    @dataclass
     class Found(Message):
         """What a query brought; ``entered`` tells a search that Enter began."""
 
-        def __init__(self, query: str, strategy: str, staged: Sequence[Staged], *, entered: bool) -> None:
-            super().__init__()
-            self.query = query
-            self.strategy = strategy
-            self.staged = staged
-            self.entered = entered
+        query: str
+        strategy: str
+        staged: Sequence[Staged]
+        entered: bool
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -91,7 +90,6 @@ opens the passage under the cursor.
         self._recall: tuple[Embedder, Recall] | None = None  # keeps its keyword index from search to search
 
     def compose(self) -> ComposeResult:
-        """From the query to the passage."""
         with Horizontal(classes="field"):
             yield Label("Search", classes="first")
             yield Input(id="query", placeholder="A question or a few words")
@@ -109,7 +107,6 @@ opens the passage under the cursor.
             yield Static(markup=False)
 
     def on_mount(self) -> None:
-        """Say what to do."""
         self._tell("Enter searches. No language model is used.")
 
     def offer(self, collections: Sequence[str]) -> None:
@@ -130,7 +127,6 @@ opens the passage under the cursor.
         self._search(entered=True)
 
     def on_resize(self) -> None:
-        """Names are as long as there is room."""
         if self._staged:
             self._fill()
 
@@ -159,13 +155,13 @@ opens the passage under the cursor.
         in_background(self, work, group="search", exclusive=True)
 
     def _inspect(self, query: str, strategy: Strategy, within: str, section: str) -> Sequence[Staged]:
-        from agent.retrieval.inspection import inspect
         from agent.retrieval.recall import Recall
+        from agent.steps.inspection import inspect
         from models.protocols import Loadable
         from traces.library import Library
         from tui.library.search import scope_of
 
-        engine = cast("DeepthinkApp", self.app).engine
+        engine = deepthink(self).engine
         library = Library(engine.store)
         scope = scope_of(library, [within] if within else [], section)
         embedder = engine.embedder()
@@ -251,13 +247,11 @@ opens the passage under the cursor.
             self.post_message(self.Opened(int(event.row_key.value)))
 
     def action_strategy(self) -> None:
-        """Search by the next strategy."""
         field = cast("Select[str]", self.query_one("#strategy", Select))
         at = _STRATEGIES.index(str(field.value))
         field.value = _STRATEGIES[(at + 1) % len(_STRATEGIES)]
 
     def action_results(self) -> None:
-        """Go to what was found."""
         if self._staged:
             self.query_one(DataTable).focus()
 

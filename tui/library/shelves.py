@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.text import Text
@@ -41,12 +42,11 @@ its sections.
     Shelves:focus { background-tint: transparent; }
     """
 
+    @dataclass
     class Wanted(Message):
         """The documents of a collection are to be shown."""
 
-        def __init__(self, collection: Collection) -> None:
-            super().__init__()
-            self.collection = collection
+        collection: Collection
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__("library", id=id)
@@ -236,7 +236,6 @@ class FactSheet(Static):
         self.on_resize()
 
     def on_resize(self) -> None:
-        """Values go on beneath themselves, not beneath their labels."""
         lines = [*self._above, *([Content("")] if self._facts else [])]
         width = max(self.content_size.width - _LABEL, 16)
         for label, value in self._facts:
@@ -259,21 +258,18 @@ class Details(VerticalScroll, can_focus=False):
     Details #sections { margin-top: 1; text-style: bold; color: $primary; }
     """
 
+    @dataclass
     class Opened(Message):
         """A passage is to be opened."""
 
-        def __init__(self, passage_id: int) -> None:
-            super().__init__()
-            self.passage_id = passage_id
+        passage_id: int
 
     def compose(self) -> ComposeResult:
-        """Text, and the sections beneath."""
         yield FactSheet(id="facts")
         yield Static("Sections", id="sections")
         yield Outline()
 
     def on_mount(self) -> None:
-        """There are no sections yet."""
         self._show_sections(())
 
     def show_nothing(self, text: str) -> None:
@@ -333,7 +329,6 @@ class DescribeScreen(ModalScreen[str]):
         self._description = description
 
     def compose(self) -> ComposeResult:
-        """One line."""
         with Vertical(id="describe"):
             yield Static(f"What {one_line(self._collection)} holds", classes="title", markup=False)
             yield Input(self._description, placeholder="In one line, for the planner")
@@ -344,5 +339,4 @@ class DescribeScreen(ModalScreen[str]):
         self.dismiss(" ".join(event.value.split()))
 
     def action_close(self) -> None:
-        """Leave it as it is."""
         self.dismiss("")

@@ -33,25 +33,21 @@ _NOTES: Final = 3
 _SHARES: Final = 500
 
 
+@dataclass
 class PullTold(Message):
     """How far a pull has come; ``given_up`` says which source was given up and why, "" if none was."""
 
-    def __init__(self, progress: PullProgress, given_up: str) -> None:
-        super().__init__()
-        self.progress = progress
-        self.given_up = given_up
+    progress: PullProgress
+    given_up: str
 
 
+@dataclass
 class PullEnded(Message):
     """The models are in place, or the pull was stopped, or it failed."""
 
-    def __init__(
-        self, names: Sequence[str], *, stopped: bool = False, failure: Failed | None = None
-    ) -> None:
-        super().__init__()
-        self.names = names
-        self.stopped = stopped
-        self.failure = failure
+    names: Sequence[str]
+    stopped: bool = False
+    failure: Failed | None = None
 
 
 def pull_models(node: DOMNode, names: Sequence[str], cancel: threading.Event) -> PullEnded:
@@ -114,7 +110,6 @@ class PullView(Static):
         self.add_class("-still")
 
     def on_resize(self) -> None:
-        """The bar is as long as there is room."""
         self.redraw()
 
     def redraw(self) -> None:
@@ -153,7 +148,7 @@ class ModelRow:
     """One model.
 
     Attributes:
-        name: As the setting takes it: a catalogue name, a path, ``ollama:NAME``, or none.
+        name: As the setting takes it: a catalogue name, a path, a server's model, or none.
         label: As it is shown.
         size: Bytes; 0 where nobody says.
         known: Whether the catalogue has it, so that it can be fetched and verified.
@@ -172,49 +167,52 @@ class ModelRow:
     probe: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass
 class ModelsListed(Message):
     """What the catalogue and the models folder have, and what is in use."""
 
-    def __init__(self, rows: Sequence[ModelRow], folder: str) -> None:
-        super().__init__()
-        self.rows = rows
-        self.folder = folder
+    rows: Sequence[ModelRow]
+    folder: str
 
 
-class OllamaListed(Message):
-    """What the Ollama server has; ``told`` says in words where it was looked for."""
+@dataclass
+class ServersListed(Message):
+    """What the servers that answer have; ``told`` says in words where it was looked for."""
 
-    def __init__(self, rows: Sequence[ModelRow], told: str) -> None:
-        super().__init__()
-        self.rows = rows
-        self.told = told
+    rows: Sequence[ModelRow]
+    told: str
 
 
+@dataclass
 class ModelUsed(Message):
     """A model is in the settings; ``note`` is what follows from that, "" if nothing does."""
 
-    def __init__(self, role: Role, name: str, note: str) -> None:
-        super().__init__()
-        self.role = role
-        self.name = name
-        self.note = note
+    role: Role
+    name: str
+    note: str
 
 
+@dataclass
+class ToConfirm(Message):
+    """A model is on another machine, to which documents would be sent."""
+
+    name: str
+    url: str
+
+
+@dataclass
 class ProbeStep(Message):
     """What is being measured."""
 
-    def __init__(self, step: str) -> None:
-        super().__init__()
-        self.step = step
+    step: str
 
 
+@dataclass
 class JobEnded(Message):
     """A probe or a comparison has ended; ``told`` is its result in words."""
 
-    def __init__(self, told: str = "", *, failure: Failed | None = None) -> None:
-        super().__init__()
-        self.told = told
-        self.failure = failure
+    told: str = ""
+    failure: Failed | None = None
 
 
 def list_models(engine: Engine) -> ModelsListed:
@@ -237,26 +235,38 @@ def list_models(engine: Engine) -> ModelsListed:
     return ModelsListed(sorted(rows, key=lambda row: ROLES.index(row.role)), str(models_dir()))
 
 
-def list_ollama(engine: Engine) -> OllamaListed:
-    """What the Ollama server has, if one answers at once; none is needed. Raises `BadSetting`."""
-    from tui.models.tables import ollama_models
+def list_servers(engine: Engine) -> ServersListed:
+    """What the servers have that answer at once; none is needed. Raises `BadSetting`."""
+    from tui.models.servers import served
 
     settings = engine.settings()
-    url, found, told = ollama_models(settings)
-    rows = [_row(role, name, name.removesuffix(":latest"), settings, about=url) for name, role in found]
-    return OllamaListed(rows, told)
+    servers = served(settings)
+    rows = [
+        _row(role, name, name.removesuffix(":latest"), settings, about=server.url)
+        for server in servers
+        for name, role in server.models
+    ]
+    return ServersListed(rows, "\n".join(server.told for server in servers))
 
 
-def use(engine: Engine, name: str, role: Role | None) -> ModelUsed:
+def use(engine: Engine, name: str, role: Role | None, *, confirmed: bool = False) -> ModelUsed | ToConfirm:
     """Put a model into the settings, which the engine reads again.
+
+    A model on another machine is not used before the user has agreed that documents are sent there.
 
     Raises:
         ModelMissing: it is not on this machine.
         BadSetting: the settings file cannot be read or written.
     """
     from traces.library import Library
+    from tui.assemble import OPENAI, unconfirmed_address
     from tui.models.tables import role_of, take
+    from tui.settings.file import put
 
+    if name.startswith(OPENAI) and (url := unconfirmed_address(engine.reload())):
+        if not confirmed:
+            return ToConfirm(name, url)
+        put("openai_confirmed", url)
     wanted: Role = role or role_of(name)
     _, stored = take(name, wanted)
     engine.reload()
@@ -365,11 +375,12 @@ def _row(
     known: bool = False,
 ) -> ModelRow:
     from models.probe import recall
+    from tui.assemble import OLLAMA, OPENAI
     from tui.models.tables import measured
 
     wanted = _wanted(settings)[role]
     used = (wanted.lower() if known else wanted) == name
-    called = name if name.startswith("ollama:") else f"llama.cpp:{label}"
+    called = name if name.startswith((OLLAMA, OPENAI)) else f"llama.cpp:{label}"
     result = recall(called) if role == "chat" else None
     return ModelRow(role, name, label, size, here, used, known, about, measured(result) if result else {})
 

@@ -70,7 +70,9 @@ def probe(
 
 @app.command("use")
 def use(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A catalogue name, a path, or ollama:NAME.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A catalogue name, a path, ollama:NAME or openai:NAME.")
+    ],
     role: Annotated[
         Literal["chat", "embedder", "reranker"] | None,
         typer.Option("--as", help="What for, where the name does not tell."),

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.message import Message
@@ -18,9 +18,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.app.base import DeepScreen
-from tui.app.engine import a_run_goes_on, load_anew
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
+from tui.app.lists import KEYS_BUT_ENTER
 from tui.app.work import Failed, in_background
 from tui.models.actions import (
     ROLES,
@@ -28,19 +28,21 @@ from tui.models.actions import (
     ModelRow,
     ModelsListed,
     ModelUsed,
-    OllamaListed,
     ProbeStep,
     PullEnded,
     PullTold,
     PullView,
     Role,
+    ServersListed,
+    ToConfirm,
     list_models,
-    list_ollama,
+    list_servers,
     probe,
     pull_models,
     use,
     verify,
 )
+from tui.run.live import a_run_goes_on, load_anew
 from tui.terminal import clean, one_line, size
 
 TITLES: Final[Mapping[Role, str]] = {
@@ -62,11 +64,7 @@ class ModelList(OptionList, inherit_bindings=False):
     }
     ModelList > .option-list--option-disabled { color: $foreground; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        binding
-        for binding in OptionList.BINDINGS
-        if not (isinstance(binding, Binding) and binding.key == "enter")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
 
     def __init__(self) -> None:
         super().__init__(id="rows")
@@ -94,7 +92,6 @@ class ModelList(OptionList, inherit_bindings=False):
             self.highlighted = self.get_option_index(_id(wanted))
 
     def on_resize(self) -> None:
-        """Draw them in another width."""
         self._redraw(self.row)
 
     def _redraw(self, before: ModelRow | None) -> None:
@@ -131,7 +128,6 @@ class ModelDetail(Static):
         self._redraw()
 
     def on_resize(self) -> None:
-        """Fold it anew."""
         self._redraw()
 
     def _redraw(self) -> None:
@@ -200,13 +196,12 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def __init__(self) -> None:
         super().__init__()
         self._listed: Sequence[ModelRow] = ()
-        self._ollama: Sequence[ModelRow] = ()
-        self._told_of_ollama = ""
+        self._served: Sequence[ModelRow] = ()
+        self._told_of_servers = ""
         self._busy = ""
         self._cancel = threading.Event()
 
     def body(self) -> ComposeResult:
-        """The list, and under or beside it the model under the cursor and what goes on."""
         with Container(id="sides"):
             yield ModelList()
             with VerticalScroll(id="right", can_focus=False):
@@ -214,20 +209,18 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
                 yield PullView(id="pull")
                 yield Static(id="told", markup=False)
                 yield Input(
-                    placeholder="Path of a .gguf file or a model folder, or ollama:NAME",
+                    placeholder="Path of a .gguf file or a model folder, ollama:NAME or openai:NAME",
                     id="path",
                     compact=True,
                 )
-                yield Static(id="ollama", classes="quiet", markup=False)
+                yield Static(id="servers", classes="quiet", markup=False)
 
     def on_mount(self) -> None:
-        """The list has the keys."""
         self.query_one("#path").display = False
         self._tell("")
         self.query_one(ModelList).focus()
 
     def on_screen_resume(self) -> None:
-        """Models may have come or gone."""
         self.action_refresh()
 
     def on_unmount(self) -> None:
@@ -237,7 +230,6 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     # --- what is possible ------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """One job at a time, and only what the model under the cursor allows."""
         row = self.query_one(ModelList).row
         typing = self.query_one("#path").has_focus
         free = not self._busy and not typing
@@ -254,49 +246,42 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         return possible[action]() if action in possible else True
 
     def action_use(self) -> None:
-        """Use the model under the cursor."""
         row = self.query_one(ModelList).row
         if row is not None:
             self._use(row.name, row.role)
 
     def action_pull(self) -> None:
-        """Fetch the model under the cursor."""
         self._on_row("fetching", lambda row, cancel: pull_models(self, [row.name], cancel))
 
     def action_probe(self) -> None:
-        """Measure the language model under the cursor."""
-        if a_run_goes_on(self.deepthink):  # two models might not fit, and neither would be as fast as it is
+        if a_run_goes_on(self):  # two models might not fit, and neither would be as fast as it is
             self._tell("! A run goes on. Measure it when the run has ended.")
             return
         engine = self.deepthink.engine
         self._on_row("measuring", lambda row, cancel: probe(self, engine, row, cancel))
 
     def action_verify(self) -> None:
-        """Compare the model under the cursor with its publisher's sha256."""
         self._on_row("verifying", lambda row, cancel: verify(self, row, cancel))
 
     def action_file(self) -> None:
-        """Name a file, a folder or a model of Ollama's."""
         path = self.query_one("#path", Input)
         path.display = True
         self.set_focus(path)  # at once: what is typed next belongs there
 
     def action_stop(self) -> None:
-        """Stop what is going on."""
         self._cancel.set()
 
     def action_leave(self) -> None:
-        """Back to the list."""
         path = self.query_one("#path", Input)
         path.value = ""
         path.display = False
         self.query_one(ModelList).focus()
 
     def action_refresh(self) -> None:
-        """Look again what there is; nobody waits for Ollama."""
+        """Look again what there is; nobody waits for the servers."""
         engine = self.deepthink.engine
         in_background(self, partial(list_models, engine), group="list", exclusive=True)
-        in_background(self, partial(list_ollama, engine), group="ollama", exclusive=True)
+        in_background(self, partial(list_servers, engine), group="servers", exclusive=True)
 
     # --- what a person does ----------------------------------------------------------------------
 
@@ -322,9 +307,9 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self._listed = message.rows
         self._redraw()
 
-    @on(OllamaListed)
-    def _take_ollama(self, message: OllamaListed) -> None:
-        self._ollama, self._told_of_ollama = message.rows, message.told
+    @on(ServersListed)
+    def _take_servers(self, message: ServersListed) -> None:
+        self._served, self._told_of_servers = message.rows, message.told
         self._redraw()
 
     @on(ModelUsed)
@@ -332,10 +317,26 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self._busy = ""
         if self.query_one("#path").display:
             self.action_leave()
-        loading = message.role == "reranker" or load_anew(self.deepthink)
+        loading = message.role == "reranker" or load_anew(self)
         when = "from now on" if loading else "once the run that goes on has ended; it keeps its own"
         self._tell(f"✓ In use {when}." + (f"\n! {message.note}" if message.note else ""))
         self.action_refresh()
+
+    @on(ToConfirm)
+    def _ask(self, message: ToConfirm) -> None:
+        from tui.app.confirm import ConfirmScreen
+
+        self._busy = ""
+        self.refresh_bindings()
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._use(message.name, "chat", confirmed=True)
+
+        detail = (
+            f"It is on another machine: questions and passages of your documents will go to {message.url}."
+        )
+        self.app.push_screen(ConfirmScreen(f"Use {message.name}?", detail, yes="Send"), answered)
 
     @on(PullTold)
     def _pull_told(self, message: PullTold) -> None:
@@ -384,8 +385,8 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
                 partial(work, row, self._cancel),
             )
 
-    def _use(self, name: str, role: Role | None) -> None:
-        self._begin("choosing", "", partial(use, self.deepthink.engine, name, role))
+    def _use(self, name: str, role: Role | None, *, confirmed: bool = False) -> None:
+        self._begin("choosing", "", partial(use, self.deepthink.engine, name, role, confirmed=confirmed))
 
     def _begin(self, busy: str, told: str, work: Callable[[], Message]) -> None:
         self._busy = busy
@@ -404,18 +405,17 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def _offer(self, row: ModelRow) -> None:
         from tui.app.confirm import ConfirmScreen
 
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._use(row.name, row.role)
-
-        self.app.push_screen(ConfirmScreen(f"Use {row.label} from now on?", row.about, yes="Use"), answered)
+        question = f"Use {row.label} from now on?"
+        ConfirmScreen.ask(self, question, row.about, "Use", lambda: self._use(row.name, row.role))
 
     # --- drawing ---------------------------------------------------------------------------------
 
     def _redraw(self) -> None:
-        self.query_one(ModelList).show([*self._listed, *self._ollama])
+        served = {_id(row) for row in self._served}  # the one in use is in both
+        listed = [row for row in self._listed if _id(row) not in served]
+        self.query_one(ModelList).show([*listed, *self._served])
         self.query_one(ModelDetail).show(self.query_one(ModelList).row)
-        self.query_one("#ollama", Static).update(self._told_of_ollama)
+        self.query_one("#servers", Static).update(self._told_of_servers)
         self.refresh_bindings()
 
     def _tell(self, told: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import closing
+from typing import Final
 
 import typer
 from rich.padding import Padding
@@ -14,54 +16,34 @@ from models.encoders.folder import is_onnx
 from models.fetch import begun, installed
 from models.probe import ProbeResult, probe, recall, remember
 from models.protocols import ModelMissing
-from models.servers.ollama import OllamaServer
-from models.servers.wire import Patience
-from traces.errors import DeepthinkError
 from traces.paths import models_dir
 from traces.typed_path import expanded_path
 from tui import assemble, failures
 from tui.interrupts import ctrl_c
+from tui.models.servers import Served, served
 from tui.settings.file import put
 from tui.settings.settings import Settings, load
-from tui.terminal import console, counted, print_json, size
+from tui.terminal import console, print_json, size
 
 KEYS: dict[CatalogueRole, str] = {"chat": "model", "embedder": "embedder", "reranker": "reranker"}
 """Role of a model to the setting that names the one in use."""
-
-
-def ollama_models(settings: Settings) -> tuple[str, list[tuple[str, CatalogueRole]], str]:
-    """What the Ollama server has, if one answers at once.
-
-    Returns:
-        Its address; its models as the settings name them, each with what it is for; and that in words.
-    """
-    try:
-        server = OllamaServer(settings.ollama_url or None, Patience(connect=1.5, first_token=3.0, idle=3.0))
-    except DeepthinkError as error:
-        return settings.ollama_url, [], f"{error.message} {error.way_out}"
-    found: list[tuple[str, CatalogueRole]] = []
-    try:
-        for name in server.models():
-            embeds = "embedding" in server.facts(name).capabilities
-            found.append((f"{assemble.OLLAMA}{name}", "embedder" if embeds else "chat"))
-    except DeepthinkError:
-        return server.url, [], f"No Ollama answers at {server.url}; it is optional."
-    return server.url, found, f"Ollama at {server.url} has {counted(len(found), 'model')}."
+_SERVERS: Final = (assemble.OLLAMA, assemble.OPENAI)
 
 
 def show_models(*, as_json: bool = False) -> None:
-    """The catalogue with what is here and in use, what Ollama has, and what is in use beyond them."""
+    """The catalogue with what is here and in use, what the servers have, and what is in use beyond them."""
     settings = load()
     out = console()
     used = _in_use(settings)
-    url, found, told = ollama_models(settings)
+    servers = served(settings)
+    found = [model for server in servers for model in server.models]
     if as_json:
         print_json(
             {
                 "in_use": used,
                 "folder": models_dir(),
                 "known": [{**_as_row(known), "here": installed(known) is not None} for known in CATALOGUE],
-                "ollama": {"url": url, "models": [{"name": name, "role": role} for name, role in found]},
+                **{server.kind.removesuffix(":"): _as_server(server) for server in servers},
             }
         )
         return
@@ -78,7 +60,8 @@ def show_models(*, as_json: bool = False) -> None:
             Padding(Text(f"{known.description} ({known.licence})", style="dim"), (0, 0, 0, 4), expand=False)
         )
     for name, role in found:
-        states = ["in use", "from Ollama"] if name in used.values() else ["from Ollama"]
+        where = "from Ollama" if name.startswith(assemble.OLLAMA) else "from the server"
+        states = ["in use", where] if name in used.values() else [where]
         out.print(Text(f"{name}  {KEYS[role]}, {', '.join(states)}"))
     names = {*(known.name for known in CATALOGUE), *(name for name, _ in found)}
     for key, name in used.items():
@@ -92,7 +75,8 @@ def show_models(*, as_json: bool = False) -> None:
             )
     out.print(
         Text(
-            f"\nStored in {models_dir()}. Any .gguf file and ollama:NAME can be used too. {told}",
+            f"\nStored in {models_dir()}. Any .gguf file, ollama:NAME and openai:NAME can be used too. "
+            f"{' '.join(server.told for server in servers)}",
             style="dim",
         )
     )
@@ -139,16 +123,30 @@ def choose(name: str, role: CatalogueRole | None) -> None:
     Raises:
         ModelMissing: it is not known or not on this machine.
     """
+    if name.startswith(assemble.OPENAI):
+        _confirm_address(load())
     key, stored = take(name, role)
     typer.echo(f"{key} = {stored}")
-    if stored.startswith(assemble.OLLAMA):
-        _, there, told = ollama_models(load())
-        if stored not in {name for model, _ in there for name in (model, model.removesuffix(":latest"))}:
-            failures.warn(f"{told} Without it nothing can be answered: `ollama pull` fetches a model.")
+    for server in served(load()) if stored.startswith(_SERVERS) else ():
+        there = {name for model, _ in server.models for name in (model, model.removesuffix(":latest"))}
+        if stored.startswith(server.kind) and stored not in there:
+            how = ": `ollama pull` fetches a model" if server.kind == assemble.OLLAMA else ""
+            failures.warn(f"{server.told} Without {stored} nothing can be answered{how}.")
     if key == KEYS["embedder"]:
         failures.warn(
             "A library that another made is embedded anew as you go on, or by `library embed` now."
         )
+
+
+def _confirm_address(settings: Settings) -> None:
+    """Ask, once, before documents are sent to another machine; the answer is a setting."""
+    url = assemble.unconfirmed_address(settings)
+    if not url:
+        return
+    if not sys.stdin.isatty():
+        raise assemble.AddressNotConfirmed(url)
+    typer.confirm(f"Questions and passages of your documents will be sent to {url}. Go on?", abort=True)
+    put("openai_confirmed", url)
 
 
 def take(name: str, role: CatalogueRole | None) -> tuple[str, str]:
@@ -161,9 +159,13 @@ def take(name: str, role: CatalogueRole | None) -> tuple[str, str]:
     role = role or role_of(name)
     if role == "reranker" and name == assemble.NO_RERANKER:
         pass  # it is no place
-    elif name == assemble.OLLAMA:
-        raise ModelMissing("No model of Ollama's is named.", "Name one, as in ollama:llama3.")
-    elif not name.startswith(assemble.OLLAMA):
+    elif name in _SERVERS:
+        raise ModelMissing("No model of the server's is named.", f"Name one, as in {name}llama3.")
+    elif name.startswith(assemble.OPENAI) and role != "chat":
+        raise ModelMissing(
+            f"{name} can only be the language model.", "Choose another embedder or reranker."
+        )
+    elif not name.startswith(_SERVERS):
         name = _located(name, role)
     put(KEYS[role], name)
     return KEYS[role], name
@@ -171,7 +173,7 @@ def take(name: str, role: CatalogueRole | None) -> tuple[str, str]:
 
 def role_of(name: str) -> CatalogueRole:
     """What a model is for, by its name or by what lies at its path. Raises `ModelMissing`."""
-    if name.lower().endswith(".gguf") or name.startswith(assemble.OLLAMA):
+    if name.lower().endswith(".gguf") or name.startswith(_SERVERS):
         return "chat"
     folder = expanded_path(name)
     if "/" not in name and not folder.is_dir():
@@ -210,6 +212,10 @@ def _located(name: str, role: CatalogueRole) -> str:
 
 def _as_row(known: ModelEntry) -> dict[str, object]:
     return {"name": known.name, "role": known.role, "size": known.size, "licence": known.licence}
+
+
+def _as_server(server: Served) -> dict[str, object]:
+    return {"url": server.url, "models": [{"name": name, "role": role} for name, role in server.models]}
 
 
 def _in_use(settings: Settings) -> dict[str, str]:

@@ -10,7 +10,7 @@ from textual.dom import DOMNode
 from textual.message import Message
 
 from tui.app.work import in_background
-from tui.policy.list import Policies, PolicyRow, read_policies
+from tui.policy.policies import Policies, PolicyRow, read_policies
 from tui.policy.training_choice import Source
 
 if TYPE_CHECKING:
@@ -42,34 +42,29 @@ class Deciding:
     fixed: dict[str, str]
 
 
+@dataclass
 class PolicyRead(Message):
     """What was gathered, what was learned, what could be learned from, and who decides."""
 
-    def __init__(
-        self, gathered: Gathered, deciding: Deciding, policies: Policies, sources: tuple[Source, ...]
-    ) -> None:
-        super().__init__()
-        self.gathered = gathered
-        self.deciding = deciding
-        self.policies = policies
-        self.sources = sources
+    gathered: Gathered
+    deciding: Deciding
+    policies: Policies
+    sources: tuple[Source, ...]
 
 
+@dataclass
 class DecidingChanged(Message):
     """The settings say something else now."""
 
-    def __init__(self, deciding: Deciding) -> None:
-        super().__init__()
-        self.deciding = deciding
+    deciding: Deciding
 
 
+@dataclass
 class PolicyChanged(Message):
     """Another policy is active."""
 
-    def __init__(self, name: str, *, forced: bool) -> None:
-        super().__init__()
-        self.name = name
-        self.forced = forced
+    name: str
+    forced: bool
 
 
 def read_policy(node: DOMNode, engine: Engine) -> None:

@@ -98,7 +98,6 @@ class AgreementPlot(Vertical):
         yield Static(id="pairs")
 
     def on_mount(self) -> None:
-        """Lines are drawn in the colours of the theme."""
         self.watch(self.app, "theme", self._draw, init=False)
 
     def show(self, agreement: Sequence[Agreement]) -> None:

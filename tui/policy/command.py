@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING
 
 import typer
+from rich.table import Table
+from rich.text import Text
+
+from agent.decisions.learned import LEARNED
+from agent.profiles import decides
+from policy.card import method_in_words
+from policy.folder import CARD, Manifest, check_base, open_policy, read
+from policy.manifest import BOX
+from policy.registry import Activation, Listed, Registry, base_of
+from traces.typed_path import expanded_path
+from tui.failures import WrongUsage, warn
+from tui.policy.policies import sections, when
+from tui.settings.settings import load
+from tui.terminal import cells, clean, columns, console, one_line, print_json
+
+if TYPE_CHECKING:
+    from policy.comparing import Comparison
+    from policy.gate import Opponent
+
+
+from typing import Annotated, Literal
+
 from typer.core import TyperGroup
 
 from tui.options import AsJson, Plain
@@ -32,30 +56,59 @@ def policy(context: typer.Context, as_json: AsJson = False) -> None:
 @app.command("list")
 def list_policies(as_json: AsJson = False) -> None:
     """List policies: the active one, their data, the gate's verdict."""
-    from tui.policy.tables import show_list
-
-    show_list(as_json=as_json)
+    registry = Registry()
+    found = registry.listed()
+    if as_json:
+        print_json(found)
+        return
+    out = console()
+    _tell_damage(registry)
+    if not found:
+        out.print(_NONE)
+        return
+    table = columns("", "policy", "method", "made", "learned from", "gate", whole=("policy", "made"))
+    for policy in found:
+        table.add_row(*cells("●" if policy.active else "", policy.name, *_columns(policy)))
+    out.print(table)
+    _tell_who_decides(registry)
 
 
 @app.command("show")
 def show(
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="The active one if none is named.")] = "",
+    wanted: Annotated[str, typer.Argument(metavar="[NAME]", help="The active one if none is named.")] = "",
     card: Annotated[bool, typer.Option("--card", help="The model card, as Markdown.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show one policy: its data, its measures, the gate's verdict."""
-    from tui.policy.tables import show as show_one
-    from tui.policy.tables import show_card
-
     if card:
-        show_card(name)
-    else:
-        show_one(name, as_json=as_json)
+        _show_card(wanted)
+        return
+    registry = Registry()
+    _tell_damage(registry)
+    folder = _wanted(registry, wanted)
+    if folder is None:
+        console().print(_NONE)
+        return
+    manifest = read(folder)
+    check_base(manifest, base_of(manifest))
+    if as_json:
+        sys.stdout.write(manifest.model_dump_json(indent=2) + "\n")
+        return
+    out = console()
+    title = Text(manifest.name, style="bold")
+    title.append(f"  {_standing(registry, folder)}", style="not bold")
+    out.print(title)
+    gate = manifest.gate
+    verdict = f"{'passed' if gate.passed else 'not passed'}: {gate.reason}" if gate else "not asked"
+    out.print(_pairs({"gate": verdict, "folder": str(folder)}))
+    for heading, facts in sections(manifest):
+        out.print(Text(f"\n{heading}", style="bold"))
+        out.print(_pairs(dict(facts)))
 
 
 @app.command("use")
 def use(
-    name: _Name,
+    wanted: _Name,
     force: Annotated[
         bool, typer.Option("--force", help="Even if the gate did not pass it; that is recorded.")
     ] = False,
@@ -65,25 +118,37 @@ def use(
     Only one that the gate has passed, unless --force is given: its rule was stated before the policy was
     measured, and `policy show` tells both.
     """
-    from tui.policy.tables import use as activate
-
-    activate(name, force=force)
+    registry = Registry()
+    done = registry.use(wanted, force=force)
+    _told(done)
+    _tell_who_decides(registry)
 
 
 @app.command("rollback")
 def rollback() -> None:
     """Go back to the policy that was active before."""
-    from tui.policy.tables import rollback as go_back
-
-    go_back()
+    registry = Registry()
+    _told(registry.rollback())
+    _tell_who_decides(registry)
 
 
 @app.command("history")
 def history(as_json: AsJson = False) -> None:
     """List when which policy became active, and why."""
-    from tui.policy.tables import show_history
-
-    show_history(as_json=as_json)
+    registry = Registry()
+    _tell_damage(registry)
+    found = registry.history()
+    if as_json:
+        print_json(found)
+        return
+    if not found:
+        console().print("No policy was chosen yet: the one in the box is active.")
+        return
+    table = columns("when", "policy", "how", "why", whole=("when", "policy"))
+    for entry in found:
+        how = f"{entry.how}, forced" if entry.forced else entry.how
+        table.add_row(*cells(when(entry.at), entry.name, how, one_line(entry.reason, 200)))
+    console().print(table)
 
 
 @app.command("compare")
@@ -110,23 +175,47 @@ def compare(
     intervals, and how often both decide alike. Your own runs hold one path each: what a policy would have
     done differently is known only where it stops earlier.
     """
-    from tui.policy.tables import show_comparison
+    from policy.comparing import compare as compared
+    from policy.comparing import questions
+    from policy.returns import COST
+    from tui.assemble import open_store
 
-    files = [Path(source) for source in sources or [] if source != "traces"]
-    show_comparison(first, second, files, own="traces" in (sources or ["traces"]), everything=everything)
+    registry = Registry()
+    one = _opened(registry, first)
+    two = _opened(registry, second or registry.active().name)
+    named = sources or ["traces"]
+    files = [Path(source) for source in named if source != "traces"]
+    own = open_store() if "traces" in named else None
+    trees = questions(files, own, everything=everything)
+    cost = float(one[1].settings.get("cost", COST))
+    _show_comparison(compared(one[0], two[0], trees, cost))
 
 
 @app.command("export")
 def export(
-    name: _Name,
+    wanted: _Name,
     to: Annotated[
         Path, typer.Option("--to", metavar="FOLDER", help="Where the files go; made if it is not there.")
     ] = Path(),
 ) -> None:
     """Write one that is a language model as GGUF, with a Modelfile."""
-    from tui.policy.tables import export as write_down
+    folder = Registry().find(wanted)
+    manifest = read(folder)
+    if manifest.method not in _CAUSAL:
+        raise WrongUsage(
+            f"{manifest.name} is no language model but {method_in_words(manifest.method)}.",
+            f"Its folder can be copied as it is: {folder}",
+        )
+    base = base_of(manifest)
+    check_base(manifest, base)
+    from policy.causal.export import export_gguf, modelfile
 
-    write_down(name, to)
+    to = expanded_path(to)
+    to.mkdir(parents=True, exist_ok=True)
+    gguf = export_gguf(folder, base, to / f"{manifest.name}.gguf")
+    (to / "Modelfile").write_text(modelfile(gguf.name), encoding="utf-8")
+    typer.echo(f"{manifest.name} is in {gguf}.")
+    typer.echo(f"For Ollama: ollama create {manifest.name} -f {to / 'Modelfile'}")
 
 
 @app.command("remove")
@@ -135,9 +224,13 @@ def remove(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete a policy of your own; the active one and the box stay."""
-    from tui.policy.tables import remove as remove_policy
-
-    remove_policy(name, ask=not yes)
+    registry = Registry()
+    registry.removable(name)  # before a yes is asked for
+    if not yes:
+        if not sys.stdin.isatty():
+            raise WrongUsage(f"Deleting the policy {name} needs a yes.", "Add --yes.")
+        typer.confirm(f"Delete the policy {name}?", abort=True)
+    typer.echo(f"Deleted the policy {registry.remove(name)}.")
 
 
 def train_policy(
@@ -368,3 +461,115 @@ def show_evaluation(
     from tui.policy.evaluating import show_question
 
     return show_question(question, work, as_json=as_json)
+
+
+_NONE = (
+    "There is no learned policy, not even in the box: the rules decide. Train one: deepthink train-policy"
+)
+_CAUSAL = frozenset({"sft", "dpo"})
+
+
+def _show_card(wanted: str) -> None:
+    """The model card as it is. Raises as `show`."""
+    folder = _wanted(Registry(), wanted)
+    if folder is None:
+        console().print(_NONE)
+        return
+    read(folder)
+    sys.stdout.write((folder / CARD).read_text(encoding="utf-8"))
+
+
+def _show_comparison(found: Comparison) -> None:
+    out = console()
+    known = min(worth.known for worth in found.worth)
+    asked = "1 question" if found.questions == 1 else f"{found.questions:,} questions"
+    line = f"{asked}, a step costs {found.cost:g}"
+    if known < found.questions:
+        line += f"; the outcome of {known:,} is known for all of them, the rest was never tried"
+    out.print(line)
+    table = columns("", "quality", "complete", "steps", "utility", "known", right=("known",))
+    for worth in found.worth:
+        means = (f"{i.estimate:.3f}" for i in (worth.quality, worth.complete, worth.steps, worth.utility))
+        table.add_row(*cells(worth.name, *(m.replace("nan", "–") for m in means), f"{worth.known:,}"))
+    out.print(table)
+    one, two = found.worth[0].name, found.worth[1].name
+    out.print(Text(f"\n{one} less {two}, with 95% intervals", style="bold"))
+    differences = {"utility": found.utility, "quality": found.quality, "steps": found.steps}
+    told = {
+        name: str(value).replace("+nan [+nan, +nan]", "not known") for name, value in differences.items()
+    }
+    share = (
+        f"{found.agreement:.1%} of {found.states:,} states with a choice" if found.states else "no choice"
+    )
+    out.print(_pairs({**told, "agreement": share}))
+
+
+def _opened(registry: Registry, name: str) -> tuple[Opponent, Manifest]:
+    from policy.gate import Opponent
+
+    folder = registry.find(name)
+    scorer, rule, manifest = open_policy(folder, base_of(read(folder)))
+    return Opponent(manifest.name, scorer, rule), manifest
+
+
+def _wanted(registry: Registry, name: str) -> Path | None:
+    return registry.find(name) if name else registry.active().folder
+
+
+def _columns(policy: Listed) -> tuple[object, ...]:
+    if policy.manifest is None:
+        return ("", "", "", Text(f"cannot be used: {clean(policy.problem)}", style="red"))
+    manifest = policy.manifest
+    gate = manifest.gate
+    verdict = "not asked" if gate is None else "passed" if gate.passed else "not passed"
+    return (
+        manifest.method,
+        when(manifest.created),
+        f"{manifest.data.questions:,} questions, {manifest.data.decisions:,} decisions",
+        "in the box" if policy.boxed else verdict,
+    )
+
+
+def _standing(registry: Registry, folder: Path) -> str:
+    boxed = "in the box" if any(p.boxed and p.folder == folder for p in registry.listed()) else "your own"
+    if registry.active().folder != folder:
+        return f"{boxed}, not active"
+    since = next((entry for entry in registry.history() if entry.name in {folder.name, BOX}), None)
+    if since is None:
+        return f"{boxed}, active"
+    return f"{boxed}, active since {when(since.at)}{', forced' if since.forced else ''}"
+
+
+def _pairs(values: Mapping[str, str]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in values.items():
+        table.add_row(Text(f"  {clean(name)}", style="dim"), Text(clean(value)))
+    return table
+
+
+def _told(done: Activation) -> None:
+    name = "The policy in the box" if done.name == BOX else done.name
+    forced = " It was forced, and that is recorded." if done.forced else ""
+    typer.echo(f"{name} is active now.{forced}")
+
+
+def _tell_who_decides(registry: Registry) -> None:
+    """A note where the settings have something else decide."""
+    settings = load()
+    if registry.active().folder is None:
+        typer.echo("None is active: the rules decide.")
+        return
+    who = settings.decider or decides(settings.profile, learned=True)
+    if who != LEARNED:
+        setting = f"decider = {who}" if settings.decider else f"profile = {settings.profile}"
+        warn(
+            f"The setting {setting} has {who} decide: `deepthink config set decider learned` changes that."
+        )
+
+
+def _tell_damage(registry: Registry) -> None:
+    damage = registry.active().warning
+    if damage:
+        warn(damage)

@@ -102,21 +102,19 @@ class Wish:
     learned_from: str
 
 
+@dataclass
 class TrainingTold(Message):
     """Events have come: whoever shows the training drains them."""
 
-    def __init__(self, job: TrainingJob) -> None:
-        super().__init__()
-        self.job = job
+    job: TrainingJob
 
 
+@dataclass
 class TrainingEnded(Message):
     """The training's thread has ended; ``failure`` is what it raised, being stopped included."""
 
-    def __init__(self, job: TrainingJob, failure: Failed | None) -> None:
-        super().__init__()
-        self.job = job
-        self.failure = failure
+    job: TrainingJob
+    failure: Failed | None
 
 
 class TrainingJob:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -15,15 +15,16 @@ from textual.widgets import Static, TabbedContent, TabPane
 
 from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
-from tui.app.keys import bindings
+from tui.app.keys import ACTIONS, bindings
 from tui.app.work import Failed
 from tui.decisions.strip import ORIGINS, SIGNS, bar, percent, source
 from tui.policy import actions
 from tui.policy.actions import LEARNED, LLM, RULES, Deciding
 from tui.policy.agreement import AgreementPlot
-from tui.policy.list import Policies, PolicyBook, PolicyRow
+from tui.policy.list import PolicyBook
+from tui.policy.policies import Policies, PolicyRow
 from tui.policy.training_choice import TrainingChoice
-from tui.policy.training_panel import Keys, TrainingPanel
+from tui.policy.training_panel import TrainingPanel
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -40,28 +41,6 @@ class Pane(TabPane):
     def on_tab_pane_focused(self, event: TabPane.Focused) -> None:
         """Only what is shown can be focused here: there is no tab to change."""
         event.stop()
-
-
-def ask_to_force(app: App[Any], row: PolicyRow, then: Callable[[], object]) -> None:
-    """Ask, saying why the gate did not pass it; ``then`` is called after a yes."""
-    asked = row.said != "not asked"
-    question = f"Use {row.name}, which the gate {'did not pass' if asked else 'was not asked about'}?"
-    recorded = "It is recorded as forced. The policy before stays, and can be gone back to."
-    _ask(app, ConfirmScreen(question, f"{row.reason}\n\n{recorded}", yes="Use"), then)
-
-
-def ask_to_stop(app: App[Any], then: Callable[[], object]) -> None:
-    """Ask, saying what is kept; ``then`` is called after a yes."""
-    kept = "It ends after the step under way. What it saved is kept: the same training goes on from there."
-    _ask(app, ConfirmScreen("Stop the training?", kept, yes="Stop"), then)
-
-
-def _ask(app: App[Any], window: ConfirmScreen, then: Callable[[], object]) -> None:
-    def answered(yes: bool | None) -> None:
-        if yes:
-            then()
-
-    app.push_screen(window, answered)
 
 
 _QUIET = "$foreground 65%"
@@ -223,7 +202,6 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         self._policies = Policies()
 
     def body(self) -> ComposeResult:
-        """Who decides, and the tabs."""
         yield Static(id="told", classes="empty")
         with Vertical(id="all"):
             yield Static(id="deciding")
@@ -232,7 +210,7 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
                     yield PolicyBook()
                 with Pane(_TITLES["training"], id="training"):
                     yield TrainingChoice()
-                    yield TrainingPanel(self._keys)
+                    yield TrainingPanel()
                 with Pane(_TITLES["gathered"], id="gathered"), VerticalScroll(id="counts"):
                     with Vertical(id="left"):
                         yield Static(id="data")
@@ -240,7 +218,6 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
                         yield AgreementPlot(id="agreement")
 
     def on_mount(self) -> None:
-        """Say what is going on before it is read."""
         self.query_one("#told", Static).update("Counting what has been gathered …")
 
     @on(events.ScreenResume)
@@ -264,16 +241,13 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         return True
 
     def action_reload(self) -> None:
-        """Read everything again."""
         actions.read_policy(self, self.deepthink.engine)
 
     def action_tab(self, name: str) -> None:
-        """Go to a tab."""
         self.query_one(TabbedContent).active = name
         self.call_after_refresh(self._take_focus)
 
     def action_decider(self) -> None:
-        """Have the next source decide."""
         if self._deciding is not None:
             self._set("decider", actions.after(self._deciding.decider, self._sources))
 
@@ -291,10 +265,13 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         if row.boxed or row.said == "passed":
             actions.use_policy(self, row, force=False)
         else:
-            ask_to_force(self.app, row, partial(actions.use_policy, self, row, force=True))
+            gate = "was not asked about" if row.said == "not asked" else "did not pass"
+            recorded = "It is recorded as forced. The policy before stays, and can be gone back to."
+            force = partial(actions.use_policy, self, row, force=True)
+            question = f"Use {row.name}, which the gate {gate}?"
+            ConfirmScreen.ask(self, question, f"{row.reason}\n\n{recorded}", "Use", force)
 
     def action_rollback(self) -> None:
-        """Go back to the policy that was active before."""
         actions.roll_back(self)
 
     def action_train(self) -> None:
@@ -316,8 +293,10 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         self._take_focus()
 
     def action_stop(self) -> None:
-        """Stop the training, once that is confirmed."""
-        ask_to_stop(self.app, self._panel.stop)
+        kept = (
+            "It ends after the step under way. What it saved is kept: the same training goes on from there."
+        )
+        ConfirmScreen.ask(self, "Stop the training?", kept, "Stop", self._panel.stop)
 
     # --- what has been read and done -------------------------------------------------------------
 
@@ -330,7 +309,7 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         first, everything.display = not everything.display, True
         until = training(message.gathered)
         self.query_one(TrainingChoice).show(
-            message.sources, message.gathered.usable, until, self._keys().train
+            message.sources, message.gathered.usable, until, self._train_key
         )
         self._draw()
         if first:
@@ -381,7 +360,6 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
             self.query_one("#told", Static).update(told)
 
     def on_resize(self) -> None:
-        """The first lines say more where there is room."""
         self._draw()
 
     # --- drawing ---------------------------------------------------------------------------------
@@ -405,9 +383,9 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         row = self.query_one(PolicyBook).row
         return row if row is not None and not row.active and row.said != "unusable" else None
 
-    def _keys(self) -> Keys:
-        decides = self._deciding is not None and self._deciding.decider == actions.LEARNED
-        return Keys.of(self.deepthink, decides=decides)
+    @property
+    def _train_key(self) -> str:
+        return next(self.deepthink.key_for(a) for a in ACTIONS["policy"] if a.id == "policy.train")
 
     def _draw(self) -> None:
         found, who = self._gathered, self._deciding
@@ -415,8 +393,9 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
             return
         width = self.size.width - 2
         self.query_one("#deciding", Static).update(deciding(who, self._policies, width))
+        self._panel.learned_decides = who.decider == LEARNED
         by = decided_by(who, self._policies)
-        self.query_one(PolicyBook).show(self._policies, by, self._keys().train)
+        self.query_one(PolicyBook).show(self._policies, by, self._train_key)
         ask = self.deepthink.key_of("app.ask") or "f2"
         self.query_one("#data", Static).update(data_lines(found, ask))
         self.query_one(AgreementPlot).show(found.agreement)

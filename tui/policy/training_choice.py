@@ -88,7 +88,6 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         self._key = ""
 
     def compose(self) -> ComposeResult:
-        """Two lists with their titles, and a few lines."""
         yield Static("Method", classes="title")
         yield MethodList(id="methods")
         yield Static("Learn from", classes="title")
@@ -97,7 +96,6 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         yield Static(id="until")
 
     def on_mount(self) -> None:
-        """The methods are always the same."""
         from policy.training.request import DEFAULT
 
         lines = [Line(name, lambda width, name=name: _method(name, width)) for name in WAYS]  # type: ignore[misc]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -46,27 +47,24 @@ the prompt; once more, and the run is cancelled, which can be resumed.
     AskedBox OptionList, AskedBox Input { &, &:focus { border: none; } }
     """
 
+    @dataclass
     class Replied(Message):
         """What was chosen or typed, to what kind of question."""
 
-        def __init__(self, about: str, reply: str) -> None:
-            super().__init__()
-            self.about = about
-            self.reply = reply
+        about: str
+        reply: str
 
+    @dataclass
     class Posed(Message):
         """The question stands there, to be answered."""
 
-        def __init__(self, box: AskedBox) -> None:
-            super().__init__()
-            self.box = box
+        box: AskedBox
 
     def __init__(self, asked: ev.Asked) -> None:
         super().__init__()
         self.asked = asked
 
     def compose(self) -> ComposeResult:
-        """The question, what it is about, what may be replied."""
         asked = self.asked
         yield Static(Content(f"? {one_line(asked.question)}").stylize("bold"), classes="asks")
         doubted = [claim for claim in asked.claims if claim["verdict"] != "supported"]
@@ -83,7 +81,6 @@ the prompt; once more, and the run is cancelled, which can be resumed.
             yield Input(placeholder="Type your answer; Enter alone: your best guess")
 
     def on_mount(self) -> None:
-        """The question stays in sight where its own line scrolls away."""
         self.border_title = Content(one_line(self.asked.question, 60))
         # Not when it was handed over to be mounted: what takes the focus has to be composed first.
         self.call_after_refresh(self.post_message, self.Posed(self))
@@ -101,7 +98,6 @@ the prompt; once more, and the run is cancelled, which can be resumed.
         )
 
     def on_key(self, event: events.Key) -> None:
-        """A digit chooses, as on the Decisions screen."""
         key = event.character or ""
         if self.asked.options and key.isdecimal() and 1 <= int(key) <= len(self.asked.options):
             event.stop()

@@ -46,12 +46,11 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
     EvidenceList:focus { border: none; border-left: outer $accent; }
     """
 
+    @dataclass
     class Opened(Message):
         """A passage is to be opened."""
 
-        def __init__(self, passage: Passage) -> None:
-            super().__init__()
-            self.passage = passage
+        passage: Passage
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +64,6 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
             self.redraw()
 
     def draw(self) -> None:
-        """Each step's passages, best first."""
         fold = self._fold
         if fold is None:
             return

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from markdown_it import MarkdownIt
 from textual import events, on
@@ -21,7 +22,8 @@ from textual.widgets.option_list import Option
 from agent import events as ev
 from agent.state import Claim, Evidence
 from tui.app.keys import bindings
-from tui.app.lists import HangingList, hanging
+from tui.app.lists import Offers, hanging
+from tui.app.offers import deepthink
 from tui.library.original import open_original
 from tui.run.asked import AskedBox
 from tui.run.evidence import Passage
@@ -29,9 +31,6 @@ from tui.run.fold import EVERYTHING, Part, RunFold
 from tui.run.ways_on import WaysOn
 from tui.run.words import DOING, ENDINGS, doubt, first_look, place, supported
 from tui.terminal import clean, duration, one_line, unmarked
-
-if TYPE_CHECKING:
-    from tui.app.app import DeepthinkApp
 
 _CITATION = re.compile(r"\[(\d+)\]")
 _BEGINNING = 40  # characters by which a sentence is found in the answer
@@ -68,13 +67,12 @@ stands for in its document, with the supporting sentence marked. A mouse click o
     Answer > MarkdownBlock:last-child { margin-bottom: 0; }
     """
 
+    @dataclass
     class Opened(Message):
         """A citation is to be opened: ``number`` as it stands in the brackets; or its ``original``."""
 
-        def __init__(self, number: int, *, original: bool = False) -> None:
-            super().__init__()
-            self.number = number
-            self.original = original
+        number: int
+        original: bool = False
 
     def __init__(self) -> None:
         super().__init__(parser_factory=_parser, open_links=False)
@@ -153,7 +151,6 @@ stands for in its document, with the supporting sentence marked. A mouse click o
                 block.update(content)
 
     def action_citation(self, by: int) -> None:
-        """Go to the next or the previous citation."""
         if not self._citations:
             return
         self._unmark()
@@ -164,7 +161,6 @@ stands for in its document, with the supporting sentence marked. A mouse click o
         self.screen.scroll_to_widget(block)
 
     def action_open(self) -> None:
-        """Open the citation one has gone to, the first if none."""
         if not self._citations:
             return
         self.post_message(self.Opened(self._citations[max(self._at, 0)][3]))
@@ -181,7 +177,6 @@ stands for in its document, with the supporting sentence marked. A mouse click o
             self.post_message(self.Opened(number))
 
     def on_blur(self) -> None:
-        """Nobody is at a citation any more."""
         self._unmark()
 
     def _unmark(self) -> None:
@@ -194,7 +189,7 @@ _QUOTE = 160
 _QUESTION = 1200  # characters of a question; what was pasted whole is in the prompt's history
 
 
-class Sources(HangingList):
+class Sources(Offers):
     """The passages that the answer cites, with the sentence that supports it."""
 
     HELP = """\
@@ -203,15 +198,9 @@ class Sources(HangingList):
 Each passage that the answer cites: its number, where it stands, and the sentence that supports the answer
 best. **Enter** opens it in its document.
 """
-    DEFAULT_CSS = """
-    Sources { height: auto; border: none; background: transparent; padding: 1 0 1 2; }
-    Sources:focus { border: none; }
-    Sources > .option-list--option-highlighted { background: transparent; text-style: none; }
-    Sources:focus > .option-list--option-highlighted { background: $panel; text-style: bold; }
-    """
 
     def __init__(self) -> None:
-        super().__init__(classes="hidden")
+        super().__init__()
         self._answered: ev.Answered | None = None
 
     def show(self, answered: ev.Answered) -> None:
@@ -220,21 +209,12 @@ best. **Enter** opens it in its document.
         self.redraw()
         self.set_class(not answered.sources, "hidden")
 
-    def draw(self) -> None:
-        """Each source with its place and the sentence that supports the answer best."""
-        if self._answered is None:
+    def rows(self) -> Iterable[Option]:
+        answered = self._answered
+        if answered is None:
             return
-        at = self.highlighted
-        self.clear_options()
-        for item in self._answered.sources:
-            told = _source(item, self._answered, self.width)
-            self.add_option(Option(told, id=str(item["number"])))
-        self.highlighted = at if at is not None and at < self.option_count else None
-
-    def on_focus(self) -> None:
-        """Be at the first source."""
-        if self.highlighted is None and self.option_count:
-            self.highlighted = 0
+        for item in answered.sources:
+            yield Option(_source(item, answered, self.width), id=str(item["number"]))
 
 
 class Exchange(Vertical):
@@ -258,19 +238,17 @@ class Exchange(Vertical):
     Exchange .hidden { display: none; }
     """
 
+    @dataclass
     class PassageWanted(Message):
         """A cited passage is to be opened in its document."""
 
-        def __init__(self, passage: Passage) -> None:
-            super().__init__()
-            self.passage = passage
+        passage: Passage
 
+    @dataclass
     class Ready(Message):
         """A turn is composed: a run can be drawn in it."""
 
-        def __init__(self, exchange: Exchange) -> None:
-            super().__init__()
-            self.exchange = exchange
+        exchange: Exchange
 
     class Unasked(Message):
         """What was asked is gone, and who was at it is nowhere."""
@@ -296,7 +274,6 @@ class Exchange(Vertical):
         yield WaysOn()
 
     def on_mount(self) -> None:
-        """What is known by now can be drawn."""
         self.call_later(self.post_message, self.Ready(self))
 
     def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
@@ -418,7 +395,7 @@ class Exchange(Vertical):
         if finished is None:
             return Content(_under_way(fold))
         told, style = _ended(fold, finished)
-        key = cast("DeepthinkApp", self.app).key_of("ask.panel")
+        key = deepthink(self).key_of("ask.panel")
         thinking = [f"{key} shows the thinking"] if key and fold.outcome.plan else []
         return Content(" · ".join([*told, *thinking])).stylize(style, 0, len(told[0]))
 
@@ -441,7 +418,7 @@ class Exchange(Vertical):
         answered = self.fold.outcome.answered if self.fold else None
         for item in answered.sources if answered else ():
             if item["number"] == number and original:
-                open_original(cast("DeepthinkApp", self.app), item["passage_id"])
+                open_original(self, item["passage_id"])
                 return
             if item["number"] == number:
                 self.post_message(self.PassageWanted(passage_of(item, answered.quotes if answered else {})))

@@ -35,14 +35,16 @@ def to_markdown(outcome: Outcome, when: datetime) -> str:
     if answered is not None:
         lines += _answer(answered.answer)
         if answered.sentences:
-            lines += ["## Claims", "", words.support(answered.sentences), ""]
+            lines += ["## Claims", "", f"{words.supported(answered.sentences)}.", ""]
             lines += [*(_claim(claim) for claim in answered.sentences), ""]
         if answered.sources:
             lines += ["## Sources", ""]
             lines += [line for item in answered.sources for line in _source(item, outcome)]
     if uncited := words.uncited(outcome):
         lines += ["## Also kept", "", *(line for item in uncited for line in _source(item, outcome))]
-    lines += _listed("Contradictions", map(words.contradiction_line, outcome.contradictions))
+    lines += _listed(
+        "Contradictions", (words.contradiction(event).text for event in outcome.contradictions)
+    )
     if outcome.plan:
         lines += ["## Plan", ""]
         for number, step in enumerate(outcome.plan, start=1):
@@ -51,7 +53,7 @@ def to_markdown(outcome: Outcome, when: datetime) -> str:
         lines.append("")
     if outcome.steps:
         lines += ["## Steps", "", *(line for step in outcome.steps for line in _step(step)), ""]
-    lines += _listed("Decisions", map(words.decision_line, outcome.decisions))
+    lines += _listed("Decisions", map(_decision, outcome.decisions))
     lines += _listed("Stepping in", words.stepping_in(outcome))
     lines += _listed("Run", (f"{label}: {value}" for label, value in words.facts(outcome, when)))
     return "\n".join(lines).rstrip() + "\n"
@@ -92,10 +94,18 @@ def _step(step: Step) -> list[str]:
     sentence = _text(note["sentence"]) if note and note["found"] else "nothing found"
     lines = [f"{step.number}. {_text(step.question)}  ", f"   {sentence} {marks}".rstrip()]
     for event in step.trail:
-        lines.append(f"   - {_text(words.trail(event))}")
+        lines.append(f"   - {_text(words.told(event))}")
         if isinstance(event, ev.Corrected):
             lines += [f"     - {_page(str(page.get('url', '')))}" for page in event.pages]
     return lines
+
+
+def _decision(event: ev.Decided) -> str:
+    """CONTINUE, REVISE or FINISH, how sure it was, and why."""
+    order = sorted(event.probabilities.items(), key=lambda entry: -entry[1])
+    sure = f" ({', '.join(f'{action} {share:.0%}' for action, share in order)})" if order else ""
+    why = f": {event.justification}" if event.justification else ""
+    return f"after step {event.step}: {event.action} by {event.source}{sure}{why}"
 
 
 def _page(url: str) -> str:

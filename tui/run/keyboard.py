@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from agent.state import Action
 from agent.steering import Steering
@@ -31,23 +31,21 @@ _SHOW_CURSOR, _HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
 _AWAY_SECONDS = 0.3  # how often a program in the background looks whether it is in front again
 
 
-class Keys(Protocol):
-    """Something that reads keys while it is entered."""
+class NoKeys:
+    """Reads nothing."""
 
     def __enter__(self) -> Self:
-        """Begin to read."""
-        ...
+        return self
 
     def __exit__(self, *_: object) -> None:
         """End it; the terminal is as it was."""
-        ...
 
     def aside(self) -> AbstractContextManager[object]:
         """Leave the terminal to someone who reads lines from it."""
-        ...
+        return nullcontext()
 
 
-def keys(press: Callable[[str], None] | None) -> Keys:
+def keys(press: Callable[[str], None] | None) -> NoKeys:
     """Keys of the terminal that the program was started from; none without a terminal or a ``press``.
 
     Args:
@@ -58,21 +56,7 @@ def keys(press: Callable[[str], None] | None) -> Keys:
     return Keyboard(press, sys.stdin.fileno(), sys.stdout.fileno())
 
 
-class NoKeys:
-    """Reads nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def aside(self) -> AbstractContextManager[object]:
-        """Nothing to leave."""
-        return nullcontext()
-
-
-class Keyboard:
+class Keyboard(NoKeys):
     """Reads keys from a terminal.
 
     Args:

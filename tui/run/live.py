@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from textual.dom import DOMNode
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tui.app.work import Batch, Failed, failed
+from tui.app.offers import deepthink
+from tui.app.work import Batch, Failed, failed, in_background
 
 if TYPE_CHECKING:
     from agent import events as ev
@@ -24,21 +27,19 @@ Begin = Callable[..., "Generator[ev.Event]"]
 """`agent.run.run` or `agent.run.resume` with everything but the parts of the engine filled in."""
 
 
+@dataclass
 class RunEvents(Message):
     """Events have come: whoever shows the run drains them."""
 
-    def __init__(self, run: LiveRun) -> None:
-        super().__init__()
-        self.run = run
+    run: LiveRun
 
 
+@dataclass
 class RunEnded(Message):
     """The run's thread has ended; ``failure`` is what the run raised, which is also the app's to tell."""
 
-    def __init__(self, run: LiveRun, failure: Failed | None) -> None:
-        super().__init__()
-        self.run = run
-        self.failure = failure
+    run: LiveRun
+    failure: Failed | None
 
 
 class LiveRun:
@@ -158,7 +159,6 @@ class Steers(Screen[None]):
             self.notify("Cancelled; it can be resumed.")
 
     def action_pause(self) -> None:
-        """Pause it, or go on."""
         if self.live is None or self.fold is None:
             return
         steering = self.live.steering
@@ -171,13 +171,11 @@ class Steers(Screen[None]):
         self.paused_changed(steering.paused)
 
     def action_finish(self) -> None:
-        """Have it answer from what was found."""
         if self.live is not None:
             self.live.steering.finish()
             self.notify("Answering now, from what was found.")
 
     def action_skip(self) -> None:
-        """Give up the step under way."""
         from tui.run.words import IN_STEP
 
         if self.live is None:
@@ -189,7 +187,6 @@ class Steers(Screen[None]):
             self.notify("There is no step to skip right now.", severity="warning")
 
     def action_decide(self) -> None:
-        """Have the run wait at its next decision, which the person takes."""
         if self.live is None:
             return
         if self.fold is not None and self.fold.asked is not None:
@@ -212,7 +209,6 @@ class Steers(Screen[None]):
         return "This run has made its last decision." if fold.node in AFTER_THE_LAST_DECISION else ""
 
     def action_teach(self) -> None:
-        """Take each decision from now on, or leave them to the decider again."""
         self.teaching = not self.teaching
         if self.live is not None:
             self.live.steering.teach(self.teaching)
@@ -235,3 +231,20 @@ class Steers(Screen[None]):
 
     def teaching_changed(self) -> None:
         """To be shown."""
+
+
+def a_run_goes_on(node: DOMNode) -> bool:
+    """Whether a language model is at work for a run in this app."""
+    try:
+        screens = node.app.get_screen_stack("ask")
+    except KeyError:
+        return False
+    return any(isinstance(screen, Steers) and screen.live is not None for screen in screens)
+
+
+def load_anew(node: DOMNode) -> bool:
+    """Load what the settings name now; False while a run goes on: then the next question loads it."""
+    if a_run_goes_on(node):
+        return False
+    in_background(node.app, deepthink(node).engine.prepare, group="prepare")
+    return True

@@ -34,11 +34,9 @@ class Meters(Static):
         self._fold: RunFold | None = None
 
     def on_mount(self) -> None:
-        """Draw what is known."""
         self.redraw()
 
     def on_resize(self) -> None:
-        """What fits depends on the width."""
         self.redraw()
 
     def show(self, fold: RunFold, changed: frozenset[Part]) -> None:

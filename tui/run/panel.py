@@ -17,7 +17,7 @@ from tui.app.lists import HangingList, hanging
 from tui.decisions.strip import DecisionStrip
 from tui.run.evidence import EvidenceList
 from tui.run.fold import EVERYTHING, Part, RunFold, Step, StepState
-from tui.run.words import step_question, trail
+from tui.run.words import step_question, told
 from tui.terminal import one_line, unmarked
 
 _SIGNS: Mapping[StepState, str] = {
@@ -76,7 +76,6 @@ step: its searches, how what they brought was graded, and what else was tried. `
         self.redraw()
 
     def draw(self) -> None:
-        """Entries that are the same as before are left alone."""
         if self._fold is None:
             return
         steps = self._fold.outcome.steps
@@ -99,7 +98,7 @@ step: its searches, how what they brought was graded, and what else was tried. `
         state = fold.state_of(step)
         label = _label(state, step.number, step.question or fold.outcome.question, self.width)
         opened = (state == "under way") != (step.number in self._toggled)
-        beneath = [one_line(trail(event)) for event in step.trail] if opened else []
+        beneath = [told(event) for event in step.trail] if opened else []
         lines = [hanging("   ", line, self.width) for line in beneath]
         if step.note is not None and step.note["sentence"]:
             lines.append(hanging("   → ", unmarked(one_line(step.note["sentence"])), self.width))
@@ -130,7 +129,6 @@ class RunPanel(Vertical):
     """
 
     def compose(self) -> ComposeResult:
-        """The three tabs."""
         with TabbedContent():
             with TabPane("Plan", id="plan"):
                 yield PlanTree()
@@ -146,7 +144,6 @@ class RunPanel(Vertical):
             pane.query("*").first().focus()
 
     def action_tab(self, by: int) -> None:
-        """Go to the next tab, or to the one before."""
         tabs = self.query_one(TabbedContent)
         at = _TABS.index(tabs.active) if tabs.active in _TABS else 0
         tabs.active = _TABS[(at + by) % len(_TABS)]

@@ -12,11 +12,10 @@ from agent.state import Claim, citation_marks
 from agent.steering import Steering
 from tui.interrupts import ctrl_c_raises
 from tui.run.render import LABEL_WIDTH, as_grid
-from tui.run.words import REPLIES, Block
+from tui.run.words import REPLIES, VERDICTS, Block
 from tui.terminal import console, one_line
 
 _LETTERS: Mapping[str, str] = {"a": "accept", "r": "rewrite", "s": "search", "t": "stop"}
-_NOT_SUPPORTED: Mapping[str, str] = {"partly": "only partly supported", "not": "not supported"}
 
 
 def put(asked: ev.Asked, steering: Steering, *, live: bool) -> None:
@@ -77,7 +76,7 @@ def judged(claim: Claim) -> str:
     if claim["verdict"] == "supported":
         return sentence
     why = f": {one_line(claim['reason'])}" if claim["reason"] else ""
-    return f"{sentence} ({_NOT_SUPPORTED[claim['verdict']]}{why})"
+    return f"{sentence} ({VERDICTS[claim['verdict']]}{why})"
 
 
 def _show(shown: Sequence[Block], *, live: bool) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from textual import on
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui.app.lists import HangingList, hanging
+from tui.app.lists import Offers, hanging
 from tui.run.evidence import Passage
 from tui.run.fold import RunFold
 from tui.run.words import place
@@ -17,7 +20,7 @@ from tui.terminal import one_line
 _WORDS = 160
 
 
-class WaysOn(HangingList):
+class WaysOn(Offers):
     """Passages and ways, one a row; **Enter** takes the one under the cursor."""
 
     HELP = """\
@@ -25,30 +28,22 @@ class WaysOn(HangingList):
 
 The passages that came nearest, and other ways to look. **Enter** opens a passage, or takes the way.
 """
-    DEFAULT_CSS = """
-    WaysOn { height: auto; border: none; background: transparent; padding: 1 0 1 2; }
-    WaysOn:focus { border: none; }
-    WaysOn > .option-list--option-highlighted { background: transparent; text-style: none; }
-    WaysOn:focus > .option-list--option-highlighted { background: $panel; text-style: bold; }
-    """
 
+    @dataclass
     class Taken(Message):
         """A way was taken: ``ask`` (put the question into the prompt), ``everywhere`` or ``search``."""
 
-        def __init__(self, way: str, question: str) -> None:
-            super().__init__()
-            self.way = way
-            self.question = question
+        way: str
+        question: str
 
+    @dataclass
     class Opened(Message):
         """A passage is to be opened."""
 
-        def __init__(self, passage: Passage) -> None:
-            super().__init__()
-            self.passage = passage
+        passage: Passage
 
     def __init__(self) -> None:
-        super().__init__(classes="hidden")
+        super().__init__()
         self._rows: list[tuple[str, str | Passage, tuple[str, str]]] = []  # way, what of, lead and words
 
     def show(self, fold: RunFold, *, narrowed: bool) -> None:
@@ -85,16 +80,8 @@ The passages that came nearest, and other ways to look. **Enter** opens a passag
         self.redraw()
         self.set_class(not self._rows, "hidden")
 
-    def draw(self) -> None:
-        """Each way on its own row."""
-        at = self.highlighted
-        self.set_options(Option(Content(hanging(*told, self.width))) for *_, told in self._rows)
-        self.highlighted = at if at is not None and at < self.option_count else None
-
-    def on_focus(self) -> None:
-        """Be at the first row."""
-        if self.highlighted is None and self.option_count:
-            self.highlighted = 0
+    def rows(self) -> Iterable[Option]:
+        return (Option(Content(hanging(*told, self.width))) for *_, told in self._rows)
 
     @on(OptionList.OptionSelected)
     def _take(self, event: OptionList.OptionSelected) -> None:

@@ -42,7 +42,7 @@ def status(run: Run | RunSummary) -> str:
     return run.status.replace("_", " ")
 
 
-VERDICTS: Final = {"supported": "supported", "partly": "partly supported", "not": "not supported"}
+VERDICTS: Final = {"supported": "supported", "partly": "only partly supported", "not": "not supported"}
 ENDINGS: Final = {
     "answered": "answered",
     "not_found": "not found in your documents",
@@ -56,14 +56,6 @@ ENDINGS: Final = {
 }
 GRADES: Final = {"correct": "relevant", "ambiguous": "maybe relevant", "incorrect": "not relevant"}
 """How a passage was graded, in words."""
-_STEPPED_IN: Final = {
-    "pause": "paused",
-    "resume": "resumed",
-    "finish": "asked to answer now",
-    "skip": "skipped the step",
-    "add": "added a step",
-    "override": "took the decision",
-}
 _HEADING = re.compile(r"^#{1,6}\s+(?=\S)")
 
 
@@ -107,48 +99,10 @@ def uncited(outcome: Outcome) -> list[Evidence]:
     return [item for item in outcome.evidence if item["number"] not in cited]
 
 
-def support(claims: Sequence[Claim]) -> str:
-    """How much of an answer its sources support."""
-    held = sum(1 for claim in claims if claim["verdict"] == "supported")
-    return f"Supported by the sources: {held} of {len(claims)} sentence{'' if len(claims) == 1 else 's'}."
-
-
 def graded(event: ev.Graded) -> str:
     """How many passages are relevant, may be, or are not."""
     counts = ((said, event.grades.count(grade)) for grade, said in GRADES.items())
     return ", ".join(f"{count} {said}" for said, count in counts if count) or "no passages"
-
-
-def trail(event: ev.Searched | ev.Graded | ev.Corrected) -> str:
-    """What was done in a step to find its passages."""
-    match event:
-        case ev.Searched():
-            place = f", in {event.tool}" if event.tool else ""
-            found = f"{len(event.hits)} passage{'' if len(event.hits) == 1 else 's'}"
-            return f"searched “{event.query}” ({event.strategy}{place}): {found}"
-        case ev.Graded():
-            return f"read by {event.grader}: {graded(event)}"
-        case ev.Corrected():
-            return f"not enough found: {event.detail or event.rung}"
-
-
-def decision_line(event: ev.Decided) -> str:
-    """CONTINUE, REVISE or FINISH, how sure it was, and why."""
-    order = sorted(event.probabilities.items(), key=lambda entry: -entry[1])
-    sure = f" ({', '.join(f'{action} {share:.0%}' for action, share in order)})" if order else ""
-    why = f": {event.justification}" if event.justification else ""
-    return f"after step {event.step}: {event.action} by {event.source}{sure}{why}"
-
-
-def contradiction_line(event: ev.Contradicted) -> str:
-    """Which of two values was followed, and where both stand."""
-
-    def told(value: str, number: int, date: str) -> str:
-        return f"“{value}” [{number}]" + (f", {date}," if date else "")
-
-    followed = told(event.value, event.number, event.date)
-    superseded = told(event.superseded, event.superseded_number, event.superseded_date)
-    return f"{followed} is followed; {superseded} is superseded".replace(",,", ",")
 
 
 def stepping_in(outcome: Outcome) -> list[str]:
@@ -157,11 +111,7 @@ def stepping_in(outcome: Outcome) -> list[str]:
         f"{reply.question} → {reply.reply or 'no answer'} ({reply.by}, to {reply.about})"
         for reply in outcome.replies
     ]
-    steered = [
-        _STEPPED_IN.get(event.what, event.what) + (f": {event.detail}" if event.detail else "")
-        for event in outcome.steering
-    ]
-    return [*replies, *steered]
+    return [*replies, *(steered(event).text for event in outcome.steering)]
 
 
 def facts(outcome: Outcome, when: datetime) -> list[tuple[str, str]]:
@@ -214,7 +164,7 @@ _ROUTES = {
     "single": "one search",
     "deep": "research in steps",
 }
-_GRADES = {"correct": "enough", "ambiguous": "not quite enough", "incorrect": "not enough"}
+ENOUGH: Final = {"correct": "enough", "ambiguous": "not quite enough", "incorrect": "not enough"}
 _RUNGS = {
     "reword": "in other words",
     "widen": "around the best passages",
@@ -256,9 +206,8 @@ def supported(claims: Sequence[Claim]) -> str:
 
 def doubt(claim: Claim) -> str:
     """A sentence that its sources do not, or only partly, support, and why."""
-    how = "only partly supported" if claim["verdict"] == "partly" else "not supported"
     why = f" ({one_line(claim['reason'])})" if claim["reason"] else ""
-    return f"{how}: “{one_line(claim['text'])}”{why}"
+    return f"{VERDICTS[claim['verdict']]}: “{one_line(claim['text'])}”{why}"
 
 
 def source(item: Evidence, quote: str = "") -> Block:
@@ -343,13 +292,14 @@ def search(together: Sequence[ev.Searched], question: str) -> Block:
         more = [f"{len(titles) - _TITLES} more"] if len(titles) > _TITLES else []
         items.append(f"from {', '.join([*titles[:_TITLES], *more])}")
     strategies = " + ".join(dict.fromkeys(event.strategy for event in together))
+    strategies += f", in {together[0].tool}" if together[0].tool else ""
     found = f"{len(hits)} passage{'s' * (len(hits) != 1)}" if hits else "nothing found"
     return Block("search", f"{first} ({strategies}: {found})", tuple(items))
 
 
 def grades(event: ev.Graded) -> Block:
     """How many passages were found fit, and whether that is enough."""
-    so = _GRADES.get(event.grade, event.grade)
+    so = ENOUGH.get(event.grade, event.grade)
     return Block("grade", f"{graded(event)} ({event.grader}): {so}")
 
 
@@ -392,11 +342,11 @@ def finding(event: ev.Noted) -> Block:
 def contradiction(event: ev.Contradicted) -> Block:
     """The value that is followed, and the one that is not, with their dates."""
 
-    def said(value: str, number: int, date: str) -> str:
+    def one(value: str, number: int, date: str) -> str:
         return f"{one_line(value)} [{number}] ({one_line(date) or 'undated'})"
 
-    followed = said(event.value, event.number, event.date)
-    superseded = said(event.superseded, event.superseded_number, event.superseded_date)
+    followed = one(event.value, event.number, event.date)
+    superseded = one(event.superseded, event.superseded_number, event.superseded_date)
     return Block("conflict", f"{followed} is followed, {superseded} is superseded")
 
 
@@ -447,13 +397,83 @@ DOING: Mapping[str, str] = {
 }
 """What each node of the graph does, in words."""
 
+
+def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per event
+    """Any event by itself: its label, its text, and lines of detail."""
+    match event:
+        case ev.RunStarted():
+            return Block("question", event.question)
+        case ev.Resumed():
+            return Block("resumed", f"at: {DOING.get(event.node, event.node)}" if event.node else "")
+        case ev.Routed():
+            return route(event)
+        case ev.Replied():
+            return reply(event)
+        case ev.Steered():
+            return steered(event)
+        case ev.NodeStarted():
+            return Block(DOING.get(event.node, event.node))
+        case ev.NodeFinished():
+            return Block("done", f"{DOING.get(event.node, event.node)}, {duration(event.seconds)}")
+        case ev.ModelCalled():
+            tokens = f"{event.evaluated:,} read, {event.reused:,} reused, {event.generated:,} written"
+            return Block("model call", f"{event.purpose}, {tokens}, {duration(event.seconds)}")
+        case ev.NotebookGrew():
+            return Block("notebook", event.entry)
+        case ev.FirstLook():
+            return first_look(event)
+        case ev.Planned():
+            return plan(event)
+        case ev.StepStarted():
+            return Block(f"step {event.step}", one_line(event.plan_step["question"]), tone="part")
+        case ev.Searched():
+            return search([event], "")
+        case ev.Reranked():
+            return Block(
+                "read", f"{len(event.order)} passages" + f" by {event.reranker}" * bool(event.reranker)
+            )
+        case ev.Graded():
+            return grades(event)
+        case ev.Corrected():
+            return correction(event)
+        case ev.EvidenceKept():
+            return kept(event)
+        case ev.Noted():
+            return finding(event)
+        case ev.Decided():
+            return decision(event)
+        case ev.Contradicted():
+            return contradiction(event)
+        case ev.Warned():
+            return Block("note", one_line(event.message), tone="warning")
+        case ev.Answered():
+            return Block("answer", event.answer)
+        case ev.RunFinished():
+            return Block("end", f"{ENDINGS.get(event.status, event.status)}, {duration(event.seconds)}")
+        case _:
+            return Block(event.kind)
+
+
+def told(event: ev.Event) -> str:
+    """An event in a line."""
+    block = block_of(event)
+    return one_line(f"{block.label}: {block.text}" if block.text else block.label)
+
+
 IN_STEP = frozenset({"retrieve", "rerank", "grade", "correct", "distil", "reflect"})
 """The nodes that work on one research step."""
 
 RESUMABLE = frozenset({"waiting", "interrupted", "cancelled", "failed"})
 """Statuses of a run that `deepthink resume` takes up again."""
 
-_QUIET = (ev.NodeStarted, ev.NodeProgress, ev.NodeFinished, ev.ModelCalled, ev.Heartbeat, ev.NotebookGrew)
+_QUIET = (
+    ev.NodeStarted,
+    ev.NodeProgress,
+    ev.NodeFinished,
+    ev.ModelCalled,
+    ev.Heartbeat,
+    ev.NotebookGrew,
+)
 
 
 class Transcript:
@@ -492,56 +512,34 @@ class Transcript:
         answered, self._answered = self._answered, None
         return [*self._round(), *(answer(answered) if answered is not None else [])]
 
-    def _shown(self, event: ev.Event) -> list[Block]:  # noqa: PLR0911, PLR0912 - one arm per event
+    def _shown(self, event: ev.Event) -> list[Block]:  # noqa: PLR0911 - one arm per event
         match event:
             case ev.RunStarted() | ev.Resumed():
                 return [self._opening(event)]
             case ev.Routed():
                 self._single, self._question = event.route == "single", event.question
                 return [route(event)]
-            case ev.FirstLook():
-                return [first_look(event)]
-            case ev.Replied():
-                return [reply(event)]
-            case ev.Planned() if not self._single or event.revision:
-                return [plan(event)]
+            case ev.Planned() if self._single and not event.revision:
+                return []
             case ev.StepStarted():
                 self._question = event.plan_step["question"]
-                if self._single and event.step == 1:
-                    return []
-                return [Block(f"step {event.step}", one_line(event.plan_step["question"]), tone="part")]
-            case ev.Graded():
-                return [grades(event)]
-            case ev.Corrected():
-                return [correction(event)]
-            case ev.EvidenceKept():
-                return [kept(event)]
-            case ev.Noted():
-                return [finding(event)]
-            case ev.Contradicted():
-                return [contradiction(event)]
-            case ev.Decided():
-                return [decision(event)]
-            case ev.Steered():
-                return [steered(event)]
-            case ev.Warned():
-                return [Block("note", one_line(event.message), tone="warning")]
+                return [] if self._single and event.step == 1 else [block_of(event)]
             case ev.Answered():
                 self._answered = event
                 self._claims = event.sentences or self._claims
                 return []
             case ev.RunFinished():
-                if event.status in {
-                    "interrupted",
-                    "cancelled",
-                }:  # it was not wanted as it is, and may yet become another
+                if event.status in {"interrupted", "cancelled"}:  # it may yet become another
                     self._answered = None
                 elif self._answered is not None:
                     order = reading_order(self._answered, self._answered.sources)
                     self._answered = renumbered(self._answered, order)
                 return [*self.rest(), self._closing(event)]
-            case _:
+            case ev.Asked() | ev.AnswerText() | ev.Reranked():
                 return []
+            case _:
+                block = block_of(event)
+                return [block] if block.text or block.items else []  # else it is of a later version
 
     def _same_round(self, event: ev.Searched) -> bool:
         return all((other.step, other.rung) == (event.step, event.rung) for other in self._searches)

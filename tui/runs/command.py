@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from rich.text import Text
 
+from traces.ratings import RATINGS, Ratings
+from traces.runs import Run, Runs
+from traces.sessions import Sessions
+from traces.typed_path import expanded_path
+from tui.assemble import open_store
+from tui.failures import WrongUsage
 from tui.options import AsJson
+from tui.run.export import written
+from tui.run.fold import events_of, stored_or_told
+from tui.run.render import LiveRun, PlainRun, Renderer
+from tui.run.words import WHY, local, status
+from tui.runs import actions
+from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
 
 app = typer.Typer(help="Look at earlier runs.", invoke_without_command=True, rich_markup_mode=None)
 _Id = Annotated[str, typer.Argument(metavar="RUN", help="The beginning of its id, or last.")]
@@ -32,33 +47,66 @@ def list_runs(
     as_json: AsJson = False,
 ) -> None:
     """List the latest runs, newest first."""
-    from tui.runs.tables import show_runs, show_unfinished
-
     if unfinished:
-        show_unfinished(as_json=as_json)
-    else:
-        show_runs(limit, as_json=as_json)
+        _list_unfinished(as_json=as_json)
+        return
+    found = Runs(open_store()).recent(limit)
+    out = console()
+    if as_json:
+        print_json([_row(run) for run in found])
+        return
+    if not found:
+        out.print('No run is stored yet. Ask something: deepthink ask "…"')
+        return
+    headers = ("run", "when", "status", "time", "question")
+    table = columns(*headers, right=("time",), whole=("run", "when"), spare=("when", "time"))
+    for run in found:
+        took = duration(run.seconds) if run.seconds is not None else ""
+        when = f"{local(run.started):%Y-%m-%d %H:%M}"
+        table.add_row(*cells(run.id, when, status(run), took, one_line(run.question, 120)))
+    out.print(table)
 
 
 @app.command("show")
 def show(
-    run: _Id = "last",
+    wanted: _Id = "last",
     plain: Annotated[bool, typer.Option("--plain", help="One line per event, no colour.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Replay a run in the terminal."""
-    from tui.runs.tables import export as write_down
-    from tui.runs.tables import replay
-
     if as_json:
-        write_down(run, "json", None)
+        export(wanted, "json", None)
         return
-    replay(run, plain=plain)
+    from agent.checkpoints import exists
+
+    store = open_store()
+    runs = Runs(store)
+    run = runs.find(wanted)
+    stored = stored_or_told(runs, run)
+    live = is_live(plain=plain)
+    screen: Renderer = LiveRun(console(), replay=True) if live else PlainRun(replay=True)
+    with screen:
+        for event in events_of(stored):
+            screen.take(event)
+    if imported := run.request.get("imported_from"):
+        console().print(
+            f"Run {run.id} was imported from {clean(str(imported))}: of what went on in it only the "
+            f"decisions are known. deepthink traces show {run.id} shows them."
+        )
+    elif run.status == "waiting":
+        console().print(f"Run {run.id} waits for your answer: deepthink resume {run.id}")
+    elif run.finished is None and exists(store, run.id):
+        console().print(
+            f"Run {run.id} has no end: it is still going on, or was killed. "
+            "What can be resumed: deepthink runs --unfinished"
+        )
+    elif run.finished is None:
+        console().print(f"Run {run.id} has no end, and nothing is kept from which it could go on.")
 
 
 @app.command("rate")
 def rate(
-    run: _Id,
+    wanted: _Id,
     rating: Annotated[
         Literal["good", "partly", "wrong"] | None,
         typer.Argument(metavar="[RATING]", help="good, partly or wrong."),
@@ -70,28 +118,41 @@ def rate(
 
     A policy learns from it. A later rating of the same run replaces the earlier one.
     """
-    from tui.runs.tables import rate as put_rating
-
-    put_rating(run, rating, note, drop=drop)
+    if drop == (rating is not None):
+        raise WrongUsage("Say how good the answer is, or --drop.", f"Ratings: {', '.join(RATINGS)}.")
+    store = open_store()
+    run = Runs(store).find(wanted)
+    if rating is None:
+        Ratings(store).withdraw(run.id)
+        sys.stdout.write(f"Run {run.id} has no rating now.\n")
+        return
+    Ratings(store).rate(run.id, rating, note)
+    sys.stdout.write(f"Run {run.id} is rated {rating}.\n")
 
 
 @app.command("delete")
 def delete(
-    run: _Id,
+    wanted: _Id,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete a run with all that is stored of it.
 
     Its decisions, labels and rating go too. The library keeps what was read, cached web pages included.
     """
-    from tui.runs.tables import remove_run as delete_stored
-
-    delete_stored(run, ask=not yes)
+    store = open_store()
+    run = Runs(store).find(wanted)
+    actions.check_stopped(store, run.id)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise WrongUsage(f"Deleting run {run.id} needs a yes.", "Add --yes.")
+        typer.confirm(f"Delete run {run.id} “{one_line(run.question, 80)}”?", abort=True)
+    actions.delete_run(store, run.id)
+    typer.echo(f"Deleted run {run.id}.")
 
 
 @app.command("export")
 def export(
-    run: _Id = "last",
+    wanted: _Id = "last",
     form: Annotated[
         Literal["md", "html", "json"],
         typer.Option("--format", "-f", help="Markdown, one HTML page, or one JSON object."),
@@ -104,9 +165,14 @@ def export(
 
     Question, answer, verdicts, sources with quotes, contradictions, plan, steps, decisions, cost.
     """
-    from tui.runs.tables import export as write_down
-
-    write_down(run, form, output)
+    runs = Runs(open_store())
+    run = runs.find(wanted)
+    text = written(run, stored_or_told(runs, run), form)
+    if output is None:
+        sys.stdout.write(text)
+        return
+    expanded_path(output).write_text(text, encoding="utf-8")
+    sys.stdout.write(f"Run {run.id} is in {output}.\n")
 
 
 sessions_app = typer.Typer(
@@ -134,39 +200,131 @@ def list_sessions(
     as_json: AsJson = False,
 ) -> None:
     """List the sessions, the one used last first."""
-    from tui.runs.tables import show_sessions
-
-    show_sessions(limit, as_json=as_json)
+    found = Sessions(open_store()).recent(limit)
+    out = console()
+    if as_json:
+        print_json(found)
+        return
+    if not found:
+        out.print('No session is stored yet. Ask something: deepthink ask "…"')
+        return
+    table = columns(
+        "session",
+        "name",
+        "runs",
+        "last used",
+        "began with",
+        right=("runs",),
+        whole=("session", "last used"),
+        spare=("last used",),
+    )
+    for session in found:
+        used = f"{local(session.latest):%Y-%m-%d %H:%M}"
+        began = one_line(session.first, 120) or "(nothing asked yet)"
+        table.add_row(*cells(session.id, session.name, session.runs, used, began))
+    out.print(table)
 
 
 @sessions_app.command("show")
-def show_session(session: _Wanted = "last", as_json: AsJson = False) -> None:
+def show_session(wanted: _Wanted = "last", as_json: AsJson = False) -> None:
     """Show a conversation: questions, answers, runs."""
-    from tui.runs.tables import show as show_conversation
-
-    show_conversation(session, as_json=as_json)
+    store = open_store()
+    session = Sessions(store).find(wanted)
+    runs = Runs(store).of_session(session.id)
+    out = console()
+    if as_json:
+        turns = [
+            {"run_id": run.id, "question": run.question, "status": run.status, "answer": run.answer}
+            for run in runs
+        ]
+        print_json({"session": session, "turns": turns})
+        return
+    out.print(Text(f"session {actions.called(session)}", style="bold"))
+    for run in runs:
+        out.print()
+        out.print(Text(f"› {one_line(run.question)}", style="bold"))
+        if run.standalone and run.standalone != run.question:
+            out.print(Text(f"  taken to ask: {one_line(run.standalone)}", style="dim"))
+        out.print(Text(clean(run.answer).strip() or _unanswered(run)))
+        out.print(Text(f"run {run.id} · {local(run.started):%Y-%m-%d %H:%M} · {status(run)}", style="dim"))
+    if not runs:
+        wanted = shlex.quote(clean(session.name) or session.id)
+        out.print(f'Nothing was asked in it yet: deepthink ask --session {wanted} "…"')
 
 
 @sessions_app.command("name")
 def name(
-    session: _Wanted,
+    wanted: _Wanted,
     new_name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it from now on.")],
 ) -> None:
     """Give a session a name, or another one."""
-    from tui.runs.tables import rename
-
-    rename(session, new_name)
+    sessions = Sessions(open_store())
+    session = sessions.find(wanted)
+    new_name = one_line(new_name)
+    sessions.rename(session.id, new_name)
+    typer.echo(f"Session {session.id} is called “{new_name}” now.")
 
 
 @sessions_app.command("delete")
-def delete_session(
-    session: _Wanted,
+def delete_one_session(
+    wanted: _Wanted,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete a session with all its runs.
 
     The library keeps what was read, cached web pages included.
     """
-    from tui.runs.tables import remove_session as delete_with_runs
+    store = open_store()
+    session = Sessions(store).find(wanted)
+    runs = actions.check_idle(store, session)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise WrongUsage(f"Deleting session {actions.called(session)} needs a yes.", "Add --yes.")
+        typer.confirm(
+            f"Delete session {actions.called(session)} with {counted(len(runs), 'run')}?", abort=True
+        )
+    gone = actions.delete_session(store, session)
+    typer.echo(f"Deleted session {actions.called(session)} with {counted(gone, 'run')}.")
 
-    delete_with_runs(session, ask=not yes)
+
+def _row(run: Run) -> dict[str, object]:
+    return {
+        "run_id": run.id,
+        "question": run.question,
+        "status": run.status,
+        "answer": run.answer,
+        "started": run.started,
+        "seconds": run.seconds,
+        "session": run.session,
+        "model": run.chat_model,
+        "collections": run.collections,
+    }
+
+
+def _list_unfinished(*, as_json: bool) -> None:
+    """One line per run that can go on: why it stopped, and what to type."""
+    from agent.run import resumable
+    from tui.ask.asking import NOTHING
+
+    found = resumable(open_store())
+    out = console()
+    if as_json:
+        print_json([{**_row(entry.run), "why": entry.why} for entry in found])
+        return
+    if not found:
+        out.print(NOTHING)
+        return
+    headers = ("run", "when", "why", "to go on", "question")
+    table = columns(*headers, whole=("run", "when", "to go on"), spare=("run", "when", "why"))
+    for entry in found:
+        run = entry.run
+        command = "" if entry.why == "going on" else f"deepthink resume {run.id}"
+        when = f"{local(run.started):%Y-%m-%d %H:%M}"
+        table.add_row(*cells(run.id, when, WHY[entry.why], command, one_line(run.question, 120)))
+    out.print(table)
+
+
+def _unanswered(run: Run) -> str:
+    if run.finished is None or run.status in {"failed", "cancelled"}:
+        return "(no answer yet; deepthink runs --unfinished says whether it can be resumed)"
+    return "(no answer)"

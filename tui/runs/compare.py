@@ -229,7 +229,6 @@ took over what A took. `1` and `2` replay either, `s` swaps them.
         self._both: tuple[Compared, Compared] | None = None
 
     def body(self) -> ComposeResult:
-        """Which two, then everything else."""
         with Horizontal(id="compare-head", classes="row"):
             yield Static("", classes="sign")
             with Container(classes="sides"):
@@ -239,7 +238,6 @@ took over what A took. `1` and `2` replay either, `s` swaps them.
             yield Static("Reading both runs …", id="compare-state", classes="empty", markup=False)
 
     def on_mount(self) -> None:
-        """Read both."""
         self.query_one("#compare").focus()
         store, ids = self.deepthink.engine.store, self._ids
         in_background(self, lambda: _read(store, ids), group="compare")
@@ -276,24 +274,20 @@ took over what A took. `1` and `2` replay either, `s` swaps them.
                 yield _shown(row)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing can be done with runs that were not read yet."""
         return True if action == "close" else self._both is not None
 
     def action_replay(self, which: int) -> None:
-        """See one of them event by event."""
         from tui.runs.replay import ReplayScreen
 
         if self._both is not None:
             self.app.push_screen(ReplayScreen(self._both[which].run.id))
 
     async def action_swap(self) -> None:
-        """A becomes B."""
         if self._both is not None:
             self._both = (self._both[1], self._both[0])
             await self._show()
 
     def action_close(self) -> None:
-        """Back to the list."""
         self.dismiss()
 
 

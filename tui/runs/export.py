@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,13 +18,11 @@ from traces.runs import Runs
 from traces.store import Store
 from traces.typed_path import existing_path, expanded_path
 from tui.app.keys import bindings
+from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.export import Form, file_name, written
 from tui.run.fold import stored_or_told
 from tui.terminal import one_line
-
-if TYPE_CHECKING:
-    from tui.app.app import DeepthinkApp
 
 _FORMS: dict[Form, str] = {
     "md": "Markdown, to read, send or paste",
@@ -75,7 +73,6 @@ without a folder is in the folder that the app was started in; `~` is your home.
         self._asked = ""  # the file that is there already and may be replaced
 
     def compose(self) -> ComposeResult:
-        """Form, file, and what is to be said of it."""
         with Vertical(id="export"):
             yield Static("Export", classes="title")
             yield Static(one_line(self._question), id="export-question", markup=False)
@@ -114,7 +111,7 @@ without a folder is in the folder that the app was started in; `~` is your home.
             self._asked = typed
             self.query_one("#export-note", Static).update(f"{path} is there. Once more replaces it.")
             return
-        store, run_id, form = cast("DeepthinkApp", self.app).engine.store, self._run_id, self._form
+        store, run_id, form = deepthink(self).engine.store, self._run_id, self._form
         in_background(self, lambda: self.Written(_write(store, run_id, form, path)), group="export")
 
     @on(Written)
@@ -127,7 +124,6 @@ without a folder is in the folder that the app was started in; `~` is your home.
         self.query_one("#export-note", Static).update(f"✗ {message.error.message}")
 
     def action_close(self) -> None:
-        """Write nothing."""
         self.dismiss()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from typing import ClassVar, Literal
 
 from rich.text import Text
 from textual import on
@@ -19,14 +19,13 @@ from textual.timer import Timer
 from textual.widgets import DataTable, Input, Static
 
 from agent import events as ev
+from traces.ratings import Rating, Ratings
 from traces.runs import Run, Runs, RunSummary
 from traces.store import Store, now
 from tui.app.keys import BESIDES, RESUME
+from tui.app.offers import deepthink
 from tui.run.words import ENDINGS, local, status
 from tui.terminal import clean, duration, one_line
-
-if TYPE_CHECKING:
-    from tui.app.app import DeepthinkApp
 
 _LEAST = 16  # columns for the last one
 
@@ -52,13 +51,11 @@ class RowTable(DataTable[Text]):
         super().__init__(cursor_type="row", id=id)
 
     def on_mount(self) -> None:
-        """Columns first."""
         for name, width in self.WIDTHS.items():
             label = Text(name, justify="right" if name in self.RIGHT else "left")
             self.add_column(label, key=name, width=width or _LEAST)
 
     def on_resize(self, event: Resize) -> None:
-        """The last column takes what the others leave."""
         taken = sum(width + 2 * self.cell_padding for width in self.WIDTHS.values())
         room = max(_LEAST, event.size.width - 1 - taken)
         last = self.ordered_columns[-1]
@@ -90,7 +87,6 @@ class RowTable(DataTable[Text]):
             self.move_cursor(row=self.get_row_index(row_id), animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enter is the screen's."""
         return False if action == "select_cursor" else super().check_action(action, parameters)
 
     def action_scroll_home(self) -> None:
@@ -98,7 +94,6 @@ class RowTable(DataTable[Text]):
         self.action_scroll_top()
 
     def action_scroll_end(self) -> None:
-        """To the last row."""
         self.action_scroll_bottom()
 
     def _cell(self, name: str, value: str) -> Text:
@@ -263,13 +258,11 @@ class RunFilter(Horizontal):
         self._typed: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Status, search, count."""
         yield Static(id="run-status")
         yield Input(placeholder="search (/)", id="run-search", compact=True)
         yield Static("…", id="run-count")
 
     def on_mount(self) -> None:
-        """Every run at first."""
         self._show_status()
 
     @property
@@ -342,8 +335,63 @@ class Preview:
     going: Going
 
 
-def preview_of(store: Store, run_id: str) -> Preview:
-    """Read what the preview shows; meant for a worker. Raises `UnknownRun`."""
+@dataclass
+class RunsLoaded(Message):
+    """A page of the runs that fit, and how many fit in all; the ``first`` page begins the list anew."""
+
+    first: bool
+    runs: list[RunSummary]
+    total: int
+
+
+@dataclass
+class Previewed(Message):
+    """What is to be shown of a run."""
+
+    preview: Preview
+
+
+@dataclass
+class Rated(Message):
+    """A run's rating is stored; "" if it was taken back."""
+
+    run_id: str
+    rating: Rating | str
+
+
+@dataclass
+class RunDeleted(Message):
+    """A run is no more."""
+
+    run_id: str
+
+
+def load(store: Store, text: str, statuses: Sequence[str], limit: int, offset: int) -> RunsLoaded:
+    """A page of the runs that fit."""
+    with store.connect():  # one opening for both
+        found = Runs(store).search(text, statuses, limit=limit, offset=offset)
+        return RunsLoaded(not offset, found, Runs(store).count(text, statuses))
+
+
+def rate(store: Store, run_id: str, rating: Rating | None) -> Rated:
+    """Rate a run; None takes its rating back. Raises `UnknownRun`."""
+    if rating is None:
+        Ratings(store).withdraw(run_id)
+    else:
+        Ratings(store).rate(run_id, rating)
+    return Rated(run_id, rating or "")
+
+
+def delete(store: Store, run_id: str) -> RunDeleted:
+    """Delete a run. Raises `GoingOn`."""
+    from tui.runs.actions import delete_run
+
+    delete_run(store, run_id)
+    return RunDeleted(run_id)
+
+
+def preview(store: Store, run_id: str) -> Previewed:
+    """What is to be shown of a run; for a worker. Raises `UnknownRun`."""
     from agent import checkpoints
 
     runs = Runs(store)
@@ -356,7 +404,7 @@ def preview_of(store: Store, run_id: str) -> Preview:
         store, run.id
     ):
         going = "going on" if checkpoints.held(store, run.id) else "resumable"
-    return Preview(run, len(answers[-1]["sources"]) if answers else 0, going)
+    return Previewed(Preview(run, len(answers[-1]["sources"]) if answers else 0, going))
 
 
 class RunPreview(VerticalScroll):
@@ -381,7 +429,7 @@ class RunPreview(VerticalScroll):
     def show(self, preview: Preview | None) -> None:
         """Show a run; nothing if there is none."""
         question, facts, answer, keys = self.query(Static)
-        deepthink = cast("DeepthinkApp", self.app)
+        key_for = deepthink(self).key_for
         self.scroll_home(animate=False)
         if preview is None:
             for part in (question, facts, answer, keys):
@@ -390,9 +438,9 @@ class RunPreview(VerticalScroll):
         run = preview.run
         question.update(Content(one_line(run.question)))
         facts.update(Content("\n".join(_facts(preview))))
-        told = clean(run.answer).strip() or _without_answer(preview, deepthink.key_for(RESUME))
+        told = clean(run.answer).strip() or _without_answer(preview, key_for(RESUME))
         answer.update(Content(told))
-        keys.update(" · ".join(f"{deepthink.key_for(a)} {a.label.lower()}" for a in BESIDES))
+        keys.update(" · ".join(f"{key_for(a)} {a.label.lower()}" for a in BESIDES))
 
 
 def _facts(preview: Preview) -> list[str]:

@@ -25,16 +25,13 @@ from traces.store import Store
 from tui.app.base import DeepScreen
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.decisions.actions import LabelsChanged, drop_label, load_labels, store_label
-from tui.decisions.strip import DecisionStrip
-from tui.run import words
 from tui.run.evidence import EvidenceList
 from tui.run.exchange import Exchange
 from tui.run.fold import EVERYTHING, Part, RunFold, events_of, told_by
 from tui.run.meters import Meters
 from tui.run.panel import RunPanel
-from tui.run.words import DOING, ENDINGS, Block
-from tui.terminal import duration, one_line
+from tui.run.words import block_of, told
+from tui.terminal import duration
 
 READING: Final = 0
 """The speed at which each event stands as long as its words take to read."""
@@ -56,10 +53,11 @@ class Player:
         speed: One of `SPEEDS`.
     """
 
-    def __init__(self, events: Sequence[ev.Event], at: Sequence[float]) -> None:
+    def __init__(self, events: Sequence[ev.Event], at: Sequence[float], run_id: str = "") -> None:
         self.events = events
         self.at = at
-        self.fold = RunFold()
+        self._run_id = run_id
+        self.fold = RunFold(run_id=run_id)
         self.position = 0
         self.speed: int = SPEEDS[0]
         self.steps = [n for n, event in enumerate(events, start=1) if isinstance(event, ev.StepStarted)]
@@ -93,7 +91,7 @@ class Player:
         if position == self.position:
             return frozenset()
         if position < self.position:
-            self.fold = RunFold()
+            self.fold = RunFold(run_id=self._run_id)
             self.fold.take_all(self.events[:position])
             changed = EVERYTHING
         else:
@@ -141,74 +139,13 @@ class Player:
         self.speed = SPEEDS[max(0, min(at, len(SPEEDS) - 1))]
 
 
-def told(event: ev.Event) -> str:
-    """An event in a line."""
-    said = _said(event)
-    return one_line(f"{said.label}: {said.text}" if said.text else said.label)
-
-
 def reading_time(event: ev.Event) -> float:
     """Seconds that a person takes to read what an event brings; none for what only counts and measures."""
     if isinstance(event, ev.NodeStarted | ev.NodeFinished | ev.ModelCalled | ev.NotebookGrew | ev.Reranked):
         return 0.0
-    said = _said(event)
-    text = event.answer if isinstance(event, ev.Answered) else " ".join([said.text, *said.items])
+    block = block_of(event)
+    text = event.answer if isinstance(event, ev.Answered) else " ".join([block.text, *block.items])
     return len(text.split()) / _WORDS_PER_SECOND
-
-
-def _said(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per event
-    match event:
-        case ev.RunStarted():
-            return Block("question", event.question)
-        case ev.Resumed():
-            return Block("resumed", f"at: {DOING.get(event.node, event.node)}" if event.node else "")
-        case ev.Routed():
-            return words.route(event)
-        case ev.Replied():
-            return words.reply(event)
-        case ev.Steered():
-            return words.steered(event)
-        case ev.NodeStarted():
-            return Block(DOING.get(event.node, event.node))
-        case ev.NodeFinished():
-            return Block("done", f"{DOING.get(event.node, event.node)}, {duration(event.seconds)}")
-        case ev.ModelCalled():
-            tokens = f"{event.evaluated:,} read, {event.reused:,} reused, {event.generated:,} written"
-            return Block("model call", f"{event.purpose}, {tokens}, {duration(event.seconds)}")
-        case ev.NotebookGrew():
-            return Block("notebook", event.entry)
-        case ev.FirstLook():
-            return words.first_look(event)
-        case ev.Planned():
-            return words.plan(event)
-        case ev.StepStarted():
-            return Block(f"step {event.step}", event.plan_step["question"])
-        case ev.Searched():
-            return words.search([event], "")
-        case ev.Reranked():
-            return Block(
-                "read", f"{len(event.order)} passages" + f" by {event.reranker}" * bool(event.reranker)
-            )
-        case ev.Graded():
-            return words.grades(event)
-        case ev.Corrected():
-            return words.correction(event)
-        case ev.EvidenceKept():
-            return words.kept(event)
-        case ev.Noted():
-            return words.finding(event)
-        case ev.Decided():
-            return words.decision(event)
-        case ev.Contradicted():
-            return words.contradiction(event)
-        case ev.Warned():
-            return Block("note", event.message)
-        case ev.Answered():
-            return Block("answer", event.answer)
-        case ev.RunFinished():
-            return Block("end", f"{ENDINGS.get(event.status, event.status)}, {duration(event.seconds)}")
-        case _:
-            return Block(event.kind)
 
 
 class PlayerBar(Vertical, can_focus=True):
@@ -227,12 +164,11 @@ two seconds; the last speed lets each event stand as long as its words take to r
     PlayerBar #player-words { color: $foreground 80%; text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
+    @dataclass
     class Sought(Message):
         """The person wants to be at a position."""
 
-        def __init__(self, position: int) -> None:
-            super().__init__()
-            self.position = position
+        position: int
 
     def __init__(self) -> None:
         super().__init__()
@@ -241,12 +177,10 @@ two seconds; the last speed lets each event stand as long as its words take to r
         self._track = (0, 1)  # column where it begins, columns
 
     def compose(self) -> ComposeResult:
-        """Track and words."""
         yield Static(id="player-track", markup=False)
         yield Static(id="player-words", markup=False)
 
     def on_resize(self) -> None:
-        """The track takes what is left of the line."""
         self._draw()
 
     def show(self, player: Player, *, playing: bool) -> None:
@@ -281,8 +215,8 @@ two seconds; the last speed lets each event stand as long as its words take to r
             before, (cells[: here + 1], "$accent"), (cells[here + 1 :], "$foreground 50%"), after
         )
         self.query_one("#player-track", Static).update(track)
-        words = told(player.last) if player.last is not None else "Before the beginning: Space plays."
-        self.query_one("#player-words", Static).update(Content(words))
+        last = told(player.last) if player.last is not None else "Before the beginning: Space plays."
+        self.query_one("#player-words", Static).update(Content(last))
 
 
 def _column(position: int, count: int, width: int) -> int:
@@ -328,7 +262,6 @@ evidence and the decisions, where you can say what a decision should have been.
         self._answered = False  # whether an answer is on the screen
 
     def body(self) -> ComposeResult:
-        """Answer, panel, player, meters."""
         with Container(id="replay"):
             yield VerticalScroll(id="replay-answer")
             yield RunPanel()
@@ -337,20 +270,18 @@ evidence and the decisions, where you can say what a decision should have been.
         yield Meters()
 
     def on_mount(self) -> None:
-        """Read the run."""
         self.add_class("-none")
         store, run_id = self.deepthink.engine.store, self._run_id
         in_background(self, lambda: _read(store, run_id), group="replay")
 
     @on(Ready)
     async def _ready(self, message: Ready) -> None:
-        self._run, self.player = message.run, Player(message.events, message.at)
+        self._run, self.player = message.run, Player(message.events, message.at, message.run.id)
         meters = self.query_one(Meters)
         meters.offline = not any(isinstance(e, ev.Corrected) and e.rung == "web" for e in message.events)
         self.remove_class("-none")
         await self._new_exchange()
         self.query_one(PlayerBar).focus()
-        load_labels(self, self._run_id)
         self.player.seek(len(message.events))
         self._draw(EVERYTHING)
         self.refresh_bindings()
@@ -362,7 +293,6 @@ evidence and the decisions, where you can say what a decision should have been.
             self.query_one("#replay-none", Static).update(Content(told))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There is nothing to play before the run was read."""
         return True if action == "close" else self._run is not None
 
     # Where one is
@@ -392,12 +322,10 @@ evidence and the decisions, where you can say what a decision should have been.
         self.query_one(PlayerBar).show(self.player, playing=self._timer is not None)
 
     async def action_step(self, by: int) -> None:
-        """One event on or back."""
         self._pause()
         await self._go(self.player.position + by)
 
     async def action_part(self, by: int) -> None:
-        """To the next research step, or the one before."""
         await self._go(self.player.part(by))
         self._play_on()
 
@@ -424,7 +352,6 @@ evidence and the decisions, where you can say what a decision should have been.
         self._draw(frozenset())
 
     def action_speed(self, by: int) -> None:
-        """Faster or slower."""
         self.player.faster(by)
         self._play_on()
         self._draw(frozenset())
@@ -454,14 +381,12 @@ evidence and the decisions, where you can say what a decision should have been.
     # What else can be done with it
 
     def action_export(self) -> None:
-        """Write it to a file."""
         if self._run is not None:
             from tui.runs.export import ExportScreen
 
             self.app.push_screen(ExportScreen(self._run.id, self._run.question))
 
     def action_close(self) -> None:
-        """Back to where one came from."""
         self.dismiss()
 
     @on(Exchange.PassageWanted)
@@ -470,18 +395,6 @@ evidence and the decisions, where you can say what a decision should have been.
         from tui.library.passage import PassageScreen
 
         self.app.push_screen(PassageScreen.of(message.passage))
-
-    @on(DecisionStrip.Labelled)
-    def _labelled(self, message: DecisionStrip.Labelled) -> None:
-        store_label(self, self._run_id, message.seq, message.action)
-
-    @on(DecisionStrip.Unlabelled)
-    def _unlabelled(self, message: DecisionStrip.Unlabelled) -> None:
-        drop_label(self, self._run_id, message.seq)
-
-    @on(LabelsChanged)
-    def _show_labels(self, message: LabelsChanged) -> None:
-        self.query_one(DecisionStrip).show_labels(message.labels, message.stored)
 
 
 def _read(store: Store, run_id: str) -> ReplayScreen.Ready:

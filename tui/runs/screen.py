@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -12,96 +12,33 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import DataTable, Static
 
-from traces.ratings import Rating, Ratings
-from traces.runs import Run, Runs, RunSummary
-from traces.store import Store
+from traces.ratings import Rating
+from traces.runs import Run, RunSummary
 from tui.app.base import DeepScreen
 from tui.app.keys import CLEAR, MARK, REFRESH, bindings
 from tui.app.work import Failed, in_background
-from tui.runs.list import Preview, RunFilter, RunList, RunPreview, preview_of
+from tui.runs.list import (
+    Preview,
+    Previewed,
+    Rated,
+    RunDeleted,
+    RunFilter,
+    RunList,
+    RunPreview,
+    RunsLoaded,
+    delete,
+    load,
+    preview,
+    rate,
+)
+from tui.runs.unfinished import FoundUnfinished, UnfinishedScreen, find_unfinished
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
-    from agent.run import Resumable
     from tui.ask.screen import AskScreen
-
-
-@dataclass
-class RunsLoaded(Message):
-    """A page of the runs that fit, and how many fit in all; the ``first`` page begins the list anew."""
-
-    first: bool
-    runs: list[RunSummary]
-    total: int
-
-
-@dataclass
-class Previewed(Message):
-    """What is to be shown of a run."""
-
-    preview: Preview
-
-
-@dataclass
-class Rated(Message):
-    """A run's rating is stored; "" if it was taken back."""
-
-    run_id: str
-    rating: Rating | str
-
-
-@dataclass
-class RunDeleted(Message):
-    """A run is no more."""
-
-    run_id: str
-
-
-@dataclass
-class FoundUnfinished(Message):
-    """What can be resumed."""
-
-    found: list[Resumable]
-
-
-def load(store: Store, text: str, statuses: Sequence[str], limit: int, offset: int) -> RunsLoaded:
-    """A page of the runs that fit."""
-    with store.connect():  # one opening for both
-        found = Runs(store).search(text, statuses, limit=limit, offset=offset)
-        return RunsLoaded(not offset, found, Runs(store).count(text, statuses))
-
-
-def preview(store: Store, run_id: str) -> Previewed:
-    """What is to be shown of a run. Raises `UnknownRun`."""
-    return Previewed(preview_of(store, run_id))
-
-
-def rate(store: Store, run_id: str, rating: Rating | None) -> Rated:
-    """Rate a run; None takes its rating back. Raises `UnknownRun`."""
-    if rating is None:
-        Ratings(store).withdraw(run_id)
-    else:
-        Ratings(store).rate(run_id, rating)
-    return Rated(run_id, rating or "")
-
-
-def delete(store: Store, run_id: str) -> RunDeleted:
-    """Delete a run. Raises `GoingOn`."""
-    from tui.runs.actions import delete_run
-
-    delete_run(store, run_id)
-    return RunDeleted(run_id)
-
-
-def find_unfinished(store: Store) -> FoundUnfinished:
-    """What can be resumed."""
-    from tui.runs.unfinished import unfinished
-
-    return FoundUnfinished(unfinished(store))
 
 
 PAGE = 100
@@ -135,7 +72,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         self._moved: Timer | None = None
 
     def body(self) -> ComposeResult:
-        """Filter, list and preview."""
         yield RunFilter()
         with Container(id="runs"):
             yield RunList(id="run-list")
@@ -143,11 +79,9 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
             yield Static(id="runs-none", classes="empty")
 
     def on_mount(self) -> None:
-        """The list has the keys."""
         self.query_one(RunList).focus()
 
     def on_screen_resume(self) -> None:
-        """Runs may have come or ended meanwhile."""
         if not self._loading:
             self.action_refresh()
 
@@ -189,15 +123,12 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         self.query_one(RunList).focus()
 
     def action_search(self) -> None:
-        """Type what is looked for."""
         self.query_one(RunFilter).type()
 
     def action_status(self, by: int) -> None:
-        """The next status, or the one before."""
         self.query_one(RunFilter).turn(by)
 
     def action_clear(self) -> None:
-        """Back to the list, to every run, without a mark."""
         runs, choice = self.query_one(RunList), self.query_one(RunFilter)
         if choice.typing:
             self.set_focus(runs if runs.row_count else None)
@@ -212,7 +143,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         self.action_refresh()
 
     def action_refresh(self) -> None:
-        """Read the list again, as far as it is looked at."""
         self._load(0)
 
     def _load(self, offset: int) -> None:
@@ -268,7 +198,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
 
     @on(DataTable.RowSelected)
     def action_open(self) -> None:
-        """Replay it."""
         if self._current is not None:
             from tui.runs.replay import ReplayScreen
 
@@ -290,7 +219,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         runs.mark("")
 
     def action_rate(self, rating: Rating) -> None:
-        """Rate it, or take that rating back."""
         current = self._current
         if current is not None:
             wanted = None if current.rating == rating else rating
@@ -305,27 +233,21 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         self.notify(f"Rated as {message.rating}." if message.rating else "The rating is taken back.")
 
     def action_export(self) -> None:
-        """Write it to a file."""
         if self._current is not None:
             from tui.runs.export import ExportScreen
 
             self.app.push_screen(ExportScreen(self._current.id, self._current.question))
 
     def action_delete(self) -> None:
-        """Delete it, having asked."""
         current = self._current
         if current is None:
             return
         from tui.app.confirm import ConfirmScreen
 
         detail = f"“{one_line(current.question, 160)}”, with its answer, its events and its decisions."
-        deleting = partial(delete, self.deepthink.engine.store, current.id)
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                in_background(self, deleting, group="delete")
-
-        self.app.push_screen(ConfirmScreen("Delete this run?", detail, yes="Delete"), answered)
+        work = partial(delete, self.deepthink.engine.store, current.id)
+        deleting = partial(in_background, self, work, group="delete")
+        ConfirmScreen.ask(self, "Delete this run?", detail, "Delete", deleting)
 
     @on(RunDeleted)
     def _deleted(self, message: RunDeleted) -> None:
@@ -336,18 +258,14 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
     # Going on where one asks
 
     async def action_resume(self) -> None:
-        """Go on with it."""
         if self._preview is not None:
             await self._resume(self._preview.run)
 
     def action_unfinished(self) -> None:
-        """Which runs can be resumed."""
         in_background(self, partial(find_unfinished, self.deepthink.engine.store), group="unfinished")
 
     @on(FoundUnfinished)
     def _found_unfinished(self, message: FoundUnfinished) -> None:
-        from tui.runs.unfinished import UnfinishedScreen
-
         if message.found:
             self.app.push_screen(UnfinishedScreen(message.found), self._resume)
         else:
@@ -358,11 +276,10 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
             (await self._ask()).resume(run.id)
 
     async def action_again(self) -> None:
-        """Put its question into the prompt."""
         current = self._current
         if current is not None:
             (await self._ask()).put_question(current.question)
 
     async def _ask(self) -> AskScreen:
-        await self.deepthink.switch_mode("ask")
+        await self.app.switch_mode("ask")
         return cast("AskScreen", self.app.screen)

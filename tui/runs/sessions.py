@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -19,12 +19,10 @@ from textual.widgets import DataTable, Footer, Input, Static
 from traces.sessions import Session, Sessions
 from traces.store import Store
 from tui.app.keys import bindings
+from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.runs.list import RowTable, when
 from tui.terminal import one_line
-
-if TYPE_CHECKING:
-    from tui.app.app import DeepthinkApp
 
 _MOST = 2000  # sessions; more are found by nobody who scrolls
 _LONGEST = 200
@@ -76,7 +74,6 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         self._words: list[str] = []
 
     def compose(self) -> ComposeResult:
-        """Filter, list, and a line for the name."""
         with Vertical(id="sessions"):
             yield Static("Sessions", classes="title")
             yield Input(placeholder="filter (/)", id="session-filter", compact=True)
@@ -86,7 +83,6 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
             yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        """The list has the keys."""
         self.query_one(SessionList).focus()
         self._load()
 
@@ -124,7 +120,7 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         if table.row_count:
             self.query_one("#sessions").remove_class("-none")
         else:
-            new = cast("DeepthinkApp", self.app).key_of("sessions.new") or "n"
+            new = deepthink(self).key_of("sessions.new") or "n"
             self._show_none("No session fits." if self._words else f"No session yet: {new} begins one.")
         self.refresh_bindings()
 
@@ -134,24 +130,21 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
 
     @property
     def _store(self) -> Store:
-        return cast("DeepthinkApp", self.app).engine.store
+        return deepthink(self).engine.store
 
     @property
     def _current(self) -> Session | None:
         return self._sessions.get(self.query_one(SessionList).current_id)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What needs a session needs one under the cursor."""
         return self._read and self._current is not None if action in {"open", "rename", "delete"} else True
 
     @on(DataTable.RowSelected)
     def action_open(self) -> None:
-        """Go on with it."""
         if self._current is not None:
             self.dismiss(self._current.id)
 
     def action_new(self) -> None:
-        """Begin one."""
         self.dismiss("")
 
     def action_close(self) -> None:
@@ -166,7 +159,6 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         self.query_one(SessionList).focus()
 
     def action_filter(self) -> None:
-        """Type what is looked for."""
         self.set_focus(self.query_one("#session-filter"))  # at once: what is typed next belongs there
 
     @on(Input.Changed, "#session-filter")
@@ -180,7 +172,6 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         self._back_to_list()
 
     def action_rename(self) -> None:
-        """Type its name beneath the list."""
         if self._current is not None:
             self.query_one("#sessions").add_class("-naming")
             name = self.query_one("#session-name", Input)
@@ -195,22 +186,17 @@ one, `r` gives it a name by which the command line knows it too, `d` deletes it 
         self._back_to_list()
 
     def action_delete(self) -> None:
-        """Delete it, having asked."""
         current = self._current
         if current is None:
             return
         from tui.app.confirm import ConfirmScreen
 
         work = partial(_delete, self._store, current)
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                in_background(self, work, group="change")
-
         runs = "its run" if current.runs == 1 else f"its {current.runs:,} runs"
         called = one_line(current.name or current.first, 160) or current.id
         detail = f"“{called}” with {runs}, their answers, events and decisions."
-        self.app.push_screen(ConfirmScreen("Delete this session?", detail, yes="Delete"), answered)
+        delete = partial(in_background, self, work, group="change")
+        ConfirmScreen.ask(self, "Delete this session?", detail, "Delete", delete)
 
     @on(Changed)
     def _changed(self, message: Changed) -> None:

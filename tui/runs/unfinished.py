@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -20,22 +20,29 @@ from traces.errors import DeepthinkError
 from traces.runs import Run
 from traces.store import Store
 from tui.app.keys import bindings
+from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.run.words import WHY, local
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
     from agent.run import Resumable
-    from tui.app.app import DeepthinkApp
 
 _LONGEST = 200
 
 
-def unfinished(store: Store) -> list[Resumable]:
-    """The runs that can go on, newest first; for a worker, since it reads the store and imports much."""
+@dataclass
+class FoundUnfinished(Message):
+    """The runs that can be resumed, newest first."""
+
+    found: list[Resumable]
+
+
+def find_unfinished(store: Store) -> FoundUnfinished:
+    """Look for what can be resumed; for a worker, since it reads the store and imports much."""
     from agent.run import resumable
 
-    return resumable(store)
+    return FoundUnfinished(resumable(store))
 
 
 def offered(found: Sequence[Resumable]) -> list[Resumable]:
@@ -47,7 +54,6 @@ class UnfinishedList(OptionList):
     """The runs, with why each stopped; Enter is the screen's."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """So that the footer tells what Enter does."""
         return False if action == "select" else super().check_action(action, parameters)
 
 
@@ -55,7 +61,7 @@ class UnfinishedScreen(ModalScreen[Run | None]):
     """Returns the run that is to go on; None for later.
 
     Args:
-        found: What `unfinished` gave.
+        found: Of `find_unfinished`.
     """
 
     CSS_PATH = "unfinished.tcss"
@@ -79,7 +85,6 @@ from where it was; no model call that was answered is made again. `d` gives one 
         self._forgetting: set[str] = set()
 
     def compose(self) -> ComposeResult:
-        """The runs, with why each stopped."""
         with Vertical(id="unfinished"):
             count = len(self._found)
             title = "One run can go on" if count == 1 else f"{count} runs can go on"
@@ -90,7 +95,7 @@ from where it was; no model call that was answered is made again. `d` gives one 
 
     @property
     def _store(self) -> Store:
-        return cast("DeepthinkApp", self.app).engine.store
+        return deepthink(self).engine.store
 
     @property
     def _current(self) -> Resumable | None:
@@ -101,7 +106,6 @@ from where it was; no model call that was answered is made again. `d` gives one 
 
     @on(OptionList.OptionSelected)
     def action_resume(self) -> None:
-        """Go on with it."""
         current = self._current
         if current is None:
             return
@@ -111,7 +115,6 @@ from where it was; no model call that was answered is made again. `d` gives one 
             self.dismiss(current.run)
 
     def action_forget(self) -> None:
-        """Give it up, having asked."""
         current = self._current
         if current is None:
             return
@@ -129,13 +132,12 @@ from where it was; no model call that was answered is made again. `d` gives one 
                 raise
             return self.Forgotten(run.id)
 
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._forgetting.add(run.id)
-                in_background(self, work, group="forget")
+        def give_up() -> None:
+            self._forgetting.add(run.id)
+            in_background(self, work, group="forget")
 
         detail = f"“{one_line(run.question, 160)}” cannot be resumed then. It stays among the runs."
-        self.app.push_screen(ConfirmScreen("Give this run up?", detail, yes="Give up"), answered)
+        ConfirmScreen.ask(self, "Give this run up?", detail, "Give up", give_up)
 
     @on(Forgotten)
     def _forgotten(self, message: Forgotten) -> None:
@@ -145,7 +147,6 @@ from where it was; no model call that was answered is made again. `d` gives one 
             self.dismiss(None)
 
     def action_later(self) -> None:
-        """Leave them as they are."""
         self.dismiss(None)
 
 

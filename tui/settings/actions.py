@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 Kind = Literal["switch", "choice", "text"]
 
 GROUPS: Final = ("model", "answer", "web", "budget", "app")
-_OF_MODEL: Final = frozenset({"model", "embedder", "reranker", "ollama_url", "context_tokens", "threads"})
+_OF_MODEL: Final = frozenset(
+    "model embedder reranker ollama_url openai_url openai_confirmed context_tokens threads".split()
+)
 LOADED: Final = _OF_MODEL - {"reranker"}
 """Settings that mean another model in memory."""
 _MEANS: Final[Mapping[tuple[str, str], str]] = {
     ("ollama_url", ""): "as OLLAMA_HOST has it",
+    ("openai_url", ""): "no such server",
+    ("openai_confirmed", ""): "no other machine",
     ("threads", "0"): "chosen from the machine",
     ("decider", ""): "as the profile has it",
     ("collection", ""): "documents; all searched",
@@ -59,23 +63,21 @@ def meaning(key: str, value: str) -> str:
     return _MEANS.get((key, value), "" if value else "empty")
 
 
+@dataclass
 class SettingsRead(Message):
     """Every setting as it is in force; ``changed`` is the one that was just written, "" if none was."""
 
-    def __init__(self, rows: Sequence[Row], changed: str = "") -> None:
-        super().__init__()
-        self.rows = rows
-        self.changed = changed
+    rows: Sequence[Row]
+    changed: str = ""
 
 
+@dataclass
 class SettingChecked(Message):
     """Whether a text can be the value of a setting; ``wrong`` says why not, "" if it can."""
 
-    def __init__(self, key: str, text: str, wrong: str) -> None:
-        super().__init__()
-        self.key = key
-        self.text = text
-        self.wrong = wrong
+    key: str
+    text: str
+    wrong: str
 
 
 def read(engine: Engine | None = None) -> SettingsRead:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
@@ -17,11 +18,12 @@ from textual.widgets import Checkbox, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.app.base import DeepScreen
-from tui.app.engine import load_anew
 from tui.app.failure import in_the_app
 from tui.app.keys import bindings
+from tui.app.lists import KEYS_BUT_ENTER
 from tui.app.themes import TEXTUAL
 from tui.app.work import Failed, in_background
+from tui.run.live import load_anew
 from tui.settings.actions import LOADED, Row, SettingChecked, SettingsRead, change, check, meaning, read
 from tui.terminal import clean, one_line
 
@@ -30,7 +32,6 @@ class _Switch(Checkbox):
     """On and off by its sign and its word, as choices have theirs."""
 
     def render(self) -> Content:
-        """A filled or an empty circle, and the word."""
         return Content("● on" if self.value else "○ off").stylize(self.get_visual_style("toggle--label"))
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
@@ -59,28 +60,25 @@ class SettingEditor(VerticalScroll, can_focus=False):
 **Enter** takes what was typed, **Escape** leaves the setting as it is. What a value may be stands under it.
 """
 
+    @dataclass
     class Changed(Message):
         """A person wants the setting ``key`` to be ``text``."""
 
-        def __init__(self, key: str, text: str) -> None:
-            super().__init__()
-            self.key = key
-            self.text = text
+        key: str
+        text: str
 
+    @dataclass
     class Typed(Message):
         """A value is being typed."""
 
-        def __init__(self, key: str, text: str) -> None:
-            super().__init__()
-            self.key = key
-            self.text = text
+        key: str
+        text: str
 
     def __init__(self) -> None:
         super().__init__(id="editor")
         self.row: Row | None = None
 
     def compose(self) -> ComposeResult:
-        """Name and origin, what it is for, one editor of each kind, what is wrong."""
         yield Static(id="name", markup=False)
         yield Static(id="description", markup=False)
         yield _Switch(id="switch", compact=True)
@@ -197,17 +195,12 @@ _TITLES = {
 class _Rows(OptionList, inherit_bindings=False):
     """The rows; Enter is the screen's, so that it can be remapped."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        binding
-        for binding in OptionList.BINDINGS
-        if not (isinstance(binding, Binding) and binding.key == "enter")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
 
     class Resized(Message):
         """There is another width to fill."""
 
     def on_resize(self) -> None:
-        """Values are cut to the width there is."""
         self.post_message(self.Resized())
 
 
@@ -233,7 +226,6 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
         self._trouble = ""
 
     def body(self) -> ComposeResult:
-        """Search and list, and the editor under or beside them."""
         with Container(id="sides"):
             with Vertical(id="left"):
                 yield Input(placeholder="Search", id="search", compact=True)
@@ -242,19 +234,16 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
             yield SettingEditor()
 
     def on_mount(self) -> None:
-        """Read them."""
         self.query_one("#rows").focus()
         self.query_one(SettingEditor).show(None)
         self.query_one("#trouble").display = False
 
     def on_screen_resume(self) -> None:
-        """Another screen or program may have changed them."""
         self.action_refresh()
 
     # --- what is possible ------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What the environment says cannot be changed here, and a default not be unset."""
         row = self._under_cursor()
         in_list = self.query_one("#rows").has_focus
         match action:
@@ -270,11 +259,9 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
                 return True
 
     def action_edit(self) -> None:
-        """Change the setting under the cursor."""
         self.query_one(SettingEditor).edit()
 
     def action_unset(self) -> None:
-        """Take it out of the file."""
         row = self._under_cursor()
         if row is not None:
             in_background(self, partial(change, self.deepthink.engine, row.key, None), group="change")
@@ -285,7 +272,6 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
         in_background(self, partial(read, engine), group="read", exclusive=True)
 
     def action_search(self) -> None:
-        """Go to the search."""
         self.set_focus(self.query_one("#search"))  # at once: what is typed next belongs there
 
     def action_leave(self) -> None:
@@ -369,7 +355,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
             case "app.keys":
                 self.deepthink.take_keys(value)
             case _ if key in LOADED:
-                load_anew(self.deepthink)
+                load_anew(self)
 
     # --- drawing ---------------------------------------------------------------------------------
 

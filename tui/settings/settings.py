@@ -102,7 +102,7 @@ class Settings(BaseModel):
     model_config = DESCRIBED
 
     model: str = Field(default=QWEN_CODER_1_5B.name, min_length=1)
-    """The language model: a catalogue name, the path of a .gguf file, or ollama:NAME."""
+    """The language model: a catalogue name, the path of a .gguf file, ollama:NAME, or openai:NAME."""
 
     embedder: str = Field(default=BGE_SMALL_EN.name, min_length=1)
     """What turns text into vectors: a catalogue name, a folder of a model, or ollama:NAME."""
@@ -111,10 +111,16 @@ class Settings(BaseModel):
     """What orders the passages with the reader: a catalogue name, a folder of a cross-encoder, or none."""
 
     planner: Literal["taught", "model"] = "taught"
-    """What plans the look-ups: taught (the small planner that is included) or model (the language model)."""
+    """What plans the look-ups: taught (the small planner included) or model (the language model)."""
 
     ollama_url: str = ""
     """Where Ollama listens; empty: where OLLAMA_HOST says, else port 11434 of this machine."""
+
+    openai_url: str = ""
+    """Where a server that speaks the OpenAI API listens (llama-server, LM Studio, vLLM); empty: nowhere."""
+
+    openai_confirmed: str = ""
+    """That address once more if it is another machine's: you agree that documents are sent there."""
 
     context_tokens: int = Field(default=8192, ge=1024)
     """Tokens of prompt and answer together; more takes more memory, less forgets sooner."""
@@ -170,6 +176,16 @@ class Settings(BaseModel):
         except ValueError as error:
             raise ValueError("it has to be an address like http://127.0.0.1:11434") from error
         return value
+
+    @field_validator("openai_url", "openai_confirmed")
+    @classmethod
+    def _usable_server(cls, value: str) -> str:
+        from models.servers.openai import base_url
+
+        try:
+            return base_url(value) if value else value
+        except ValueError as error:
+            raise ValueError("it has to be an address like http://127.0.0.1:8080/v1") from error
 
     @field_validator("web_search")
     @classmethod

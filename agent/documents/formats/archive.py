@@ -1,4 +1,4 @@
-"""Archives (ZIP): a list of the files in them, and each file a document of its own."""
+"""ZIP archives: a list of the files, and each file as a document of its own."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _LISTED = 50  # names in a paragraph
 
 
 def read_archive(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as a ZIP archive; its files are unpacked one at a time, when they are asked for.
+    """Read ``data`` as a ZIP archive; each file is unpacked when its content is asked for.
 
     Raises:
-        UnreadableDocument: It holds too many files, or far more than its size lets expect.
+        UnreadableDocument: It has too many files, or is too large when unpacked.
     """
     with zipfile.ZipFile(BytesIO(data)) as archive:
         inside = [

@@ -1,7 +1,7 @@
-"""Data as text (JSON, JSON Lines, YAML, XML): branches as headings, records as tables, the rest as lines.
+"""Structured data (JSON, JSON Lines, YAML, XML): branches as headings, records as tables, values as lines.
 
-A value is found with what names it: every branch that holds others is a heading above them, and a list
-of like records a table with a column for each of their fields.
+Each value stays with its name: a branch with branches below it becomes a heading above them, and a list of
+similar records becomes a table with a column for each field.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from agent.documents.prose import normal
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_Tree: TypeAlias = Any  # what JSON can say: mappings, lists and plain values
+_Tree: TypeAlias = Any  # JSON-like: mappings, lists and plain values
 _DEEPEST = 6
 _FEWEST_RECORDS = 2
 _MOST_FIELDS = 60
 _FEW_FIELDS = 6
 _MOST_VALUES = 5_000_000
-_FILLED = 0.3  # of a table's cells; records that have less in common are told one by one
+_FILLED = 0.3  # of a table's cells; records with less in common are written one by one
 
 
 def read_json(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as JSON, or as text where it is not sound."""
+    """Read ``data`` as JSON, or as text if it is malformed."""
     return _read(path, data, json.loads)
 
 
 def read_json_lines(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as JSON Lines, or as text where it is not sound."""
+    """Read ``data`` as JSON Lines, or as text if it is malformed."""
     return _read(path, data, lambda text: [json.loads(line) for line in text.splitlines() if line.strip()])
 
 
 def read_yaml(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as YAML, or as text where it is not sound."""
+    """Read ``data`` as YAML, or as text if it is malformed."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -49,7 +49,7 @@ def read_yaml(path: Path, data: bytes) -> ParsedDocument:
 
 
 def read_xml(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as XML, or as text where it is not sound."""
+    """Read ``data`` as XML, or as text if it is malformed."""
     from lxml import etree
 
     def parsed(_: str) -> _Tree:
@@ -63,21 +63,21 @@ def read_xml(path: Path, data: bytes) -> ParsedDocument:
 def _read(path: Path, data: bytes, load: Callable[[str], _Tree]) -> ParsedDocument:
     try:
         tree = load(decode(data))
-        said = "\n".join(_said(tree))
+        visible = "\n".join(_values(tree))
         blocks = tuple(_blocks(tree, "", 0))
-    except Exception:  # noqa: BLE001 - each parser has errors of its own, and all end as the text that it is
+    except Exception:  # noqa: BLE001 - each parser has its own errors; the file is then read as text
         return read_source_code(path, data)
-    return ParsedDocument(stated_title("", [], path), JSON, blocks, said)
+    return ParsedDocument(stated_title("", [], path), JSON, blocks, visible)
 
 
 def _branch(element: _Element) -> _Tree:
-    """An element as a plain value, or a mapping of its attributes, elements and words by their names."""
+    """An element as a plain value, or as a mapping of its attributes, elements and text by name."""
     from lxml import etree
 
     fields: dict[str, Any] = {_local(name): [value] for name, value in element.attrib.items()}
     children = [child for child in element if isinstance(child.tag, str)]
     if not children or normal("".join([element.text or "", *(child.tail or "" for child in element)])):
-        words = normal("".join(element.itertext(etree.Element)))  # prose, whatever parts of it are marked
+        words = normal("".join(element.itertext(etree.Element)))  # prose, maybe with markup inside
         return {**{name: value for name, (value,) in fields.items()}, "": words} if fields else words
     for child in children:
         fields.setdefault(_local(child), []).append(_branch(child))
@@ -89,7 +89,7 @@ def _local(named: Any) -> str:
 
 
 def _blocks(tree: _Tree, name: str, level: int) -> Iterator[Block]:
-    """The blocks of a branch; what names it is its heading."""
+    """The blocks of a branch, below its name as heading."""
     if not _is_branch(tree):
         if text := _plain(tree):
             yield Block("text", f"{name}: {text}" if name else text)
@@ -114,14 +114,14 @@ def _blocks(tree: _Tree, name: str, level: int) -> Iterator[Block]:
 
 
 def _is_branch(tree: _Tree) -> bool:
-    """Whether there is more to it than one line says."""
+    """Whether it takes more than one line."""
     if isinstance(tree, Mapping):
         return bool(tree)
     return isinstance(tree, list) and any(isinstance(value, (Mapping, list)) for value in tree)
 
 
 def _is_small(tree: _Tree) -> bool:
-    """Whether it is told beside its neighbours, which may say what it belongs to."""
+    """Whether it is written beside its neighbours, which may show what it belongs to."""
     if isinstance(tree, Mapping):
         return len(tree) <= _FEW_FIELDS and not any(map(_is_branch, tree.values()))
     return not _is_branch(tree)
@@ -136,7 +136,7 @@ def _plain(value: _Tree) -> str:
 
 
 def _records(values: Sequence[_Tree]) -> Table | None:
-    """Like records as rows, a column for each field; what lies deeper has the names of all above it."""
+    """Similar records as rows, with a column for each field; nested fields have dotted names."""
     if len(values) < _FEWEST_RECORDS or not all(isinstance(value, Mapping) for value in values):
         return None
     rows = [dict(_fields(value)) for value in values]
@@ -164,8 +164,8 @@ def _fields(record: Mapping[str, _Tree]) -> Iterator[tuple[str, str]]:
             yield str(key), text
 
 
-def _said(tree: _Tree) -> Iterator[str]:
-    """Every value, one a line; an error where they are too many, as YAML's aliases can make them."""
+def _values(tree: _Tree) -> Iterator[str]:
+    """Every value, one a line; raises OverflowError if there are too many, as YAML aliases can make."""
     pending = [tree]
     for _ in range(_MOST_VALUES):
         if not pending:

@@ -15,17 +15,16 @@ from agent.documents.encoding import decode
 from agent.documents.prose import normal
 from agent.documents.tables import is_value
 
-_SEPARATORS = ";\t|,"  # a comma, which many write in numbers and sentences, only before all else
+_SEPARATORS = ";\t|,"  # the comma last: numbers and sentences contain it
 _LONGEST_CELL = 1 << 24
-_SAMPLE = 200  # lines that decide what separates the cells
-_SWALLOWED = 2  # rows in one cell whose quote seems never to be closed
-_NUMBERS = 3  # that count on name columns; fewer may be values
+_SAMPLE = 200  # lines that decide on the separator
+_SWALLOWED = 2  # rows inside one cell whose quote is never closed
+_NUMBERS = 3  # consecutive numbers that name columns; fewer may be values
 _COMMA_IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
 
 
 def read_delimited(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as a table; lines above its columns' names are text, and so is all of it if it is
-    no table."""
+    """Read ``data`` as a table with text lines above it, or as text if it is no table."""
     text = decode(data)
     csv.field_size_limit(_LONGEST_CELL)
     rows = [[normal(cell) for cell in row] for row in _rows(text, _separator(text))]
@@ -47,7 +46,7 @@ def read_delimited(path: Path, data: bytes) -> ParsedDocument:
 
 
 def _rows(text: str, separator: str) -> Iterator[list[str]]:
-    """The rows; a line whose quote is never closed, and so takes in those below it, without quotes."""
+    """The rows; a line whose quote is never closed, and so swallows rows, is split without quotes."""
     lines = list(io.StringIO(text))
     counts = Counter(line.count(separator) for line in lines if line.strip())
     usual = max(counts, key=counts.__getitem__, default=0)
@@ -70,14 +69,14 @@ def _rows(text: str, separator: str) -> Iterator[list[str]]:
 
 
 def _holds_rows(cell: str, separator: str, usual: int) -> bool:
-    """Whether the lines after the cell's first are rows, with the ``usual`` number of separators."""
+    """Whether the cell's lines after the first are rows, with the ``usual`` number of separators."""
     _, *lines = cell.split("\n")
     rows = sum(line.count(separator) == usual for line in lines)
     return usual > 0 and rows >= max(_SWALLOWED, len(lines) / 2)
 
 
 def _is_closed(lines: Sequence[str], separator: str) -> bool:
-    """Whether each quote of a row is closed, and where its cell ends."""
+    """Whether each quote in a row is closed, at the end of its cell."""
     try:
         return bool(list(csv.reader(lines, delimiter=separator, strict=True)))
     except csv.Error:
@@ -85,8 +84,7 @@ def _is_closed(lines: Sequence[str], separator: str) -> bool:
 
 
 def _start(rows: Sequence[Sequence[str]]) -> int:
-    """The row that the table begins with: below lines of one cell, and below others that the names of
-    all columns follow."""
+    """The table's first row: below lines of one cell, and below sparse rows above all columns' names."""
     start = next(index for index, row in enumerate(rows) if sum(map(bool, row)) > 1)
     usual = Counter(len(row) for row in rows).most_common(1)[0][0]
     full = next((index for index, row in enumerate(rows) if sum(map(bool, row)) >= usual), start)
@@ -107,8 +105,8 @@ def _table(rows: Sequence[Sequence[str]], width: int) -> Table:
 
 
 def names_columns(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Whether the row holds no values, or only such as name columns: all different, beside an empty
-    corner or counting on (months, weeks), over a column that names the rows."""
+    """Whether the row has no values, or only values that name columns: all different, with an empty
+    corner or consecutive (months, weeks), above a first column that names the rows."""
     values = [cell for cell in row if is_value(cell)]
     if not values:
         return True
@@ -122,7 +120,7 @@ def names_columns(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
 
 
 def _separator(text: str) -> str:
-    """The sign that cuts the first lines into the same number of cells, more than one, most often."""
+    """The separator that most often splits the first lines into the same number of cells."""
     lines = text.splitlines()[:_SAMPLE]
 
     def cells(lines: Iterable[str], sign: str) -> tuple[int, float]:

@@ -1,23 +1,21 @@
-"""PDF by Docling, where a person has installed it and its models are on disk.
+"""PDF by Docling, if it is installed and its models are on disk.
 
-Docling's layout and table models read scans and hard layouts that PDFium's text cannot show. They
-weigh gigabytes, so this is an extra: without the package, or without a models folder, nothing here
-runs and nothing is fetched. No machine this was built on could hold the models: the tests exercise
-this module with a stand-in for Docling's classes, not with Docling.
+Docling's layout and table models read scans and difficult layouts. They take gigabytes, so Docling is an
+extra: without the package or the models folder nothing here runs, and nothing is downloaded. The tests
+use a stand-in for Docling's classes, not Docling itself.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from agent.documents.cover import stated_date, stated_title
 from agent.documents.document import ParsedDocument, Table
-from agent.documents.formats.pdf import page_texts
 from agent.documents.outline import Look, Passage, outlined
 from agent.documents.prose import bulleted, normal
 from agent.documents.tables import Cell, build_table
@@ -27,14 +25,21 @@ _HEADINGS = {"title", "section_header"}
 
 
 def models_folder() -> Path | None:
-    """Where Docling's models lie: ``DOCLING_ARTIFACTS_PATH``, else where its own tool puts them."""
+    """The folder of Docling's models: ``DOCLING_ARTIFACTS_PATH``, else where its own tool puts them."""
     named = os.environ.get("DOCLING_ARTIFACTS_PATH")
     folder = Path(named) if named else Path.home() / ".cache" / "docling" / "models"
     return folder if folder.is_dir() and any(folder.iterdir()) else None
 
 
-def read_with_docling(path: Path, data: bytes) -> ParsedDocument | None:
-    """Read a PDF with Docling; None where Docling or its models are absent, or it makes nothing of it.
+def read_with_docling(
+    path: Path, data: bytes, page_texts: Callable[[str, bytes], list[str]]
+) -> ParsedDocument | None:
+    """Read a PDF with Docling; None if Docling or its models are missing, or it finds nothing.
+
+    Args:
+        path: The file's name.
+        data: The file's content.
+        page_texts: Extracts the text of each page.
 
     Raises:
         UnreadableDocument: The file is encrypted or damaged.
@@ -91,7 +96,7 @@ def _passages(converted: Any) -> Iterator[Passage]:
 
 
 def _table(grid: Any) -> Table | None:
-    """Docling repeats a cell in every square it covers; each row takes it once."""
+    """The table; Docling repeats a cell in every square it covers, and each row takes it once."""
     rows: list[list[Cell]] = []
     header = 0
     for squares in grid:

@@ -26,8 +26,8 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _NOTES = ("footnotes", "endnotes")
 _BODY_SIZE = 11.0
-_LONGEST_REPEATED = 8  # words of a cell over several rows that are repeated on each, as in HTML
-_GONE = (f"{_MC}Fallback", f"{_W}moveFrom")  # a second version; what was moved elsewhere
+_LONGEST_REPEATED = 8  # words of a cell over several rows that are repeated in each, as in HTML
+_GONE = (f"{_MC}Fallback", f"{_W}moveFrom")  # a second version; text moved elsewhere
 _SPOKEN = tuple(f"{_W}{name}" for name in ("t", "tab", "br", "cr", "p", "noBreakHyphen"))
 
 
@@ -81,7 +81,7 @@ def _paragraph(document: Document, element: Any) -> Iterator[Passage]:
 
 
 def _level(style: str, element: Any) -> int:
-    """The level of a heading by its style or its own outline level; python-docx gives English names."""
+    """A heading's level, by its style (python-docx gives English names) or its own outline level."""
     if style == "Title":
         return 1
     name, _, number = style.rpartition(" ")
@@ -93,7 +93,7 @@ def _level(style: str, element: Any) -> int:
 
 
 def _table(document: Document, element: Any) -> Iterator[Passage]:
-    """The table, then the tables in its cells; or, where it only lays out text, its cells one by one."""
+    """The table, then the tables in its cells; or its cells one by one, if it is only layout."""
     rows: list[list[Cell]] = []
     header = 0
     parts: list[Any] = []
@@ -130,13 +130,13 @@ def _table(document: Document, element: Any) -> Iterator[Passage]:
 
 
 def _is_apart(nested: Any, cell: Any) -> bool:
-    """Whether ``nested``, right in ``cell``, has rows and columns, so that its text is not the cell's."""
+    """Whether ``nested``, directly in ``cell``, has rows and columns, so that it is a table of its own."""
     rows = [sum(1 for _ in _parts(row, "tc")) for row in _parts(nested, "tr")]
     return next(nested.iterancestors(f"{_W}tc")) is cell and len(rows) > 1 and max(rows) > 1
 
 
 def _parts(element: Any, name: str) -> Iterator[Any]:
-    """The rows of a table or the cells of a row, in content controls too, not those of tables inside."""
+    """The rows of a table or the cells of a row, also in content controls, but not of nested tables."""
     for part in element.iter(f"{_W}{name}"):
         if next(part.iterancestors(element.tag)) is element:
             yield part
@@ -149,7 +149,7 @@ def _number(element: Any, path: str, default: int) -> int:
 
 
 def _goes_on(cell: Any) -> bool:
-    """Whether the cell is the lower part of one that was merged over several rows."""
+    """Whether the cell is a lower part of a cell merged over several rows."""
     merged = cell.find(f"{_W}tcPr/{_W}vMerge")
     return merged is not None and merged.get(f"{_W}val", "continue") == "continue"
 
@@ -160,12 +160,12 @@ def _is_bold(cell: Any) -> bool:
 
 
 def _text(element: Any, without: Sequence[Any] = ()) -> str:
-    """The words inside an element, inserted ones included, deleted ones and second versions not."""
+    """The text in an element, with insertions, without deletions and second versions."""
     return on_one_line(_spoken(element, without))
 
 
 def _spoken(element: Any, without: Sequence[Any]) -> Iterator[tuple[str, bool]]:
-    """The texts inside an element, those ``without`` left out, each with whether it is raised."""
+    """The texts in an element, except in ``without``, each with whether it is raised."""
     for part in element.iter(*_SPOKEN):
         if any(above.tag in _GONE or above in without for above in part.iterancestors()):
             continue
@@ -191,7 +191,7 @@ def _notes(document: Document) -> Iterator[Passage]:
 
 
 def _visible_text(data: bytes) -> str:
-    """All text of body and notes, straight from the parts of the package."""
+    """All text of body and notes, directly from the XML of the package."""
     from lxml import etree
 
     lines: list[str] = []

@@ -61,7 +61,7 @@ def read_epub(path: Path, data: bytes) -> ParsedDocument:
 
 
 def _refuse_locked(name: str, archive: zipfile.ZipFile) -> None:
-    """Fonts may be encrypted in any book; in one with a reader's licence the chapters are."""
+    """Raise UnreadableDocument if a licence shows that the chapters, and not only fonts, are encrypted."""
     if "META-INF/rights.xml" in archive.namelist() or "META-INF/license.lcpl" in archive.namelist():
         raise UnreadableDocument(
             f"{name} is protected and opens only in the shop's own program.",
@@ -78,7 +78,7 @@ def _reading_order(package: _Element) -> Iterator[str]:
 
 
 def _chapter(chapter: ParsedDocument) -> Iterator[Block]:
-    """The chapter's blocks, beneath its title where it has no heading of its own."""
+    """The chapter's blocks, below its title if it has no heading."""
     if chapter.blocks and all(block.kind != "heading" for block in chapter.blocks):
         yield Block("heading", chapter.title, level=1)
     yield from chapter.blocks

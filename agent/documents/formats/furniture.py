@@ -1,4 +1,4 @@
-"""What is printed on every page and belongs to none: running headers, footers, page numbers."""
+"""Page furniture: running headers, footers and page numbers, which are not part of the text."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 _TOP = 4
 _BOTTOM = 3
-_FEWEST = 3  # pages that show a habit, in a document of no more
+_FEWEST = 3  # pages with the same line, in a short document
 _ENOUGH = 5  # in a long one
-_MANY = 10  # where the line may be a field of a form
+_MANY = 10  # if the line may be a field of a form
 _NUMBER = re.compile(r"^\W*(\d{1,4})\b|\b(\d{1,4})\W*$")
 _ONLY_A_NUMBER = re.compile(r"\W*(?:page|p\.|seite|第)?\s*#\s*(?:页|頁)?\W*")
 _FIELD = re.compile(r"([^:]{1,30}): \S")
@@ -20,14 +20,13 @@ _Spot = tuple[int, int]  # page and entry, both from 0
 
 
 def furniture(pages: Sequence[Sequence[str]]) -> set[_Spot]:
-    """Positions (page, entry), both from 0, of the entries that a reader would not call text.
+    """Positions (page, entry), both from 0, of the entries that are page furniture.
 
-    A running line has its place: as far from the edge on page after page, or every other page, with
-    nothing but the like between it and the edge. It is kept where it first occurs, since it may be a
-    heading there. A field of a form ("Status: active") is none, as long as that can be told. A line
-    that counts the pages goes everywhere; since "Exhibit 3" may keep step with them for a while, a
-    number with words must do so on most pages. An empty entry stands for what must stay, such as a
-    table.
+    A running line is at the same distance from the edge on consecutive pages, or on every other page,
+    with only furniture between it and the edge. Its first occurrence is kept, since it may be a heading
+    there. A field of a form ("Status: active") is no running line, if it can be recognised as one. A line
+    with the page number is removed everywhere; since "Exhibit 3" may match the page number for a while, a
+    number with words must match on most pages. An empty entry is never removed: use it for tables.
     """
     repeats: defaultdict[str, list[_Spot]] = defaultdict(list)
     numbers: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
@@ -49,7 +48,7 @@ def furniture(pages: Sequence[Sequence[str]]) -> set[_Spot]:
 
 
 def _counting(numbers: Mapping[str, Sequence[tuple[int, int, int]]], pages: int) -> set[_Spot]:
-    """Spots of the lines whose number keeps step with the pages."""
+    """Positions of the lines whose number grows with the page number."""
     found: set[_Spot] = set()
     for pattern, counted in numbers.items():
         fewest = _FEWEST if _ONLY_A_NUMBER.fullmatch(pattern) else max(_FEWEST + 2, pages // 2)
@@ -59,7 +58,7 @@ def _counting(numbers: Mapping[str, Sequence[tuple[int, int, int]]], pages: int)
 
 
 def _running(repeats: Mapping[str, Sequence[_Spot]], pages: Sequence[Sequence[str]]) -> set[_Spot]:
-    """Spots of the lines that stand in one place on enough pages; of fields, those with one value only."""
+    """Positions of lines in the same place on enough pages; of form fields, only those with one value."""
     fewest = min(_ENOUGH, max(_FEWEST, math.ceil(len(pages) * 2 / 3)))
     values = Counter(match[1] for text in repeats if (match := _FIELD.match(text)))
     found: set[_Spot] = set()
@@ -73,7 +72,7 @@ def _running(repeats: Mapping[str, Sequence[_Spot]], pages: Sequence[Sequence[st
 
 
 def _in_place(spots: Sequence[_Spot], pages: Sequence[Sequence[str]], fewest: int) -> set[_Spot]:
-    """Those of a line's spots that are as far from one edge, give or take one, on enough pages in step."""
+    """Those of a line's positions at one distance from an edge, give or take one, on enough pages."""
     found: set[_Spot] = set()
     from_top = [(entry, (page, entry)) for page, entry in spots]
     from_foot = [(len(pages[page]) - 1 - entry, (page, entry)) for page, entry in spots]
@@ -86,7 +85,7 @@ def _in_place(spots: Sequence[_Spot], pages: Sequence[Sequence[str]], fewest: in
 
 
 def _in_step(pages: set[int]) -> int:
-    """How many of the pages follow each other, or stand all on one side of an open book."""
+    """The longest series of consecutive pages, or of all left or all right pages of a book."""
     longest = 0
     for step in (1, 2):
         for first in pages:

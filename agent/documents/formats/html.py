@@ -40,6 +40,16 @@ _FONT_SIZES = {"1": 7.5, "2": 10.0, "3": 12.0, "4": 13.5, "5": 18.0, "6": 24.0, 
 _BLACK = {"", "#000000", "#000", "black", "inherit", "rgb(0,0,0)", "windowtext"}
 _NORMAL_SIZE = 12.0
 ROOT_LOOK = Look(size=_NORMAL_SIZE)
+_MOST_SPAN = 1000  # what browsers clamp a colspan to
+_LONGEST_REPEATED = 8  # words of a cell over several rows that are repeated on each
+_HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+# Characters not allowed in XML, and references to them: the parser accepts them, the tree does not.
+_NOT_XML = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
+    "|&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01]|6553[45])(?![0-9])"
+    "|x0*(?:[0-8bcef]|1[0-9a-f]|fff[ef])(?![0-9a-f]));?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +74,7 @@ class Run:
 
 
 def is_hidden(element: HtmlElement) -> bool:
-    """Whether neither the element nor what it holds is seen."""
+    """Whether the element and its content are invisible."""
     tag = element.tag
     if not isinstance(tag, str):
         return True
@@ -76,18 +86,18 @@ def is_hidden(element: HtmlElement) -> bool:
 
 
 def is_block(element: HtmlElement) -> bool:
-    """Whether the element begins a line of its own."""
+    """Whether the element begins a new line."""
     return element.tag in BLOCKS and not _style(element.get("style", "")).inline
 
 
 def breaks_page(element: HtmlElement) -> tuple[bool, bool]:
-    """Whether a printed page ends before, and after, the element."""
+    """Whether a printed page ends before the element, and after it."""
     style = _style(element.get("style", ""))
     return style.breaks_before, style.breaks_after
 
 
 def look_of(element: HtmlElement, inherited: Look) -> Look:
-    """The look of the element's text, given that of the text around it."""
+    """The look of the element's text, given the look of the text around it."""
     look = inherited
     tag = element.tag
     if tag in {"b", "strong", "th"}:
@@ -150,7 +160,7 @@ def _ends_page(value: str | None) -> bool:
 
 
 def runs(element: HtmlElement, look: Look) -> Iterator[Run]:
-    """The visible text inside ``element``, whose own look is ``look``, with a space between blocks."""
+    """The visible text inside ``element``, whose own look is ``look``; a space between blocks."""
     stack: list[tuple[HtmlElement, Look, bool]] = [(element, look, False)]
     while stack:
         current, style, done = stack.pop()
@@ -175,7 +185,7 @@ def runs(element: HtmlElement, look: Look) -> Iterator[Run]:
 
 
 def separate_raised(root: HtmlElement) -> None:
-    """Keep raised digits apart from the numbers beside them. Changes the tree."""
+    """Separate raised digits from the numbers beside them. Changes the tree."""
     for element in root.iter():
         if is_hidden(element) or not _is_raised(element):
             continue
@@ -192,7 +202,7 @@ def separate_raised(root: HtmlElement) -> None:
 
 
 def _is_raised(element: HtmlElement) -> bool:
-    """Whether the element is a superscript; Word and EDGAR's writers set one with a style only."""
+    """Whether the element is a superscript; Word and EDGAR writers use only a style for it."""
     if element.tag == "sup":
         return True
     css = element.get("style")
@@ -200,7 +210,7 @@ def _is_raised(element: HtmlElement) -> bool:
 
 
 def _text_before(element: HtmlElement) -> str:
-    """The text on the element's line that ends where it begins, unless that is raised too."""
+    """The text before the element on its line, unless that is raised too."""
     inner: HtmlElement | None = element
     while inner is not None and not is_block(inner):
         part = inner.getprevious()
@@ -219,7 +229,7 @@ def _text_before(element: HtmlElement) -> str:
 
 
 def common_look(parts: list[Run]) -> Look:
-    """The look of the whole: bold only if all its words are, as large as most of it."""
+    """One look for all: bold only if all words are, the size of the longest part."""
     seen = [run for run in parts if any(character.isalnum() for character in run.text)]
     if not seen:
         seen = parts or [Run("", ROOT_LOOK)]
@@ -233,17 +243,12 @@ def common_look(parts: list[Run]) -> Look:
     )
 
 
-_MOST_SPAN = 1000  # what browsers clamp a colspan to
-_LONGEST_REPEATED = 8  # words of a cell over several rows that are repeated on each
-
-
 def read_table(element: HtmlElement, look: Look) -> Table | list[str] | None:
-    """What a ``table`` element holds.
+    """The content of a ``table`` element.
 
     Returns:
-        The table; or its caption and the text of its rows, where it only sets a bullet, a number or a
-        label before a text; or None, where it lays out a page and its cells are to be read one after
-        the other.
+        The table; or the caption and the text of the rows, if it only puts a bullet, a number or a label
+        before a text; or None, if it is page layout and its cells should be read one after the other.
     """
     if any(part is not element and not is_hidden(part) for part in element.iter("table")):
         return None
@@ -261,7 +266,7 @@ def read_table(element: HtmlElement, look: Look) -> Table | list[str] | None:
 
 
 def _lays_out(element: HtmlElement) -> bool:
-    """Whether some cell holds paragraphs rather than a value or a label."""
+    """Whether a cell contains paragraphs rather than a value or a label."""
     return any(
         sum(1 for part in cell.iter("p", "li", "h1", "h2", "h3", "h4")) > 3
         and len(cell.text_content()) > 600
@@ -270,7 +275,7 @@ def _lays_out(element: HtmlElement) -> bool:
 
 
 def _declared_header(element: HtmlElement) -> int | None:
-    """How many rows ``thead`` or all-``th`` rows name the columns, where the table says so."""
+    """The number of header rows (in ``thead``, or all ``th``), if the table declares any."""
     count = 0
     for row in element.iter("tr"):
         cells = [cell for cell in row if cell.tag in {"td", "th"}]
@@ -284,7 +289,7 @@ def _declared_header(element: HtmlElement) -> int | None:
 
 
 def _rows(element: HtmlElement, look: Look) -> Iterator[list[Cell]]:
-    """Cells on the columns that their own spans, and those of the rows above, leave them."""
+    """Rows of cells with their columns, after the spans of the cells themselves and of rows above."""
     reaching: dict[int, tuple[int, Cell | None]] = {}  # column: rows left, cell that reaches down
     for row in element.iter("tr"):
         if is_hidden(row):
@@ -330,21 +335,11 @@ def _text(element: HtmlElement, look: Look) -> str:
     return "".join(run.text for run in runs(element, look))
 
 
-_HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
-# What XML has no place for, as a character or a reference: the parser takes it, the tree does not.
-_NOT_XML = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
-    "|&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01]|6553[45])(?![0-9])"
-    "|x0*(?:[0-8bcef]|1[0-9a-f]|fff[ef])(?![0-9a-f]));?",
-    re.IGNORECASE,
-)
-
-
 def read_html(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as HTML.
 
     Raises:
-        UnreadableDocument: The parser finds no document in it.
+        UnreadableDocument: The parser finds no document.
     """
     root = _parsed(data, path.name)
     passages = _without_furniture(_passages(root))
@@ -361,18 +356,18 @@ def read_html(path: Path, data: bytes) -> ParsedDocument:
 
 
 def fragment_blocks(html: str) -> list[Block]:
-    """The blocks of a piece of HTML, such as one that stands inside Markdown."""
+    """The blocks of an HTML fragment, such as one inside Markdown."""
     passages = _passages(_fragment(html))
     return [Block("table", table=p.table) if p.table else Block("text", p.text) for p in passages]
 
 
 def fragment_text(html: str) -> str:
-    """The visible text of a piece of HTML."""
+    """The visible text of an HTML fragment."""
     return visible_text(_fragment(html))
 
 
 def visible_text(root: HtmlElement) -> str:
-    """All text of the page that is not hidden, a line for each block or cell. Changes the tree."""
+    """All visible text of the page, one line for each block or cell. Changes the tree."""
     from lxml import etree
 
     separate_raised(root)
@@ -407,7 +402,7 @@ def _parsed(data: bytes, name: str) -> HtmlElement:
 
 
 def _fragment(html: str) -> HtmlElement:
-    """The body of a page around ``html``, which may hold any part of a page, or nothing that is seen."""
+    """The body of a page around ``html``, which may be any part of a page, or invisible."""
     return _tree(f"<html><body>{html}</body></html>").body
 
 
@@ -419,7 +414,7 @@ def _tree(html: str) -> HtmlElement:
 
 
 def _without_declaration(text: str) -> str:
-    """The text without an XML declaration, whose encoding no longer holds once it is decoded."""
+    """The text without an XML declaration, whose encoding is wrong once the text is decoded."""
     if text.startswith("<?xml"):
         return text.partition("?>")[2]
     return text
@@ -427,7 +422,7 @@ def _without_declaration(text: str) -> str:
 
 @dataclass(slots=True)
 class _Walk:
-    """Passages found so far, and the words of the one being read."""
+    """The passages found so far, and the text of the one being read."""
 
     passages: list[Passage] = field(default_factory=list)
     parts: list[Run] = field(default_factory=list)
@@ -470,7 +465,7 @@ def _passages(root: HtmlElement) -> list[Passage]:
 
 
 def _enter(walk: _Walk, element: HtmlElement, look: Look) -> bool:
-    """Begin an element; False if it has been read whole."""
+    """Begin an element; False if it was read completely, with its children."""
     if is_block(element):
         walk.end_passage()
     walk.page += breaks_page(element)[0]
@@ -517,7 +512,7 @@ def _without_furniture(passages: list[Passage]) -> list[Passage]:
 
 
 def _meta_date(root: HtmlElement) -> str:
-    """The date in the page's own metadata, as ISO, or an empty string."""
+    """The ISO date in the page's metadata, else ""."""
     names = {"date", "dc.date", "article:published_time", "datepublished", "dcterms.date"}
     for meta in root.iter("meta"):
         name = meta.get("name") or meta.get("property") or meta.get("itemprop") or ""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from olefile import OleFileIO
 
 QUOTED = "Quoted history"
-"""The heading above what a mail repeats of those before it."""
+"""The heading above the earlier mails that a mail quotes."""
 
 _QUOTES_IN_HTML = (
     '//blockquote[@type="cite"] | //*[contains(@class, "gmail_quote") or contains(@class, "yahoo_quoted")]'
@@ -42,12 +42,22 @@ _QUOTES_IN_HTML = (
 )
 _LINE_ABOVE_MAIL = re.compile(r"\s*(?:[-_]{5,}|-{2,}.{3,60}-{2,})\s*")
 _FIELD = re.compile(r"\s*[*]?[^\W\d_][^:\n]{0,20}:[*]?\s+\S")
-_FEWEST_FIELDS = 3  # that make the head of a mail that is quoted
+_FEWEST_FIELDS = 3  # in the head of a quoted mail
+_BEGIN = re.compile(rb"(?:\A|(?<=\n))From [^\n]*\n(?=[!-9;-~]+:)")
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+_LONGEST_NAME = 100
+_SUBJECT, _SENDER, _ADDRESS, _SMTP_ADDRESS = 0x0037, 0x0C1A, 0x0C1F, 0x5D01
+_TO, _COPIED, _BODY, _HTML = 0x0E04, 0x0E03, 0x1000, 0x1013
+_SENT, _DELIVERED = 0x0039, 0x0E06
+_LONG_NAME, _NAME, _CONTENT = 0x3707, 0x3704, 0x3701
+_UTF_16, _EIGHT_BIT, _BINARY, _OBJECT = "001F", "001E", "0102", "000D"
+_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A message, whatever program wrote it; ``html`` or ``plain`` may be empty."""
+    """A message of any mail program; ``html`` or ``plain`` may be empty."""
 
     sender: str
     to: str
@@ -60,12 +70,12 @@ class Mail:
 
 
 def read_mail(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as one message as it is sent (RFC 5322)."""
+    """Read ``data`` as one message (RFC 5322)."""
     return mail_document(path, _mail(email.message_from_bytes(data, policy=email.policy.default)))
 
 
 def mail_document(path: Path, mail: Mail) -> ParsedDocument:
-    """A message as a document: its head, its words, and under a heading what it quotes."""
+    """A message as a document: its head, its text, and below a heading the mails it quotes."""
     fields = {
         "From": mail.sender,
         "To": mail.to,
@@ -91,7 +101,7 @@ def mail_document(path: Path, mail: Mail) -> ParsedDocument:
 
 
 def head_of(data: bytes) -> tuple[str, str, str]:
-    """When a message was sent (ISO date), by whom and about what."""
+    """A message's ISO date, sender and subject."""
     message = email.message_from_bytes(data, policy=email.policy.default)
     sent = _sent(message)
     return sent.date().isoformat() if sent else "", _field(message, "From"), _field(message, "Subject")
@@ -126,17 +136,17 @@ def _mail(message: EmailMessage) -> Mail:
 
 
 def _is_sound(message: Message) -> bool:
-    """Whether what claims to have parts has some."""
+    """Whether a message that claims to have parts has some."""
     return message.is_multipart() or message.get_content_maintype() != "multipart"
 
 
 def _is_more_of_body(part: Message) -> bool:
-    """Some programs cut the text where a picture stands, and lists add a foot."""
+    """Whether the part continues the text: some programs split it at a picture, and lists add a footer."""
     return part.get_content_maintype() == "text" and not part.get_filename()
 
 
 def _is_shown(part: Message, shown: Iterable[str]) -> bool:
-    """Whether the part is a picture that the text shows in its place, such as a logo."""
+    """Whether the part is a picture shown in the text, such as a logo."""
     return str(part.get("Content-ID", "")).strip("<> ") in shown and part.get_content_maintype() == "image"
 
 
@@ -170,7 +180,7 @@ def _words(part: Message) -> str:
 def _field(message: Message, name: str) -> str:
     try:
         return normal(str(message.get(name, "")))
-    except (AttributeError, IndexError, TypeError, ValueError):  # what the parser makes of an unsound head
+    except (AttributeError, IndexError, TypeError, ValueError):  # the parser's errors for a malformed head
         raw = dict(message.raw_items()) if hasattr(message, "raw_items") else {}
         return normal(str(raw.get(name, "")))
 
@@ -183,7 +193,7 @@ def _sent(message: Message) -> datetime | None:
 
 
 def _parts_of_html(html: str) -> tuple[ParsedDocument | None, ParsedDocument | None]:
-    """What the sender wrote, and what the mail quotes."""
+    """The sender's own text, and the quoted text."""
     from lxml import etree
     from lxml import html as lxml_html
 
@@ -213,7 +223,7 @@ def _parts_of_text(text: str) -> tuple[ParsedDocument | None, ParsedDocument | N
 
 
 def _begins_quoted_mail(lines: Sequence[str], at: int) -> bool:
-    """Whether a rule stands here and the head of another mail below it, in whatever language."""
+    """Whether this line is a rule with the head of another mail below, in any language."""
     if not _LINE_ABOVE_MAIL.fullmatch(lines[at]):
         return False
     below = [line for line in lines[at + 1 : at + 8] if not is_blank(line)]
@@ -221,7 +231,7 @@ def _begins_quoted_mail(lines: Sequence[str], at: int) -> bool:
 
 
 def _add_attribution(lines: Sequence[str], quoted: list[bool], at: int) -> None:
-    """Count the line above a quotation that says whose it is, and that a program may have broken, to it."""
+    """Add the line above a quotation that names its author, maybe broken in two, to the quotation."""
     last = next((n for n in range(at - 1, max(at - 3, -1), -1) if not is_blank(lines[n])), None)
     if last is not None and lines[last].rstrip().endswith((":", "：")):
         quoted[last] = True
@@ -234,14 +244,8 @@ def _as_text(lines: Sequence[str]) -> ParsedDocument | None:
     return None if is_blank(text) else read_text(Path("mail.txt"), text.encode("utf-8", "replace"))
 
 
-_BEGIN = re.compile(rb"(?:\A|(?<=\n))From [^\n]*\n(?=[!-9;-~]+:)")
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
-_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
-_LONGEST_NAME = 100
-
-
 def read_mailbox(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as messages one after another, each below a line that begins with ``From``."""
+    """Read ``data`` as consecutive messages, each below a line that begins with ``From``."""
     found = list(_BEGIN.finditer(data))
     ends = [*(match.start() for match in found[1:]), len(data)]
     stretches = [(match.end(), end) for match, end in zip(found, ends, strict=True)]
@@ -268,16 +272,8 @@ def read_mailbox(path: Path, data: bytes) -> ParsedDocument:
     )
 
 
-_SUBJECT, _SENDER, _ADDRESS, _SMTP_ADDRESS = 0x0037, 0x0C1A, 0x0C1F, 0x5D01
-_TO, _COPIED, _BODY, _HTML = 0x0E04, 0x0E03, 0x1000, 0x1013
-_SENT, _DELIVERED = 0x0039, 0x0E06
-_LONG_NAME, _NAME, _CONTENT = 0x3707, 0x3704, 0x3701
-_UTF_16, _EIGHT_BIT, _BINARY, _OBJECT = "001F", "001E", "0102", "000D"
-_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
-
-
 def read_outlook(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as a message of Outlook."""
+    """Read ``data`` as an Outlook message."""
     from olefile import OleFileIO
 
     with OleFileIO(BytesIO(data)) as file:
@@ -285,7 +281,7 @@ def read_outlook(path: Path, data: bytes) -> ParsedDocument:
 
 
 def _outlook_mail(file: OleFileIO, inside: tuple[str, ...]) -> Mail:
-    """The message in the file, or one that is attached to it."""
+    """The message in the file, or a message attached to it."""
     sender, address = _text(file, inside, _SENDER), _text(file, inside, _SMTP_ADDRESS, _ADDRESS)
     known = "@" in address and address != sender
     return Mail(
@@ -303,7 +299,7 @@ def _outlook_mail(file: OleFileIO, inside: tuple[str, ...]) -> Mail:
 
 
 def _outlook_attachments(file: OleFileIO, inside: tuple[str, ...]) -> Iterator[Enclosed]:
-    """The attached files; of an attached message its words as text, and what is attached to it."""
+    """The attached files; an attached message gives its text and its own attachments."""
     depth = len(inside)
     folders = {
         entry[depth]
@@ -339,7 +335,7 @@ def _stream(file: OleFileIO, inside: tuple[str, ...], number: int, kind: str) ->
 
 
 def _time(file: OleFileIO, inside: tuple[str, ...]) -> datetime | None:
-    """When the message was sent, else when it came: in 100 ns since 1601, in the table of short values."""
+    """When the message was sent, else delivered: 100 ns ticks since 1601, in the table of short values."""
     table = file.openstream([*inside, "__properties_version1.0"]).read()
     times: dict[int, int] = {}
     for at in range(24 if inside else 32, len(table) - 15, 16):

@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-# YAML between two rules: keys, and what may follow one. Other text there is the document's own.
+# YAML between two rules: keys and their values. Any other text between rules is part of the document.
 _KEY = r"[\"']?\w[\w.:/-]*(?: [\w.-]+){0,2}[\"']?[ \t]*:(?:[ \t].*)?\n"
 _FRONT_MATTER = re.compile(
     rf"\A---[ \t]*\n((?:\#.*\n)*{_KEY}(?:{_KEY}|(?:[ \t\#\]}}].*|-(?:[ \t].*)?)?\n)*?)"
     r"(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 )
 _FIELD = re.compile(r"^(title|date|author)\s*:\s*[\"']?(.*?)[\"']?\s*$", re.IGNORECASE | re.MULTILINE)
+_FENCE = "`" * 12
 
 
 def read_markdown(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as Markdown; of a front matter title, date and author are taken."""
+    """Read ``data`` as Markdown; of a front matter, title, date and author are used."""
     text = decode(data).removeprefix("\ufeff")
     matter = _FRONT_MATTER.match(text)
     fields = {name.lower(): value for name, value in _FIELD.findall(matter[1])} if matter else {}
@@ -54,7 +55,7 @@ def _parser() -> MarkdownIt:
 
 @dataclass(slots=True)
 class _Builder:
-    """Walks markdown-it's flat list of tokens; ``markers`` are those of the open list items."""
+    """Walks markdown-it's flat list of tokens; ``markers`` belong to the open list items."""
 
     markers: list[str] = field(default_factory=list)
     level: int = 0
@@ -113,7 +114,7 @@ class _Builder:
 
 
 def _spoken(token: Token) -> str:
-    """The words of an inline token, without marks; a broken line goes on."""
+    """The text of an inline token, without markup, as one line."""
     lines: list[list[tuple[str, bool]]] = [[]]
     raised = False
     for child in token.children or []:
@@ -135,11 +136,8 @@ def _is_tag(token: Token, begins: str) -> bool:
     return token.type == "html_inline" and token.content.lower().startswith(begins)
 
 
-_FENCE = "`" * 12
-
-
 def read_notebook(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as a Jupyter notebook; pictures and HTML that code made are left out."""
+    """Read ``data`` as a Jupyter notebook; pictures and HTML output are left out."""
     notebook = json.loads(decode(data))
     parts = [part for cell in notebook["cells"] for part in _parts(cell)]
     authors = notebook.get("metadata", {}).get("authors", [])

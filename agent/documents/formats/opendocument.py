@@ -1,4 +1,4 @@
-"""OpenDocument texts and presentations (ODT, ODP), straight from the XML in the package."""
+"""OpenDocument texts and presentations (ODT, ODP), directly from the XML in the package."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _NAMES = {
     name: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"
     for name in ("office", "text", "table", "presentation", "meta")
 } | {"draw": "urn:oasis:names:tc:opendocument:xmlns:drawing:1.0", "dc": "http://purl.org/dc/elements/1.1/"}
+_ABOUT = ("dc:title", "meta:initial-creator", "dc:creator")
 
 
 def _tag(name: str) -> str:
@@ -65,11 +66,8 @@ def read_opendocument(path: Path, data: bytes) -> ParsedDocument:
     )
 
 
-_ABOUT = ("dc:title", "meta:initial-creator", "dc:creator")
-
-
 def _passages(parent: Any) -> Iterator[Passage]:
-    """The paragraphs and tables in an element; notes only if it is one."""
+    """The paragraphs and tables in an element; notes only if the element is a note."""
     for element in parent:
         if element.tag in _PARAGRAPHS:
             level = element.get(_tag("text:outline-level"), "1") if element.tag == _PARAGRAPHS[0] else "0"
@@ -86,7 +84,7 @@ def _passages(parent: Any) -> Iterator[Passage]:
 
 
 def _own(paragraph: Any) -> Iterator[str]:
-    """The words of a paragraph, not those of notes and text boxes in it."""
+    """The text of a paragraph, without the notes and text boxes in it."""
     yield paragraph.text or ""
     for part in paragraph:
         if part.tag in _SPACES:
@@ -97,7 +95,7 @@ def _own(paragraph: Any) -> Iterator[str]:
 
 
 def _table(element: Any) -> Iterator[Passage]:
-    """The table, or what is in its cells where it only lays them out."""
+    """The table, or the content of its cells if it is only layout."""
     rows: list[list[Cell]] = []
     header = 0
     for row in element.iter(_tag("table:table-row")):

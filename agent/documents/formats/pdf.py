@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 _BETWEEN = 5  # lines of one segment that a table may hold in a row
 _HEADER_GAP = 0.5
 _NEAR = 2.2  # heights between two rows of one table's head
+_ONE_AT_A_TIME = threading.Lock()
+_PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
+_PARAGRAPH_GAP = 1.45  # heights of a line
+_LOOSE_GAP = 2.0  # where the words show that the sentence goes on
+_SHORT_LINE = 0.8  # of the text's width
+_FEW_WORDS = 25  # on a page that may be a scan with a stamp
+_LARGE = 0.5  # of the page's area, for a picture that is the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,7 @@ class TableLines:
 
 
 def tables_and_lines(lines: Sequence[Line]) -> list[Line | TableLines]:
-    """The page's lines, with those that make up tables replaced by the tables."""
+    """The page's lines, with the lines of each table replaced by the table."""
     found: list[Line | TableLines] = []
     index = 0
     while index < len(lines):
@@ -79,7 +86,7 @@ def _cells(line: Line) -> list[Cell]:
 
 
 def _table_end(lines: Sequence[Line], start: int) -> int | None:
-    """One past the last line of the table that begins at ``start``, or None if none begins there."""
+    """The index after the last line of the table that begins at ``start``, or None if there is none."""
     if len(lines[start].segments) < 2:
         return None
     last = start
@@ -119,7 +126,7 @@ def _has_values(line: Line) -> bool:
 
 
 def _values_edge(rows: Sequence[Line]) -> float:
-    """Where the values begin: left of it there are only labels."""
+    """The x position where values begin: only labels are to the left of it."""
     starts = [
         part.x0
         for row in rows
@@ -130,13 +137,13 @@ def _values_edge(rows: Sequence[Line]) -> float:
 
 
 def _fits(line: Line, edge: float) -> bool:
-    """Whether a line of one segment may be a row: a section's name or part of a broken label."""
+    """Whether a line of one segment may be a row: the name of a section, or part of a broken label."""
     text = line.text
     return line.x1 <= edge + line.height and not text.endswith(".") and len(text.split()) <= 14
 
 
 def _continues(line: Line, above: Line, left: float) -> bool:
-    """Whether the line is the rest of the label above it."""
+    """Whether the line continues the label above it."""
     return (
         len(line.segments) == 1
         and len(above.segments) > 1
@@ -148,7 +155,7 @@ def _continues(line: Line, above: Line, left: float) -> bool:
 
 
 def _head(found: Sequence[Line | TableLines], rows: Sequence[Line]) -> list[Line]:
-    """The lines of one segment right above the first row that name columns or units."""
+    """The lines of one segment directly above the first row that name columns or units."""
     edge = _values_edge(rows)
     left = min(line.x0 for line in rows)
     head: list[Line] = []
@@ -165,18 +172,9 @@ def _head(found: Sequence[Line | TableLines], rows: Sequence[Line]) -> list[Line
 
 
 def _heads(line: Line, left: float, edge: float) -> bool:
-    """Whether a line of one segment stands over the values, and so names some columns."""
+    """Whether a line of one segment is above the values, and so names some columns."""
     over_values = line.x0 > edge - 5 * line.height and line.x0 > left + 2 * line.height
     return over_values and len(line.text.split()) <= 8
-
-
-_ONE_AT_A_TIME = threading.Lock()
-_PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
-_PARAGRAPH_GAP = 1.45  # heights of a line
-_LOOSE_GAP = 2.0  # where the words show that the sentence goes on
-_SHORT_LINE = 0.8  # of the text's width
-_FEW_WORDS = 25  # on a page that may be a scan with a stamp
-_LARGE = 0.5  # of the page's area, for a picture that is the page
 
 
 def read_pdf(
@@ -185,18 +183,18 @@ def read_pdf(
     """Read ``data`` as PDF.
 
     Args:
-        path: Its name.
-        data: Its content.
-        recognised: What was recognised on pages that are scans, by number; None if that is off.
+        path: The file's name.
+        data: The file's content.
+        recognised: Recognised text of scanned pages, by page number; None if recognition is off.
 
     Raises:
-        UnreadableDocument: It is encrypted or damaged.
-        NoText: No page holds text, as in a scan, and recognition is off.
+        UnreadableDocument: The file is encrypted or damaged.
+        NoText: No page has text (as in a scan), and recognition is off.
     """
     from agent.documents.formats.docling_reader import read_with_docling
     from agent.documents.formats.scans import scan_notices, scanned_lines, scanned_text
 
-    if (by_docling := read_with_docling(path, data)) is not None:
+    if (by_docling := read_with_docling(path, data, _page_texts)) is not None:
         return by_docling
     with open_pdf(path.name, data) as pdf:
         declared, author = pdf.get_metadata_value("Title"), pdf.get_metadata_value("Author")
@@ -232,11 +230,11 @@ def _unread_scans(
         yield f"{len(scans)} of {len(texts)} pages are scans, and the recognition of text is off."
 
 
-def page_texts(name: str, data: bytes) -> list[str]:
+def _page_texts(name: str, data: bytes) -> list[str]:
     """The text of each page, as PDFium gives it.
 
     Raises:
-        UnreadableDocument: It is encrypted or damaged.
+        UnreadableDocument: The file is encrypted or damaged.
     """
     with open_pdf(name, data) as pdf:
         return [_page_text(text_page) for _, text_page in _text_pages(pdf)]
@@ -244,7 +242,7 @@ def page_texts(name: str, data: bytes) -> list[str]:
 
 @contextmanager
 def open_pdf(name: str, data: bytes) -> Iterator[PdfDocument]:
-    """A PDF, closed at the end; meanwhile no other is opened."""
+    """Open a PDF; no other PDF can be opened until it is closed."""
     import pypdfium2
 
     with _ONE_AT_A_TIME:
@@ -268,7 +266,7 @@ def _unreadable(name: str, error: Any) -> UnreadableDocument:
 
 
 def _content(pdf: PdfDocument) -> tuple[list[str], list[list[Line]], list[int]]:
-    """Text and lines of each page, and the numbers of those that are scans."""
+    """The text and lines of each page, and the numbers of scanned pages."""
     texts: list[str] = []
     pages: list[list[Line]] = []
     scans: list[int] = []
@@ -281,7 +279,7 @@ def _content(pdf: PdfDocument) -> tuple[list[str], list[list[Line]], list[int]]:
 
 
 def _is_scan(page: PdfPage, *, has_text: bool) -> bool:
-    """Whether a page of few words is a picture: it holds no text but something else, or a large picture."""
+    """Whether a page of few words is a scan: it has no text but something else, or a large picture."""
     import pypdfium2.raw as pdfium
 
     if not has_text:
@@ -316,7 +314,7 @@ def _without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
 
 
 def passages_of_pages(pages: Sequence[Sequence[Line]], known: Container[str] = ()) -> list[Passage]:
-    """Paragraphs, list items and tables of the pages; ``known`` tells which words have a hyphen."""
+    """Paragraphs, list items and tables of the pages; ``known`` are the words of the document."""
     return list(_passages(_without_furniture(pages), known))
 
 
@@ -338,7 +336,7 @@ def _passages(pages: Sequence[Sequence[Line]], known: Container[str]) -> Iterato
 
 
 def _with_markers_joined(line: Line) -> Line:
-    """The line with a bullet or number that stands alone joined to what it marks."""
+    """The line with a separate bullet or number joined to the text it marks."""
     first, *rest = line.segments
     if not rest or not is_marker(first.text):
         return line

@@ -28,7 +28,7 @@ _WIDE_GAP = 0.85  # in heights of the line; a space is about a quarter, a justif
 
 @dataclass(slots=True)
 class Word:
-    """Characters without a space between them, and their box."""
+    """Characters without a space between them, and their bounding box in points."""
 
     text: str
     x0: float
@@ -47,19 +47,19 @@ class Word:
         return self.top - self.bottom
 
     def is_under(self, bottom: float, top: float) -> bool:
-        """Whether what lies between these heights beside the word is a superscript of it."""
+        """Whether text between these heights beside the word is a superscript of it."""
         return top - bottom < 0.9 * self.height and bottom - self.bottom > 0.2 * self.height
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Words that follow each other without a wide gap."""
+    """Consecutive words without a wide gap between them."""
 
     words: tuple[Word, ...]
 
     @property
     def text(self) -> str:
-        """The words with spaces between, none between a currency sign and its number."""
+        """The words joined by spaces, except between a currency sign and its number."""
         spaced = " ".join(word.text for word in self.words)
         return _SIGN_AND_NUMBER.sub(r"\1", spaced)
 
@@ -82,7 +82,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Segments on one baseline, from left to right. ``y`` is the middle, counted from the page's foot."""
+    """Segments on one baseline, from left to right; ``y`` is the middle, in points from the page's foot."""
 
     segments: tuple[Segment, ...]
     y: float
@@ -110,19 +110,19 @@ class Line:
 
 
 def page_lines(text_page: Any) -> list[Line]:
-    """The lines of one PDFium text page, from top to bottom (by column, where it has two)."""
+    """The lines of a PDFium text page, from top to bottom (column by column if there are two)."""
     return lines_of(_strips(_words(text_page)))
 
 
 def lines_of(strips: list[list[Word]]) -> list[Line]:
-    """The lines of a page from stretches of words that lie on one baseline, in the page's own order."""
+    """The lines of a page from ``strips``: runs of words on one baseline, in the order of the page."""
     if not _in_columns(strips):
         strips = _by_baseline(strips)
     return [_line(_with_raised_joined(strip)) for strip in strips]
 
 
 def _words(text_page: Any) -> Iterator[Word | None]:
-    """The words in stream order; None stands for the end of a line."""
+    """The words in stream order; None marks the end of a line."""
     import pypdfium2.raw as pdfium
 
     raw = text_page.raw
@@ -142,7 +142,7 @@ def _words(text_page: Any) -> Iterator[Word | None]:
         character = "-" if code in {_HYPHEN_AT_LINE_END, 0x02} else chr(code)
         pdfium.FPDFText_GetLooseCharBox(raw, index, box)
         if word and (abs(box.bottom - word.bottom) > word.height or box.left < word.x0 - 1):
-            yield word  # the same run goes on elsewhere on the page
+            yield word  # the same run continues elsewhere on the page
             yield None
             word = None
         if word and word.is_under(box.bottom, box.top) != raised:
@@ -170,9 +170,9 @@ def _words(text_page: Any) -> Iterator[Word | None]:
 
 
 def _code_points(units: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Each character's index and code point; PDFium gives one beyond U+FFFF as two units of UTF-16.
+    """Each character's index and code point; PDFium gives one beyond U+FFFF as two UTF-16 units.
 
-    A half without its other half, which a font's map may hold, is U+FFFD: no text can be stored with it.
+    A unit without its other half, which a font's map may contain, becomes U+FFFD: it cannot be stored.
     """
     for index, (before, unit, after) in enumerate(zip([0, *units], units, [*units[1:], 0], strict=False)):
         if unit >> 10 == _HIGH and after >> 10 == _LOW:
@@ -196,7 +196,7 @@ def _font_reader(raw: Any) -> Callable[[int], tuple[bool, bool]]:
 
 
 def _strips(words: Iterator[Word | None]) -> list[list[Word]]:
-    """The words of one stretch of the content stream that lie on one baseline."""
+    """Runs of the content stream's words that are on one baseline."""
     strips: list[list[Word]] = [[]]
     for word in words:
         strip = strips[-1]
@@ -210,7 +210,7 @@ def _strips(words: Iterator[Word | None]) -> list[list[Word]]:
 
 
 def _in_columns(strips: list[list[Word]]) -> bool:
-    """Whether prose runs in two columns, so that the stream's order has to be kept."""
+    """Whether prose is set in two columns, so that the stream's order must be kept."""
     prose = [s for s in strips if len(s) >= 4 and sum(w.text[0].isalpha() for w in s) >= 3]
     beside = sum(
         any(
@@ -235,7 +235,7 @@ def _by_baseline(strips: list[list[Word]]) -> list[list[Word]]:
 
 
 def _with_raised_joined(words: Sequence[Word]) -> list[Word]:
-    """The words with what was set apart, but touches the number that it is raised after, joined to it."""
+    """The words, with a raised word joined to the number that it touches."""
     whole = [words[0]]
     for word in words[1:]:
         last = whole[-1]
@@ -258,12 +258,12 @@ def _line(words: list[Word]) -> Line:
 
 
 def split_at_gaps(words: Sequence[Word], gap: float) -> list[list[Word]]:
-    """The words cut where more than ``gap`` lies between two, and before a currency sign."""
+    """The words, split where the space between two exceeds ``gap``, and before a currency sign."""
     parts: list[list[Word]] = [[words[0]]]
     for last, word in pairwise(words):
         apart = word.x0 - last.x1
         if last.text in _SIGNS:
-            parts[-1].append(word)  # however far the number is set from its sign
+            parts[-1].append(word)  # however far the number is from its sign
         elif apart > gap or (word.text in _SIGNS and apart > 0):
             parts.append([word])
         else:

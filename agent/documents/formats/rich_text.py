@@ -1,4 +1,4 @@
-"""Rich text (RTF), by striprtf; headings by the style that each paragraph names, tables by its rows."""
+"""Rich text (RTF), by striprtf; headings are found by paragraph styles, tables by rows."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from agent.documents.outline import Passage, outlined
 from agent.documents.prose import bulleted, normal
 from agent.documents.tables import Cell, build_table
 
-# A style sheet's entry for a heading; programs write these names in English in every language.
+# A style sheet's entry for a heading; the names are English in every language.
 _HEADING = re.compile(r"\{\\s(\d+)[^{}]*?\bheading ([1-6]);\}", re.IGNORECASE)
 _ABOUT = re.compile(r"\{\\(title|author) ([^{}]*)\}")
-_MARKS = "\x01\x02\x03\x04\x05\x06"  # put before a heading, by its level
+_MARKS = "\x01\x02\x03\x04\x05\x06"  # inserted before a heading, one for each level
 
 
 def read_rich_text(path: Path, data: bytes) -> ParsedDocument:

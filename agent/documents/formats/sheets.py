@@ -1,7 +1,7 @@
 """Spreadsheets (XLSX, XLSM, XLSB, XLS, ODS), by calamine.
 
-A sheet is a section. Cells that touch are a region, and a region a table: lines of one cell above it are
-its caption, rows of names its header. Values are those that were stored, of formulas too.
+A sheet is a section. Adjacent cells are a region, and each region is a table: lines of one cell above it
+are its caption, rows of names its header. For formulas, the stored values are used.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 _Value: TypeAlias = int | float | str | bool | time | date | datetime | timedelta
 _Row: TypeAlias = list[str]
 _MIDNIGHT = time()
-_FEWEST_COLUMNS = 2  # beside an empty column; one alone belongs to what is on the other side
+_FEWEST_COLUMNS = 2  # beside an empty column; one column alone belongs to the other side
 
 
 def read_sheets(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as a spreadsheet.
 
     Raises:
-        UnreadableDocument: It opens only with a password.
+        UnreadableDocument: The file needs a password.
     """
     from python_calamine import CalamineWorkbook, PasswordError
 
@@ -65,7 +65,7 @@ def _rows(sheet: CalamineSheet) -> list[_Row]:
 
 
 def _shown(value: _Value) -> str:
-    """A cell's value as it is written without a format of its own."""
+    """A cell's value in the default format."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):
@@ -77,7 +77,7 @@ def _shown(value: _Value) -> str:
 
 
 def _fill_merged(rows: list[_Row], sheet: CalamineSheet) -> None:
-    """Write what merged cells say in each row that they cover, and over each column that they name."""
+    """Repeat the text of merged cells in each row that they cover, and in each column they name."""
     top, left = sheet.start or (0, 0)
     for (first, column), (last, end) in sheet.merged_cell_ranges or ():
         if first >= top and column >= left and last - top < len(rows) and end - left < len(rows[0]):
@@ -89,14 +89,14 @@ def _fill_merged(rows: list[_Row], sheet: CalamineSheet) -> None:
 
 
 def _regions(rows: Sequence[_Row]) -> Iterator[Block]:
-    """The blocks of what lies between empty rows and columns."""
+    """The blocks of each region between empty rows and columns."""
     for band in _bands(rows):
         for part in _beside(band):
             yield from _region(part)
 
 
 def _bands(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
-    """The rows between empty ones; rows of values that go on below an empty one belong to those above."""
+    """The bands of rows between empty rows; values that continue below an empty row join the band above."""
     bands: list[list[_Row]] = []
     for filled, group in groupby(rows, key=any):
         if filled:
@@ -114,7 +114,7 @@ def _filled(rows: Sequence[_Row]) -> set[int]:
 
 
 def _beside(band: Sequence[_Row]) -> Iterator[list[_Row]]:
-    """The parts of a band that an empty column parts, without their empty columns and rows."""
+    """The parts of a band between empty columns, without empty columns and rows."""
     parts: list[list[int]] = [[]]
     filled = sorted(_filled(band))
     for before, column in pairwise([filled[0], *filled]):
@@ -129,7 +129,7 @@ def _beside(band: Sequence[_Row]) -> Iterator[list[_Row]]:
 
 
 def _region(rows: Sequence[_Row]) -> Iterator[Block]:
-    """A table beneath the lines of one cell above it, or these alone."""
+    """A table below lines of one cell, or such lines alone."""
     first = next((number for number, row in enumerate(rows) if sum(map(bool, row)) > 1), len(rows))
     yield from (Block("text", " ".join(filter(None, row))) for row in rows[:first])
     if first == len(rows):
@@ -141,7 +141,7 @@ def _region(rows: Sequence[_Row]) -> Iterator[Block]:
 
 
 def _head_rows(rows: Sequence[_Row]) -> int:
-    """How many rows name the columns: those with a name over several columns, and the one below them."""
+    """The number of header rows: rows with a name over several columns, and the row below them."""
     upper = 0
     while upper + 1 < len(rows) and any(name == after != "" for name, after in pairwise(rows[upper])):
         upper += 1

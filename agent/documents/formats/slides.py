@@ -39,7 +39,7 @@ def read_slides(path: Path, data: bytes) -> ParsedDocument:
 
 
 def slide_heading(title: str, number: int) -> Block:
-    """The heading of a slide, which needs one: without, it would belong to the slide before."""
+    """The heading of a slide; without one, its text would belong to the slide before."""
     return Block("heading", title or f"Slide {number}", level=1, page=number)
 
 
@@ -59,7 +59,7 @@ def _slide(slide: Slide, number: int) -> Iterator[Block]:
 
 
 def _notes(slide: Slide) -> Iterator[str]:
-    """What the notes say; some programs do not mark which of their shapes holds it."""
+    """The text of the notes; some programs do not mark the shape that has it."""
     from pptx.enum.shapes import PP_PLACEHOLDER as KINDS
 
     printed = {KINDS.SLIDE_NUMBER, KINDS.DATE, KINDS.HEADER, KINDS.FOOTER}
@@ -71,7 +71,7 @@ def _notes(slide: Slide) -> Iterator[str]:
 
 
 def _shapes(shapes: Any) -> Iterator[Any]:
-    """The shapes, those in groups too."""
+    """The shapes, also those in groups."""
     for shape in shapes:
         if hasattr(shape, "shapes"):
             yield from _shapes(shape.shapes)
@@ -97,7 +97,7 @@ def _table(shape: Any) -> Table | None:
 
 
 def _chart(chart: Any) -> Table | None:
-    """What a chart shows, as the table that it was drawn from."""
+    """A chart's data as a table."""
     title = normal(chart.chart_title.text_frame.text) if chart.has_title else ""
     series = [one for plot in chart.plots for one in plot.series]
     names = [str(name) for name in chart.plots[0].categories] if series else []

@@ -26,10 +26,10 @@ _NUMBERED = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_].{0,
 _CHAPTER = re.compile(r"第\s*[一二三四五六七八九十百零〇\d]{1,5}\s*(?P<kind>[编部篇章节節条])\s?.{0,40}")
 _ITEM = re.compile(r"\s*(?:[•●▪◦‣*+-]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
 _CELLS = re.compile(r"\S+(?: \S+)*")
-_CHARACTER = 6.0  # points; what measures a PDF's columns then measures these
+_CHARACTER = 6.0  # points, so that the table code's measures for PDF apply
 _FULL_STOP = re.compile(r"[.!?][\"'”’)\]]*$")
-_SPREAD = 3 * _CHARACTER  # no wider does justified text, or a typist after a full stop, leave a gap
-_FEWEST_ALIGNED = 4  # rows; in fewer, gaps stand one above the other by chance
+_SPREAD = 3 * _CHARACTER  # the widest gap in justified text, or after a full stop
+_FEWEST_ALIGNED = 4  # rows; in fewer, gaps align by chance
 _WRAPPED = 35  # characters; shorter lines were broken for a reason
 
 
@@ -70,7 +70,7 @@ def _heading(line: str, level: int) -> Passage:
 
 
 def _heading_level(paragraph: Sequence[str]) -> int:
-    """How deep a heading the paragraph is, or 0: one short line, numbered or in capitals."""
+    """The level of a heading (one short line, numbered or in capitals), or 0."""
     line = paragraph[0].strip()
     if len(paragraph) > 1 or len(line) > 100:
         return 0
@@ -84,7 +84,7 @@ def _heading_level(paragraph: Sequence[str]) -> int:
 
 
 def _table(lines: Sequence[str]) -> Table | None:
-    """The paragraph as a table, if its lines are cells with gaps between them that make columns."""
+    """The paragraph as a table, if the gaps in its lines make columns."""
     rows = [
         [
             Cell(match[0], match.start() * _CHARACTER, match.end() * _CHARACTER)
@@ -97,10 +97,9 @@ def _table(lines: Sequence[str]) -> Table | None:
 
 
 def _has_columns(rows: Sequence[Sequence[Cell]]) -> bool:
-    """Whether most rows have gaps, and values after them, or gaps that are wide or end together.
+    """Whether most rows have gaps, and values after them, or gaps that are wide or aligned.
 
-    Two spaces after each full stop are gaps too, and so are those that justify a line; but they
-    stand where they happen to.
+    Two spaces after a full stop are gaps too, as are the spaces in justified lines, but they do not align.
     """
     gaps = [gaps for row in rows if (gaps := _gaps(row))]
     if len(gaps) < 0.6 * len(rows):
@@ -116,7 +115,7 @@ def _has_columns(rows: Sequence[Sequence[Cell]]) -> bool:
 
 
 def _gaps(row: Sequence[Cell]) -> list[tuple[float, float]]:
-    """The gaps of a row that neither a full stop nor the sign of an item before them accounts for."""
+    """The gaps of a row, except those after a full stop or a list marker."""
     return [
         (cell.end, after.start)
         for number, (cell, after) in enumerate(pairwise(row))
@@ -132,7 +131,7 @@ def _gaps(row: Sequence[Cell]) -> list[tuple[float, float]]:
 
 
 def _prose(lines: Sequence[str]) -> Iterator[Passage]:
-    """Items one by one; wrapped lines as one paragraph; short lines, as of a poem, kept apart."""
+    """List items one by one; wrapped lines as one paragraph; short lines, as in a poem, kept as lines."""
     parts: list[list[str]] = [[]]
     for line in lines:
         if _ITEM.match(line) and parts[-1]:
@@ -150,12 +149,12 @@ def _prose(lines: Sequence[str]) -> Iterator[Passage]:
 
 
 def _is_wrapped(lengths: Sequence[int]) -> bool:
-    """Whether lines of these lengths were broken at a margin."""
+    """Whether lines of these lengths were wrapped at a margin."""
     return max(lengths) > _WRAPPED and median(lengths) > 0.7 * max(lengths)
 
 
 def read_source_code(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as source code; its title is the file's name, ending and all."""
+    """Read ``data`` as source code; the title is the full file name."""
     text = decode(data)
     lines = [line.rstrip() for line in text.expandtabs(4).splitlines()]
     return ParsedDocument(
@@ -167,7 +166,7 @@ def read_source_code(path: Path, data: bytes) -> ParsedDocument:
 
 
 def _stretches(lines: Sequence[str]) -> Iterator[str]:
-    """The lines from one that follows an empty one and is not indented up to the next such line."""
+    """Stretches of lines, each from an unindented line after an empty one up to the next such line."""
     starts = [
         number
         for number, (before, line) in enumerate(pairwise(["", *lines]))

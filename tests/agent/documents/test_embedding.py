@@ -11,7 +11,7 @@ import pytest
 
 from agent.documents.embedding import embed_library
 from agent.retrieval.recall import Recall
-from agent.retrieval.terms import terms
+from agent.text.terms import terms
 from models.protocols import GenerationCancelled, Vectors
 from models.scripted import HashEmbedder
 from traces.library import Library

@@ -24,9 +24,9 @@ from agent.documents.ingest import (
     ingest,
 )
 from agent.documents.reading import read_bytes
+from agent.documents.wanted import Fetched
 from agent.retrieval.recall import Recall
 from agent.web.errors import PageFailed
-from agent.web.fetch import Fetched
 from models.protocols import GenerationCancelled, ModelError, ModelMissing, ModelUnreachable, Vectors
 from models.scripted import HashEmbedder
 from tests.agent.web.pages import FILING

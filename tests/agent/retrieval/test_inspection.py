@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.documents.ingest import ingest
-from agent.retrieval.inspection import RANKED, inspect
 from agent.retrieval.recall import Recall
+from agent.steps.inspection import RANKED, inspect
 from models.scripted import HashEmbedder, WordReader
 from traces.library import Library
 from traces.records import Scope

@@ -11,7 +11,7 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from agent.retrieval.recall import WEIGHTS, Recall, Strategy, aim
-from agent.retrieval.terms import terms
+from agent.text.terms import terms
 from models.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import NewChunk, NewDocument, Scope

@@ -8,7 +8,7 @@ import pytest
 
 from agent.retrieval.versions import same_series, versions
 from agent.state import Evidence
-from tests.agent.evidence import evidence
+from tests.agent.made import evidence
 
 
 def _of(document: str, title: str = "", date: str = "", number: int = 1, **changes: Any) -> Evidence:

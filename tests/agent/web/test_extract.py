@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
+from agent.documents.wanted import Fetched
 from agent.web.extract import read_page
-from agent.web.fetch import Fetched
 from tests.agent.web.pages import FILING, article
 
 _PARAGRAPHS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.retrieval.terms import terms
+from agent.text.terms import terms
 from policy.reader.passages import body, cut, evidence, place, places
 
 TABLE = """Prices in euros.

@@ -6,7 +6,7 @@ import pytest
 
 from policy.systems.cases import Place
 from policy.systems.places import place_of, places_of, share
-from tests.agent.nodes.conftest import candidate, evidence
+from tests.agent.made import candidate, evidence
 
 
 def test_a_passage_stands_in_its_document_on_its_page() -> None:

@@ -184,9 +184,9 @@ def test_a_person_is_asked_only_where_one_is_there(
 ) -> None:
     for name, there in (("stdin", typing), ("stdout", out), ("stderr", err)):
         monkeypatch.setattr(f"sys.{name}.isatty", lambda there=there: there, raising=False)
-    made = asking.request("Why?", Settings(), form)
+    made = asking.request("Why?", Settings(), interactive=asking.is_interactive(form))
     assert (made.interactive, made.approve) == (interactive, "ask" if interactive else "always")
-    assert asking.request("Why?", Settings(approve="never"), form).approve == "never"
+    assert asking.request("Why?", Settings(approve="never"), interactive=True).approve == "never"
 
 
 def test_sessions_are_named_found_and_gone_on_with(
@@ -265,7 +265,7 @@ def test_an_answer_that_is_withheld_exits_with_8(
     library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model(answer=UNSUPPORTED)
-    monkeypatch.setattr("agent.nodes.synthesise.from_findings", lambda *_: UNSUPPORTED)
+    monkeypatch.setattr("agent.steps.synthesise.from_findings", lambda *_: UNSUPPORTED)
     ran = deepthink("ask", QUESTION, "--approve", "never", "--plain")
     assert ran.code == failures.REJECTED
     assert "approve: as set: stop, and withhold it" in ran.out

@@ -7,7 +7,6 @@ from typing import Any
 
 from textual import on
 from textual.app import App, ComposeResult
-from textual.message import Message
 
 from agent import events as ev
 from agent.decisions.decider import STATE_VERSION
@@ -60,36 +59,38 @@ def fold_of(*decisions: ev.Decided, asked: ev.Asked | None = None, run_id: str =
     return fold
 
 
+class Strip(DecisionStrip):
+    """A strip that has no store: it remembers what was labelled, and unlabelled."""
+
+    def __init__(self, *, compact: bool = False) -> None:
+        super().__init__(compact=compact)
+        self.said: list[object] = []
+
+    def read_labels(self) -> None:
+        """There are none."""
+
+    def label(self, seq: int, action: str | None) -> None:
+        self.said.append(seq if action is None else (seq, action))
+
+
 class Showing(App[None]):
     """A strip alone, and what it says."""
 
     def __init__(self, *, compact: bool = False) -> None:
         super().__init__()
-        self.strip = DecisionStrip(compact=compact)
-        self.heard: list[Message] = []
+        self.strip = Strip(compact=compact)
 
     def compose(self) -> ComposeResult:
         yield self.strip
 
-    @on(DecisionStrip.Labelled)
-    @on(DecisionStrip.Unlabelled)
     @on(DecisionStrip.Answered)
-    def _hear(self, message: Message) -> None:
-        self.heard.append(message)
+    def _answered(self, message: DecisionStrip.Answered) -> None:
+        self.said.append(message.action)
 
     @property
     def said(self) -> list[object]:
         """What was labelled, unlabelled, answered."""
-        told: list[object] = []
-        for message in self.heard:
-            match message:
-                case DecisionStrip.Labelled():
-                    told.append((message.seq, message.action))
-                case DecisionStrip.Unlabelled():
-                    told.append(message.seq)
-                case DecisionStrip.Answered():
-                    told.append(message.action)
-        return told
+        return self.strip.said
 
     @property
     def lines(self) -> str:

@@ -50,7 +50,7 @@ def put(
     notices: tuple[str, ...] = (),
 ) -> int:
     """Store a document of ``(section, text)`` chunks; returns its id."""
-    from agent.retrieval.terms import terms
+    from agent.text.terms import terms
 
     embedder = HashEmbedder()
     chunks = tuple(

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from models.catalogue import ALL_MINILM_L6_V2, ModelEntry
+from models.catalogue import ALL_MINILM_L6_V2, QWEN_CODER_1_5B, ModelEntry
 from models.fetch import ChecksumMismatch, DiskFull, PullCancelled, PullProgress
 from models.probe import ProbeResult
+from models.servers.openai import OpenAiServer
 from tests.tui.conftest import Answering, Run
+from tui.assemble import AddressNotConfirmed, open_chat
 from tui.settings.settings import load
 
 
@@ -43,6 +45,41 @@ def test_the_list_says_what_is_here_and_in_use(no_models: None, deepthink: Run) 
         pull = "deepthink models pull qwen2.5-coder"
         assert f"qwen2.5-coder-1.5b  model, 1.1 GB, in use, not here: {pull}-1.5b" in lines
         assert f"qwen2.5-coder-0.5b  model, 491 MB, not here: {pull}-0.5b" in lines
+
+
+def test_a_server_of_the_openai_api_is_listed_and_used(
+    monkeypatch: pytest.MonkeyPatch, deepthink: Run
+) -> None:
+    monkeypatch.setattr(OpenAiServer, "models", lambda _self: {"qwen3": None})
+    nowhere = deepthink("models", "use", "openai:qwen3")
+    assert (nowhere.code, "config set openai_url" in nowhere.err) == (5, True)
+    deepthink("config", "set", "openai_url", "127.0.0.1:8080")
+    assert deepthink("models", "use", "openai:qwen3").out == "model = openai:qwen3\n"
+    assert "openai:qwen3  model, in use, from the server" in deepthink("models").out
+    listed = json.loads(deepthink("models", "--json").out)
+    assert listed["openai"] == {
+        "url": "http://127.0.0.1:8080/v1",
+        "models": [{"name": "openai:qwen3", "role": "chat"}],
+    }
+    assert "has 1 model. Without openai:typo" in deepthink("models", "use", "openai:typo").err
+
+
+def test_documents_are_sent_to_another_machine_only_once_that_is_confirmed(
+    monkeypatch: pytest.MonkeyPatch, deepthink: Run
+) -> None:
+    monkeypatch.setattr(OpenAiServer, "models", lambda _self: {"qwen3": None})
+    deepthink("config", "set", "openai_url", "http://box:8080")
+    refused = deepthink("models", "use", "openai:qwen3")
+    assert (refused.code, load().model) == (5, QWEN_CODER_1_5B.name)
+    assert "passages of your documents would be sent to http://box:8080/v1" in refused.err
+    with pytest.raises(AddressNotConfirmed):
+        open_chat(load({"model": "openai:qwen3"}))
+    deepthink("config", "set", "openai_confirmed", "box:8080")
+    assert deepthink("models", "use", "openai:qwen3").code == 0
+    open_chat(load()).close()
+    deepthink("config", "set", "openai_url", "http://elsewhere:8080")
+    with pytest.raises(AddressNotConfirmed):
+        open_chat(load())
 
 
 def test_a_pull_takes_the_default_models(pulls: list[str], deepthink: Run) -> None:
@@ -116,7 +153,7 @@ def test_use_writes_what_is_there(deepthink: Run, tmp_path: Path, monkeypatch: p
         str(reranker),
     )
     unnamed = deepthink("models", "use", "ollama:")
-    assert (unnamed.code, unnamed.out, "No model of Ollama's is named" in unnamed.err) == (5, "", True)
+    assert (unnamed.code, unnamed.out, "as in ollama:llama3" in unnamed.err) == (5, "", True)
     assert deepthink("models", "use", "ollama:llama3").out == "model = ollama:llama3\n"
     ollama = deepthink("models", "use", "ollama:nomic-embed-text", "--as", "embedder")
     assert ollama.out == "embedder = ollama:nomic-embed-text\n"

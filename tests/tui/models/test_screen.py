@@ -17,6 +17,7 @@ from models.fetch.files import CheckedFiles
 from models.probe import ProbeResult, remember
 from models.protocols import GenerationCancelled
 from models.servers.ollama import ModelFacts, OllamaServer
+from models.servers.openai import OpenAiServer
 from tests.tui.app.bare import bare
 from tests.tui.conftest import QUESTION, Answering, Gate, Look, MakeApp, Snap
 from tests.tui.waiting import until
@@ -24,6 +25,7 @@ from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.ask.screen import AskScreen
 from tui.models.screen import ModelList
+from tui.settings.file import put
 from tui.settings.settings import load
 
 __all__ = ["bare"]
@@ -173,7 +175,7 @@ async def test_what_is_here_what_is_not_and_what_is_in_use(
         rows.go_to("embedder", "ollama:nomic:latest")
         await until(pilot, lambda: rows.row is not None and rows.row.role == "embedder")
         assert "Apache-2.0" not in _told(app, "detail")
-        assert _told(app, "ollama") == "Ollama at http://127.0.0.1:1 has 2 models."
+        assert _told(app, "servers") == "Ollama at http://127.0.0.1:1 has 2 models."
 
 
 async def test_another_model_is_used_from_now_on(make_app: MakeApp, machine: _Machine) -> None:
@@ -192,6 +194,25 @@ async def test_another_model_is_used_from_now_on(make_app: MakeApp, machine: _Ma
         await until(pilot, lambda: load().reranker == "none")
         await until(pilot, lambda: "in use" in _line(app, "reranker none"))
         assert len(machine.prepared) == 1
+
+
+async def test_a_model_on_another_machine_is_used_once_that_is_confirmed(
+    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OpenAiServer, "models", lambda _self: {"qwen3": None})
+    put("openai_url", "http://box:8080")
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, "openai:qwen3")
+        for answer in ("n", "y"):
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            assert "http://box:8080/v1" in str(app.screen.query_one("#detail", Static).render())
+            assert load().model == QWEN_CODER_1_5B.name
+            await pilot.press(answer)
+            await until(pilot, lambda: not isinstance(app.screen, ConfirmScreen))
+        await until(pilot, lambda: load().model == "openai:qwen3")
+        assert load().openai_confirmed == "http://box:8080/v1"
 
 
 async def test_another_embedder_says_that_the_library_is_embedded_anew(
@@ -375,7 +396,7 @@ def test_models_in_pictures(
     async def show(pilot: Pilot[Any]) -> None:
         wanted = QWEN_CODER_1_5B if state in {"normal", "measured"} else QWEN_CODER_0_5B
         await _at(app, pilot, wanted.name)
-        await until(pilot, lambda: _told(app, "ollama"))
+        await until(pilot, lambda: _told(app, "servers"))
         if state == "pulling":
             machine.hold.clear()
             await pilot.press("p")

@@ -152,11 +152,11 @@ def test_show_tells_what_the_manifest_knows_and_the_card_is_markdown(deepthink: 
         f"{SHIPPED} in the box, active",
         "method a random forest on the numeric features",
         "by deepthink train-policy --method forest",
-        "learned from 500 questions, 3,000 decisions",
+        "decisions 3,000",
         "margin 0.05, temperature 0.1",
         "utility 0.41",
         "interval [0.01, 0.03]",
-        "verdict passed: It is better.",
+        "gate passed: It is better.",
         "rule Better than the default.",
     ):
         assert told in out

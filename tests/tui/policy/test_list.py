@@ -16,7 +16,8 @@ from tests.tui.conftest import MakeApp
 from tests.tui.policy.test_screen import opened, text
 from tests.tui.waiting import until
 from tui.app.confirm import ConfirmScreen
-from tui.policy.list import PolicyBook, PolicyRows, figure, read_policies
+from tui.policy.list import PolicyBook, PolicyRows
+from tui.policy.policies import figure, read_policies
 from tui.policy.screen import PolicyScreen
 
 SHIPPED, PASSED, FAILED, UNASKED = "forest-shipped", "value-c", "value-b", "value-a"

@@ -15,7 +15,7 @@ from tests.tui.policy.test_screen import opened, some
 from tests.tui.policy.trained import FAILED, PASSED, Trainer, judged, learning
 from tests.tui.waiting import until
 from tui.policy.actions import Deciding
-from tui.policy.list import Policies, PolicyRow
+from tui.policy.policies import Policies, PolicyRow
 from tui.policy.screen import PolicyScreen
 from tui.policy.training_choice import Source
 from tui.policy.training_panel import TrainingPanel

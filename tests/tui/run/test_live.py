@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.tui.conftest import Answering, Gate, MakeApp
 from tests.tui.run.test_steering import held
 from tui.assemble import open_store
-from tui.runs.unfinished import offered, unfinished
+from tui.runs.unfinished import find_unfinished, offered
 
 
 async def test_leaving_the_app_interrupts_what_goes_on(make_app: MakeApp, filled: Path) -> None:
@@ -16,5 +16,5 @@ async def test_leaving_the_app_interrupts_what_goes_on(make_app: MakeApp, filled
     async with app.run_test(size=(80, 24)) as pilot:
         await held(pilot, gate)
         await pilot.press("ctrl+q")
-    (left,) = offered(unfinished(open_store()))
+    (left,) = offered(find_unfinished(open_store()).found)
     assert (left.why, left.run.status, left.run.finished) == ("interrupted", "running", None)

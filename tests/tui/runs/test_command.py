@@ -98,19 +98,19 @@ def test_markdown_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
     text = deepthink("runs", "export").out
     for part in (
         f"# {stored.ASKED}\n\nTaken to ask: {stored.QUESTION}\n",
-        "Supported by the sources: 1 of 3 sentences.",
+        "1 of 3 sentences is supported by its sources.",
         "- supported: Tolvang supplies it. [1]\n",
-        "- **partly supported** (the sources do not say “May”): It burnt in May. [2]\n",
+        "- **only partly supported** (the sources do not say “May”): It burnt in May. [2]\n",
         "**[1] Supply › Bearings, p. 3** (facts, `supplier.md`, 2024-05-01)",
         f"(web, <{stored.PAGE}>, 2024-06-02)",
-        "- “40 units” [1], 2024-05-01, is followed; “30 ",
-        "1. Who supplies it?  \n   Tolvang does. [1]\n   - searched “who supplies it” (hybrid, in facts)",
-        "   - read by calibrated: 1 maybe relevant, 1 not relevant\n"
-        "   - not enough found: asking the web\n"
-        f"     - <{stored.PAGE}>\n     - javascript:alert(1)\n   - searched “fire at Tolvang”",
+        "- 40 units [1] (2024-05-01) is followed, 30 ",
+        "1. Who supplies it?  \n   Tolvang does. [1]\n   - search: who supplies it (hybrid, in facts: ",
+        "   - grade: 1 maybe relevant, 1 not relevant (calibrated): not enough\n"
+        "   - retry: searching asking the web\n"
+        f"     - <{stored.PAGE}>\n     - javascript:alert(1)\n   - search: fire at Tolvang",
         "- after step 1: FINISH by rules (FINISH 70%, CONTINUE 20%, REVISE 10%): enough",
         "- Which year? → the last one (person, to clarify)\n",
-        "- added a step: What of Brevnes?\n",
+        "- also to be found out: What of Brevnes?\n",
         "- route: deep, by llm: it asks for two things\n",
         "- ended: answered\n",
         "- resumed: once\n",

@@ -32,7 +32,7 @@ from tui.runs.list import RunList
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
 from tui.runs.sessions import SessionList, SessionsScreen
-from tui.runs.unfinished import UnfinishedScreen, unfinished
+from tui.runs.unfinished import UnfinishedScreen, find_unfinished
 
 __all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
@@ -157,7 +157,9 @@ def test_the_comparison(look: Look, make_app: MakeApp, snap_compare: Snap) -> No
 def test_the_unfinished_runs(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     cut_off(question=LONG)
     cut_off(status="waiting", question="Which year?")
-    shown = over(lambda: UnfinishedScreen(unfinished(open_store())), lambda screen: screen.is_mounted)
+    shown = over(
+        lambda: UnfinishedScreen(find_unfinished(open_store()).found), lambda screen: screen.is_mounted
+    )
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
 
 

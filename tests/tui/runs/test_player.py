@@ -9,7 +9,8 @@ import pytest
 from agent import events as ev
 from tests.tui import parts, stored
 from tui.run.fold import EVERYTHING, RunFold
-from tui.runs.replay import READING, SPEEDS, Player, reading_time, told
+from tui.run.words import told
+from tui.runs.replay import READING, SPEEDS, Player, reading_time
 
 
 def a_run() -> tuple[list[ev.Event], list[float]]:

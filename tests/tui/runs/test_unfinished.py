@@ -23,7 +23,7 @@ from tui.app.confirm import ConfirmScreen
 from tui.assemble import open_store
 from tui.run.fold import events_of
 from tui.runs import actions
-from tui.runs.unfinished import UnfinishedScreen, offered, unfinished
+from tui.runs.unfinished import UnfinishedScreen, find_unfinished, offered
 
 __all__ = ["bare"]
 pytestmark = pytest.mark.usefixtures("bare")
@@ -33,7 +33,7 @@ SIZE = (120, 40)
 async def shown(pilot: Pilot[Any]) -> tuple[UnfinishedScreen, list[Run | None]]:
     """The window over what is there."""
     chosen: list[Run | None] = []
-    screen = UnfinishedScreen(unfinished(open_store()))
+    screen = UnfinishedScreen(find_unfinished(open_store()).found)
     pilot.app.action_mode("runs")  # type: ignore[attr-defined]
     await pilot.pause()
     pilot.app.push_screen(screen, chosen.append)
@@ -68,7 +68,7 @@ async def test_a_run_that_is_given_up_is_not_offered_again(make_app: MakeApp) ->
     failed = cut_off(status="failed")
 
     def left_are(ids: list[str]) -> bool:
-        return [entry.run.id for entry in unfinished(store)] == ids
+        return [entry.run.id for entry in find_unfinished(store).found] == ids
 
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
@@ -121,7 +121,7 @@ async def test_a_run_that_is_being_given_up_is_not_given_up_again(
         go_on.set()
         await until(pilot, lambda: len(told(screen)) == 1)
     assert given_up == ["Another one?"]
-    assert [entry.run.id for entry in unfinished(store)] == [run_id]
+    assert [entry.run.id for entry in find_unfinished(store).found] == [run_id]
 
 
 async def test_what_another_process_works_on_is_left_to_it(make_app: MakeApp) -> None:
@@ -147,7 +147,7 @@ def test_what_a_person_cancelled_is_not_offered_unasked() -> None:
     wanted = [cut_off(status=status) for status in ("running", "failed", "waiting")]
     cancelled, elsewhere = cut_off(status="cancelled"), stored.store_run(status="running")
     with checkpoints.opened(store, elsewhere, lambda _log: None):
-        found = unfinished(store)
+        found = find_unfinished(store).found
         assert [entry.run.id for entry in found] == [elsewhere, cancelled, *wanted[::-1]]
         assert [entry.run.id for entry in offered(found)] == wanted[::-1]
 

@@ -66,6 +66,7 @@ def test_folders_in_the_environment_are_no_settings(home: Path) -> None:
         ('approve = "maybe"', "it has to be ask, always or never, not “maybe”"),
         ('length = "endless"', "it has to be brief, normal or report"),
         ('ollama_url = "http://x:port"', "it has to be an address"),
+        ('openai_url = "ftp://x"', "it has to be an address"),
         ('web_search = "google"', "ddgs or an address"),
         ('web_search = "http://127.0.0.1:x"', "ddgs or an address"),
         ('web = "maybe"', "it has to be true or false, not “maybe”"),

@@ -136,6 +136,6 @@ def test_without_docling_nothing_is_imported(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     path = tmp_path / "a.pdf"
     path.write_bytes(pdf_file("Other words."))
-    assert docling_reader.read_with_docling(path, path.read_bytes()) is None
+    assert docling_reader.read_with_docling(path, path.read_bytes(), lambda _name, _data: []) is None
     assert read(path).media_type == "application/pdf"
     assert "docling" not in sys.modules

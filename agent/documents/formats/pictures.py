@@ -1,0 +1,85 @@
+"""Pictures of text: their pages, and the pictures of the pages of a PDF, for recognition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from agent.documents.cover import stated_date, stated_title
+from agent.documents.document import NoText, ParsedDocument
+from agent.documents.formats.pdf import open_pdf, passages_of_pages
+from agent.documents.formats.scans import ScannedPage, scan_notices, scanned_lines, scanned_text
+from agent.documents.media_types import PICTURE
+from agent.documents.outline import outlined, without_breaks
+from models.protocols import Pixels
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_LONGEST_SIDE = 2000  # pixels; a larger picture is scaled down by the model
+
+
+def read_picture(path: Path, data: bytes, recognised: Mapping[int, ScannedPage] | None) -> ParsedDocument:
+    """Read ``data`` as a picture of one page, or of several (TIFF).
+
+    Raises:
+        NoText: Text recognition is off.
+    """
+    from PIL import Image
+
+    with Image.open(BytesIO(data)) as picture:
+        pages = getattr(picture, "n_frames", 1) if picture.format == "TIFF" else 1
+    if recognised is None:
+        raise NoText(
+            f"{path.name} is a picture, and the recognition of text is off.",
+            "Turn it on with `deepthink config set ocr true`.",
+        )
+    blocks = outlined(
+        without_breaks(
+            passages_of_pages(
+                [
+                    scanned_lines(recognised[number]) if number in recognised else []
+                    for number in range(1, pages + 1)
+                ]
+            )
+        )
+    )
+    return ParsedDocument(
+        title=stated_title("", blocks, path),
+        media_type=PICTURE,
+        blocks=tuple(blocks),
+        visible_text="\n".join(map(scanned_text, recognised.values())),
+        pages=pages,
+        date=stated_date(blocks),
+        notices=tuple(scan_notices(recognised, pages)),
+        scans=tuple(number for number in range(1, pages + 1) if number not in recognised),
+    )
+
+
+def page_picture(name: str, data: bytes, number: int) -> Pixels:
+    """The picture of page ``number`` (from 1) of a PDF or an image file; shape (height, width, 3).
+
+    Raises:
+        UnreadableDocument: The file is damaged.
+    """
+    if b"%PDF-" in data[:1024]:
+        with open_pdf(name, data) as pdf:
+            page = pdf[number - 1]
+            bitmap = page.render(scale=_LONGEST_SIDE / max(page.get_size()), rev_byteorder=True)
+            return np.ascontiguousarray(bitmap.to_numpy()[:, :, :3])
+    from PIL import Image, ImageFilter, ImageOps
+
+    with Image.open(BytesIO(data)) as picture:
+        picture.seek(number - 1)
+        upright: Image.Image = ImageOps.exif_transpose(picture)
+        if upright.mode == "1":
+            # A grey background is dithered to dots in black and white, which look like strokes.
+            upright = upright.convert("L").filter(ImageFilter.MedianFilter(3))
+        flat = Image.new("RGB", upright.size, "white")
+        flat.paste(upright, mask=upright.getchannel("A") if "A" in upright.getbands() else None)
+    flat.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
+    return np.asarray(flat)

@@ -1,0 +1,65 @@
+"""A cache of search indexes by collection, each valid until its collection changes.
+
+It is per process, not per run: the next run of a session uses the indexes that the last one loaded.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from traces.records import Generation
+
+T = TypeVar("T")
+
+
+class IndexCache(Generic[T]):
+    """One index for each collection, made on first use and again after a change. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._indexes: dict[str, tuple[Generation, T]] = {}
+
+    def has(self, collection: str, generation: Generation) -> bool:
+        """Whether the index of this generation of the collection is there."""
+        cached = self._indexes.get(collection)
+        return cached is not None and cached[0] == generation
+
+    def get(self, collection: str, generation: Generation, make: Callable[[], T]) -> T:
+        """The index of this generation of the collection.
+
+        Args:
+            collection: Its name.
+            generation: From `traces.library.Library.generations`, read before ``make`` reads.
+            make: Called if there is no index of this generation.
+        """
+        with self._lock:
+            if self.has(collection, generation):
+                return self._indexes[collection][1]
+            self._indexes.pop(collection, None)  # first: two indexes may not fit into memory together
+            made = make()
+            self._indexes[collection] = (generation, made)
+            return made
+
+
+_MOST: Final = 4  # keyword and vector indexes of two stores
+_caches: OrderedDict[tuple[Path, Hashable], IndexCache[Any]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def index_cache(store: Path, kind: Hashable) -> IndexCache[Any]:
+    """The process's cache of one kind of index of a store; the caches of the last stores are kept.
+
+    Args:
+        store: Its file.
+        kind: Names the kind of index.
+    """
+    with _lock:
+        cache = _caches.setdefault((store, kind), IndexCache())
+        _caches.move_to_end((store, kind))
+        while len(_caches) > _MOST:
+            _caches.popitem(last=False)
+        return cache

@@ -1,0 +1,89 @@
+"""One query through every stage of the retrieval funnel, without a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.cognition import Grade
+from agent.retrieval.recall import Hit, Recall, Strategy
+from agent.steps.grade import graded
+from agent.steps.rerank import read
+from agent.steps.retrieve import candidate
+from models.protocols import Reader
+from traces.records import Passage, Scope
+
+RANKED = ("vector", "mmr", "keyword", "fused", "rerank")
+"""The stages that rank passages, in order."""
+
+_DEPTH = 100  # hits of a search: two rankings of 50 each, so that every rank is known
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A passage with its score and rank in every stage.
+
+    Attributes:
+        passage: The stored passage.
+        scores: Score by stage name, as in `agent.retrieval.recall.Hit`, and ``rerank``.
+        ranks: Rank from 1 by stage name, for the stages that ranked it.
+        grade: The grade for the reader's probability.
+        probability: That the passage answers the query, 0 to 1.
+    """
+
+    passage: Passage
+    scores: dict[str, float]
+    ranks: dict[str, int]
+    grade: Grade
+    probability: float
+
+
+def inspect(
+    query: str,
+    strategy: Strategy,
+    scope: Scope,
+    *,
+    recall: Recall,
+    reader: Reader,
+    limit: int = 20,
+) -> list[Staged]:
+    """The recalled passages, read and graded, best first.
+
+    Args:
+        query: One line.
+        strategy: Which rankings recall uses.
+        scope: Where to search.
+        recall: The funnel's first stage.
+        reader: The second stage.
+        limit: How many recalled passages are read.
+    """
+    hits = recall.search(query, strategy, [scope], max(limit, _DEPTH))
+    ranks = _ranks(hits)
+    passages = {hit.passage.id: hit.passage for hit in hits[:limit]}
+    found = read(reader, query, [candidate(hit) for hit in hits[:limit]])
+    for rank, one in enumerate(found, start=1):
+        ranks[one["passage_id"]]["rerank"] = rank
+    return [
+        Staged(
+            passages[one["passage_id"]],
+            one["scores"],
+            ranks[one["passage_id"]],
+            graded(one["score"]).grade,
+            one["score"],
+        )
+        for one in found
+    ]
+
+
+def _ranks(hits: Sequence[Hit]) -> dict[int, dict[str, int]]:
+    """Chunk id to its rank in each ranking.
+
+    Every hit has a cosine, even one that only keywords found, and so a rank by vector.
+    """
+    ranks: dict[int, dict[str, int]] = {hit.passage.id: {} for hit in hits}
+    for stage in RANKED:
+        holding = [hit for hit in hits if stage in hit.scores]
+        holding.sort(key=lambda hit: (-hit.scores[stage], hit.passage.id))
+        for rank, hit in enumerate(holding, start=1):
+            ranks[hit.passage.id][stage] = rank
+    return ranks

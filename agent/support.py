@@ -1,0 +1,89 @@
+"""How far passages support a sentence, without a model: its words, numbers with units, dates and names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from agent.notebook import dated
+from agent.state import Evidence
+from agent.text import names, quantities
+from agent.text.language import language
+from agent.text.terms import terms
+from agent.text.vocabulary import vocabulary
+
+_COUNTED = 100  # a smaller number in words is often the writer's own count or estimate
+
+
+def content(item: Evidence) -> str:
+    """The text that a citation of ``item`` may rely on: its chunk, title, section, author and date."""
+    return f"{item['title']}\n{item['section']}\n{dated(item)}\n{item['text']}"
+
+
+def support(sentence: str, item: Evidence) -> float:
+    """The share of the content terms of ``sentence`` that the passage contains, 0 to 1."""
+    return share_held(sentence, [content(item)])
+
+
+def share_held(sentence: str, texts: Iterable[str]) -> float:
+    """The share of the content terms of ``sentence`` that the texts together contain, 0 to 1."""
+    wanted = terms(sentence)
+    have = {term for text in texts for term in terms(text)}
+    return sum(term in have for term in wanted) / len(wanted) if wanted else 0.0
+
+
+def told_numbers(sentence: str) -> list[quantities.Measure]:
+    """The numbers and dates of ``sentence`` that its passages must contain.
+
+    Numbers in names, and small numbers in words, are not included.
+    """
+    return [
+        measure
+        for measure in quantities.read(sentence, language(sentence))
+        if isinstance(measure, quantities.Date)
+        or (not measure.part and (_in_digits(measure, sentence) or max(measure.values) >= _COUNTED))
+    ]
+
+
+def _in_digits(quantity: quantities.Quantity, sentence: str) -> bool:
+    return quantity.shown in sentence and any(c.isdecimal() for c in quantity.shown)
+
+
+def missing_numbers(sentence: str, items: Iterable[Evidence]) -> list[str]:
+    """The numbers and dates of ``sentence``, as written, that no passage contains in any notation."""
+    held = [m for item in items for m in quantities.read(content(item), language(item["text"]))]
+    return [measure.shown for measure in told_numbers(sentence) if not quantities.stands(measure, held)]
+
+
+def missing_names(
+    sentence: str, cited: Sequence[Evidence], question: str, evidence: Sequence[Evidence]
+) -> list[str]:
+    """The names in ``sentence`` that neither its passages nor their title or path mention.
+
+    A name in the question may also be in another kept passage of the same document, since a document does
+    not repeat its subject in every paragraph. Across languages only codes are checked: other names may be
+    translated.
+
+    Args:
+        sentence: Without marks.
+        cited: Its passages.
+        question: The run's question.
+        evidence: All evidence of the run, which shows which words are names.
+    """
+    spoken = language(sentence)
+    words = vocabulary(spoken)
+    translated = spoken and any(language(item["text"]) not in {spoken, ""} for item in cited)
+    if translated:
+        found = names.codes(sentence)
+    else:
+        texts = [question, *(item["text"] for item in evidence)]
+        found = names.names(sentence, spoken, [names.inside(text) for text in texts])
+    mentioned = "\n".join(f"{content(item)}\n{item['document']}\n{item['collection']}" for item in cited)
+    documents = {item["document"] for item in cited}
+    around = "\n".join(content(item) for item in evidence if item["document"] in documents)
+    return [
+        name
+        for name in found
+        if not (name in words.months or name in words.days or name in words.signs)
+        and not names.stands(name, mentioned)
+        and not (names.stands(name, question) and names.stands(name, around))
+    ]

@@ -1,0 +1,285 @@
+"""Chat models of any server that speaks the OpenAI API: llama-server, LM Studio, vLLM and others.
+
+The official client is used. Servers differ in what they take beside messages: a JSON schema has two
+notations, and few can switch thinking off. So a request that is refused is repeated with less, and what
+the server took is remembered.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import threading
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from models.protocols import (
+    ChatOptions,
+    ContextOverflow,
+    FinishReason,
+    Message,
+    ModelError,
+    ModelMissing,
+    ModelUnreachable,
+)
+from models.servers.chat import Bill, Part, ServerChat
+from models.servers.wire import Patience, Wire
+from models.token_estimate import at_most
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+_KEY = "OPENAI_API_KEY"
+_TOO_LONG = {"context_length_exceeded", "exceed_context_size_error"}
+# How a schema is written, and whether thinking is switched off, from the best to what every server takes.
+_DIALECTS = (("json_schema", True), ("json_schema", False), ("json_object", False), ("", False))
+
+
+def base_url(text: str) -> str:
+    """An address as a user writes it, whole: ``box:8080`` is ``http://box:8080/v1``.
+
+    Raises:
+        ValueError: It is no address of a web server.
+    """
+    text = text.strip()
+    parts = urlsplit(text if "://" in text else f"http://{text}")
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError(f"{text!r} is no address")
+    _ = parts.port  # raises for one that is no number
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/') or '/v1'}"
+
+
+def is_this_machine(url: str) -> bool:
+    """Whether what is sent to ``url`` stays on this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class OpenAiServer:
+    """A server at an address.
+
+    Args:
+        url: As `base_url` takes it.
+        patience: Time-outs.
+    """
+
+    def __init__(self, url: str, patience: Patience | None = None) -> None:
+        self.url = base_url(url)
+        self.patience = patience or Patience()
+
+    def models(self, cancel: threading.Event | None = None) -> Mapping[str, int | None]:
+        """The server's models, and the tokens of context of each if the server says so.
+
+        Raises:
+            ModelUnreachable: The server does not answer, or not as OpenAI's API does.
+            ModelError: It refuses.
+            GenerationCancelled: ``cancel`` was set.
+        """
+        wire = Wire("The server", self.patience.quick)
+
+        def ask() -> Iterator[Any]:
+            with self.client(wire, retries=0) as client:
+                yield client.models.list().data
+
+        with self.explained(""):
+            (models,) = wire.run(ask, cancel)
+            return {str(model.id): _told_context(model.model_extra or {}) for model in models}
+
+    def client(self, wire: Wire, retries: int = 2) -> OpenAI:
+        """The official client; a key is taken from the environment."""
+        from openai import OpenAI
+
+        # The client takes httpx's clients, too, but its types know only those of httpx2.
+        connection: Any = httpx.Client(transport=wire, timeout=wire.timeouts)
+        return OpenAI(
+            base_url=self.url,
+            api_key=os.environ.get(_KEY) or "none",
+            http_client=connection,
+            max_retries=retries,
+        )
+
+    @contextmanager
+    def explained(self, model: str) -> Iterator[None]:
+        """Turns what the client raises into errors that say what to do."""
+        import openai
+
+        try:
+            yield
+        except openai.NotFoundError as refusal:
+            raise ModelMissing(
+                f"The server at {self.url} does not have {model or 'a list of models'}.",
+                "“deepthink models list” shows what it has.",
+            ) from refusal
+        except (openai.AuthenticationError, openai.PermissionDeniedError) as refusal:
+            raise ModelError(
+                f"The server at {self.url} wants another key.", f"Set {_KEY} in the environment."
+            ) from refusal
+        except openai.APIConnectionError as refusal:
+            raise ModelUnreachable(
+                f"No server answers at {self.url}.", "Start it, or correct openai_url in the settings."
+            ) from refusal
+        except openai.APIError as refusal:
+            if _too_long(refusal):
+                raise ContextOverflow(
+                    f"The prompt does not fit what the server grants {model}: {refusal.message}",
+                    "Set a smaller context in the settings, or give the server a larger one.",
+                ) from refusal
+            reason = " ".join(refusal.message.split())[:300]
+            raise ModelError(
+                f"The server at {self.url} refused or failed: {reason}",
+                "Look at the server's log; too little memory is the usual reason.",
+            ) from refusal
+        except (AttributeError, TypeError) as strange:  # the client does not check what it is sent
+            raise ModelUnreachable(
+                f"The server at {self.url} does not speak OpenAI's API.",
+                "Correct openai_url in the settings; it usually ends in /v1.",
+            ) from strange
+        except (httpx.TransportError, ValueError) as broken:
+            raise self.cut_off() from broken
+
+    def cut_off(self) -> ModelUnreachable:
+        """The error for an answer that ended too early."""
+        return ModelUnreachable(
+            f"The server at {self.url} stopped in the middle of an answer.",
+            "Look at the server's log; a smaller model or context may help.",
+        )
+
+
+class OpenAiChat(ServerChat):
+    """A chat model on a server that speaks the OpenAI API.
+
+    Args:
+        model: As the server lists it.
+        base_url: The server's address.
+        context_tokens: Prompt and answer together; less if the server says that it grants less.
+        patience: Time-outs.
+    """
+
+    def __init__(
+        self, model: str, *, base_url: str, context_tokens: int = 8192, patience: Patience | None = None
+    ) -> None:
+        self._server = OpenAiServer(base_url, patience)
+        super().__init__(f"openai:{model}", Wire("The server", self._server.patience))
+        self._model = model
+        self._requested = context_tokens
+        self._granted: int | None = None
+        self._connection: OpenAI | None = None
+        self._dialect: int | None = None  # the one that the server took
+        self._ended: FinishReason | None = None
+        self._usage: Any = None
+        self._pieces = 0
+
+    @property
+    def context_tokens(self) -> int:
+        """As given, or what the server grants if it says so and that is less.
+
+        The first use asks the server, and raises what `OpenAiServer.models` raises.
+        """
+        if self._granted is None:
+            self._prepare(None)
+        return self._granted or self._requested
+
+    def _prepare(self, cancel: threading.Event | None) -> None:
+        if self._granted is None:
+            try:
+                told = self._server.models(cancel).get(self._model)
+            except ModelMissing:  # the server has no list
+                told = None
+            self._granted = min(self._requested, told or self._requested)
+
+    def _parts(self, messages: Sequence[Message], options: ChatOptions, top: int = 0) -> Generator[Part]:
+        import openai
+
+        # Some servers call what they do not take an error of their own.
+        refusals = (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError)
+        with self._server.explained(self._model):
+            if options.schema is None and not top:
+                yield from self._stream(self._request(messages, options), options.cancel)
+                return
+            for dialect in range(self._dialect or 0, len(_DIALECTS)):
+                request = self._request(messages, options) | _extras(options, top, *_DIALECTS[dialect])
+                try:
+                    # What may be refused is not asked again and again.
+                    yield from self._stream(request, options.cancel, retry=self._dialect is not None)
+                except refusals as refusal:
+                    if _too_long(refusal) or (dialect == len(_DIALECTS) - 1 and not top):
+                        raise
+                else:
+                    self._dialect = dialect
+                    return
+
+    def _request(self, messages: Sequence[Message], options: ChatOptions) -> dict[str, Any]:
+        return {
+            "model": self._model,
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "max_tokens": options.max_tokens,
+            "temperature": options.temperature,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+
+    def _stream(
+        self, request: dict[str, Any], cancel: threading.Event | None, *, retry: bool = True
+    ) -> Generator[Part]:
+        self._ended, self._usage, self._pieces = None, None, 0
+        if self._connection is None:
+            self._connection = self._server.client(self._wire)
+        client = self._connection if retry else self._connection.with_options(max_retries=0)
+        create = client.chat.completions.create
+        for chunk in self._wire.run(lambda: iter(create(**request)), cancel):
+            self._usage = chunk.usage or self._usage
+            for choice in chunk.choices[:1]:
+                if choice.finish_reason:
+                    self._ended = "length" if choice.finish_reason == "length" else "stop"
+                more = choice.delta.model_extra or {}
+                listed = (choice.logprobs and choice.logprobs.content) or ()
+                self._pieces += bool(choice.delta.content)
+                yield Part(
+                    choice.delta.content or "",
+                    str(more.get("reasoning_content") or more.get("reasoning") or ""),
+                    [(entry.token, entry.logprob) for one in listed[:1] for entry in one.top_logprobs],
+                )
+
+    def _bill(self, messages: Sequence[Message]) -> Bill:
+        if self._ended is None:
+            raise self._server.cut_off()
+        if self._usage is None:  # the server does not count
+            read = sum(at_most(message.content) for message in messages)
+            return Bill(read, 0, self._pieces, self._ended, whole=True)
+        details = self._usage.prompt_tokens_details
+        cached = (details and details.cached_tokens) or 0
+        return Bill(
+            self._usage.prompt_tokens, cached, self._usage.completion_tokens, self._ended, whole=True
+        )
+
+
+def _extras(options: ChatOptions, top: int, notation: str, switch: bool) -> dict[str, Any]:
+    """What a request for JSON or for probabilities has beside the messages."""
+    extras: dict[str, Any] = {"logprobs": True, "top_logprobs": top} if top else {}
+    if switch:
+        extras["extra_body"] = {"chat_template_kwargs": {"enable_thinking": False}}
+    if options.schema is not None and notation == "json_schema":
+        named = {"name": "answer", "schema": dict(options.schema), "strict": True}
+        extras["response_format"] = {"type": "json_schema", "json_schema": named}
+    elif options.schema is not None and notation:
+        extras["response_format"] = {"type": "json_object", "schema": dict(options.schema)}
+    return extras
+
+
+def _told_context(model: Mapping[str, Any]) -> int | None:
+    """Tokens of context in an entry of a list of models, as vLLM or llama-server write it."""
+    meta = model.get("meta")
+    meta = meta if isinstance(meta, dict) else {}
+    told = model.get("max_model_len") or meta.get("n_ctx") or meta.get("n_ctx_train")
+    return told if isinstance(told, int) else None
+
+
+def _too_long(refusal: Any) -> bool:
+    return bool({getattr(refusal, "code", None), getattr(refusal, "type", None)} & _TOO_LONG)

@@ -1,0 +1,61 @@
+"""Makes and measures the boxed planner: ``python -m policy.planner make DATA …``, ``… evaluate DATA``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from models.boxed_planner import BASE, SHIPPED, BoxedPlanner
+from models.offline import forbid_hubs
+from policy.causal.base import open_base
+from policy.planner.card import write_card
+from policy.planner.data import examples, natural
+from policy.planner.evaluation import Figures, figures, table, written
+from policy.planner.export import export
+from policy.planner.training import train
+from traces.paths import models_dir
+
+
+def main() -> None:
+    """Read the command line and do it."""
+    parser = argparse.ArgumentParser(prog="python -m policy.planner", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    making = commands.add_parser("make", help="train, export and measure a planner")
+    evaluating = commands.add_parser("evaluate", help="measure a planner on what was held out")
+    for command in (making, evaluating):
+        command.add_argument("data", type=Path, help="folder of the data to read")
+        command.add_argument("--base", type=Path, default=BASE.location(models_dir()))
+        command.add_argument("--results", type=Path, help="folder for planner.json and planner.md")
+    making.add_argument("--multihop", type=Path, required=True, help="folder of the multi-hop files")
+    making.add_argument("--work", type=Path, required=True, help="what a killed run goes on from")
+    making.add_argument("--start", type=Path, help="an adapter to train further")
+    making.add_argument("--seed", type=int, default=0)
+    making.add_argument("--out", type=Path, default=SHIPPED, help="where the adapter goes")
+    evaluating.add_argument("--adapter", type=Path, default=SHIPPED)
+    given = parser.parse_args()
+    forbid_hubs()
+    adapter = given.adapter if given.command == "evaluate" else given.out
+    if given.command == "make":
+        rows = examples(given.data, given.multihop, seed=given.seed)
+        trained = train(rows, open_base(given.base), given.work, start=given.start, seed=given.seed)
+        export(trained, given.base, given.out)
+    measured = figures(
+        written(BoxedPlanner(given.base, adapter), natural(given.data / "plans", held_out=True))
+    )
+    if given.command == "make":
+        write_card(given.out.parent, measured)
+    if given.results:
+        _write(given.results, measured)
+    sys.stdout.write(table(measured))
+
+
+def _write(folder: Path, measured: Figures) -> None:
+    (folder / "planner.json").write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
+    text = f"# The boxed planner on natural questions kept out of its training\n\n{table(measured)}"
+    (folder / "planner.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

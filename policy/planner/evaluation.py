@@ -1,0 +1,101 @@
+"""Measures a planner on the natural questions that were kept out of its training."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final, TypeAlias
+
+from agent.steps.lookups import Plan, parse, prompt
+from models.protocols import Completer
+from policy.planner.data import Example
+
+MOST_TOKENS: Final = 160
+Figures: TypeAlias = dict[str, dict[str, float]]
+"""By kind of question, "all" included: how many, and the shares of `figures`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a planner made of an example.
+
+    Attributes:
+        plan: None where it broke the form.
+        seconds: That it took.
+    """
+
+    example: Example
+    plan: Plan | None
+    seconds: float
+
+
+def written(planner: Completer, examples: Sequence[Example]) -> list[Written]:
+    """The plan of each example, after one call that is not counted.
+
+    Raises:
+        ModelError: the planner cannot be loaded.
+    """
+    planner.complete(prompt(examples[0].request), 1)
+    made = []
+    for example in examples:
+        began = time.perf_counter()
+        text = planner.complete(prompt(example.request), MOST_TOKENS)
+        seconds = time.perf_counter() - began
+        made.append(Written(example, parse(text, example.request), seconds))
+    return made
+
+
+def figures(plans: Iterable[Written]) -> Figures:
+    """Of each kind of question: ``questions``; the shares with the right ``kind`` of plan (search, talk,
+    ask) and ``number`` of look-ups; with a collection to choose, of the right ``collections``; the median
+    ``seconds``.
+    """
+    groups: dict[str, list[Written]] = defaultdict(list)
+    for one in plans:
+        groups[one.example.kind].append(one)
+        groups["all"].append(one)
+    return {kind: _figures(group) for kind, group in sorted(groups.items())}
+
+
+def table(measured: Figures) -> str:
+    """The figures as Markdown."""
+    lines = [
+        "| questions | | right kind | right number of look-ups | right collections | median s |",
+        "| --- | --: | --: | --: | --: | --: |",
+    ]
+    for kind, row in measured.items():
+        where = f"{row['collections']:.2f}" if "collections" in row else "–"
+        lines.append(
+            f"| {kind} | {row['questions']:.0f} | {row['kind']:.2f} | {row['number']:.2f} | {where} "
+            f"| {row['seconds']:.2f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _figures(group: Sequence[Written]) -> dict[str, float]:
+    choosing = [one for one in group if any(step.collection for step in one.example.plan.lookups)]
+    row = {
+        "questions": float(len(group)),
+        "kind": _share(one.plan is not None and one.plan.kind == one.example.plan.kind for one in group),
+        "number": _share(_number(one.plan) == _number(one.example.plan) for one in group),
+        "seconds": median(one.seconds for one in group),
+    }
+    if choosing:
+        row["collections"] = _share(_places(one.plan) == _places(one.example.plan) for one in choosing)
+    return row
+
+
+def _number(plan: Plan | None) -> int:
+    return -1 if plan is None or plan.kind != "search" else len(plan.lookups)
+
+
+def _places(plan: Plan | None) -> list[str]:
+    return [lookup.collection for lookup in plan.lookups] if plan else []
+
+
+def _share(right: Iterable[bool]) -> float:
+    outcomes = list(right)
+    return sum(outcomes) / len(outcomes)

@@ -1,0 +1,88 @@
+"""One step at a time: its parts on a scripted model, a small library, and the events it emits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+import agent.events as ev
+from agent.budget import Budget
+from agent.deps import Deps
+from agent.profiles import profile
+from agent.retrieval.recall import Recall
+from agent.session import Session
+from agent.steering import Steering
+from models.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, WordReader
+from traces.library import Library
+
+Make = Callable[..., Deps]
+
+
+@pytest.fixture
+def events() -> list[ev.Event]:
+    """What the node emitted."""
+    return []
+
+
+@pytest.fixture
+def make(library: Library, embedder: HashEmbedder, events: list[ev.Event]) -> Iterator[Make]:
+    """Deps on scripted replies and plans, each of which must be used by the end of the test."""
+    scripts: list[ScriptedChat | ScriptedCompleter] = []
+
+    def deps(
+        replies: Sequence[Scripted] = (),
+        *,
+        plans: Sequence[str | tuple[str, str]] | None = None,
+        profile_name: str = "lean",
+        budget: Budget | None = None,
+        **changes: Any,
+    ) -> Deps:
+        chat = ScriptedChat(replies)
+        planner = None if plans is None else ScriptedCompleter(plans)
+        scripts.extend(script for script in (chat, planner) if script is not None)
+        session = Session(chat, budget or Budget(), events.append, Steering())
+        cognition = profile(profile_name, WordReader(), planner)
+        return Deps(
+            **{
+                "session": session,
+                "cognition": cognition,
+                "decider": cognition.decider(session),
+                "library": library,
+                "recall": Recall(library, embedder),
+                "reader": WordReader(),
+                "collections": tuple(library.collections()),
+                **changes,
+            }
+        )
+
+    yield deps
+    for script in scripts:
+        script.assert_consumed()
+
+
+def replied(node: Callable[[], dict[str, Any]], *replies: str) -> dict[str, Any]:
+    """What a node that waits for a person returns once these were replied, each after two seconds."""
+    from typing import TypedDict
+
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.graph import END, START, StateGraph
+    from langgraph.types import Command
+
+    class Holder(TypedDict, total=False):
+        update: dict[str, Any]
+
+    graph = StateGraph(Holder)
+    graph.add_node("node", lambda _state: {"update": node()})
+    graph.add_edge(START, "node")
+    graph.add_edge("node", END)
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "one"}}
+    result: Any = compiled.invoke({}, config)
+    for reply in replies:
+        assert result["__interrupt__"]
+        result = compiled.invoke(Command(resume={"reply": reply, "waited": 2.0}), config)
+    assert "__interrupt__" not in result
+    update: dict[str, Any] = result["update"]
+    return update

@@ -1,0 +1,57 @@
+"""Step ``converse``: replies that need no documents."""
+
+from __future__ import annotations
+
+import pytest
+
+import agent.events as ev
+from agent.budget import BudgetExhausted
+from agent.state import Turn
+from agent.steps.converse import ModelConverser, answer_directly, is_small_talk
+from models.scripted import Scripted
+from tests.agent.made import scripted, state
+from tests.agent.steps.conftest import Make
+
+_TOOLS = [("reports", "annual reports"), ("news", "press releases")]
+_TURNS = [Turn(question="What happened there in 2025?", answer="A fire [2].")]
+
+
+def _reply(said: str, *replies: Scripted, tools: list[tuple[str, str]] = _TOOLS) -> str:
+    with scripted(*replies) as session:
+        return ModelConverser().reply(session, said, _TURNS, tools)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Good morning!", True),
+        ("  thanks :)", True),
+        ("你好", True),
+        ("Hello, who owns Tolvang?", False),
+        ("?!", False),
+    ],
+)
+def test_small_talk_is_a_whole_message(said: str, expected: bool) -> None:
+    assert is_small_talk(said) is expected
+
+
+def test_small_talk_gets_what_one_can_ask_without_the_model() -> None:
+    assert "- news: press releases" in _reply("Hi")
+    assert "None have been read yet" in _reply("Help", tools=[])
+
+
+def test_the_model_is_asked_about_the_conversation() -> None:
+    assert _reply("Shorter, please", ("Assistant: A fire [2].", " A fire. ")) == "A fire."
+
+
+@pytest.mark.parametrize("reply", ["  ", BudgetExhausted("token budget")])
+def test_a_model_that_says_nothing_is_replaced(reply: Scripted) -> None:
+    assert "- news: press releases" in _reply("Shorter, please", reply)
+
+
+def test_the_reply_is_an_answer_without_sources(make: Make, events: list[ev.Event]) -> None:
+    update = answer_directly(state(question="hello"), make())
+    assert update["status"] == "answered"
+    (answered,) = events
+    assert isinstance(answered, ev.Answered)
+    assert (answered.answer, answered.sources, answered.grounded) == (update["answer"], [], False)

@@ -1,0 +1,139 @@
+"""Step ``distil``: excerpts keep words as they stand, and what is kept gets a number."""
+
+from __future__ import annotations
+
+import pytest
+
+import agent.events as ev
+from agent.state import Candidate
+from agent.steps.distil import ModelDistiller, SpanDistiller, distil
+from agent.steps.rerank import read
+from models.scripted import WordReader
+from tests.agent.made import candidate, evidence, scripted, state, step
+from tests.agent.steps.conftest import Make
+
+_QUESTION = "Who makes the ceramic bearings?"
+_PROSE = candidate(
+    1,
+    "The company was founded in 1998. Its plant is in Ohio. It buys ceramic bearings from Tolvang. "
+    "The weather was fine. Lunch is served at noon. The canteen is closed on Sundays.",
+)
+_ROWS = [f"Site {n} | {n}.5 | {n}.1" for n in range(1, 9)]
+_HEAD = ["Segment revenue", "In millions | 2024 | 2023"]
+_TABLE = candidate(
+    2, "\n".join([*_HEAD, "Year ended December:", *_ROWS, "Services | 236.4 | 214.9"]), kind="table"
+)
+_FIRST = candidate(9, "Bearings are parts of machines.")  # the best passage is kept whole where it is short
+
+
+def _read(passage: Candidate, marked: str) -> Candidate:
+    (one,) = read(WordReader({_QUESTION: (marked, 0.9)}), _QUESTION, [passage])
+    return one
+
+
+def _excerpt(passage: Candidate, *marked: str) -> str:
+    """What is left of a passage that stands second, once the reader has marked words in it."""
+    spans = [span for words in marked for span in _read(passage, words)["spans"]]
+    return SpanDistiller().extract([_FIRST, Candidate({**passage, "spans": spans})])[1].excerpt
+
+
+@pytest.mark.parametrize(
+    ("marked", "excerpt"),
+    [
+        (["Tolvang"], "Its plant is in Ohio. It buys ceramic bearings from Tolvang. The weather was fine."),
+        (
+            ["1998", "Sundays"],
+            "The company was founded in 1998. Its plant is in Ohio. … "
+            "Lunch is served at noon. The canteen is closed on Sundays.",
+        ),
+        (["Zanzibar"], "The company was founded in 1998. Its plant is in Ohio."),
+    ],
+)
+def test_marked_sentences_are_kept_with_their_neighbours(marked: list[str], excerpt: str) -> None:
+    assert _excerpt(_PROSE, *marked) == excerpt
+
+
+def test_the_best_passage_is_kept_whole_where_it_is_short() -> None:
+    (kept,) = SpanDistiller().extract([_read(_PROSE, "Tolvang")])
+    assert kept.excerpt == _PROSE["text"]
+    long = Candidate({**_PROSE, "text": " ".join([_PROSE["text"]] * 8)})
+    (kept,) = SpanDistiller().extract([_read(long, "Tolvang")])
+    assert len(kept.excerpt) < len(long["text"])
+
+
+@pytest.mark.parametrize(("marked", "row"), [("236.4", "Services | 236.4 | 214.9"), ("3.1", _ROWS[2])])
+def test_a_table_keeps_its_head_the_heading_row_and_the_row(marked: str, row: str) -> None:
+    assert _excerpt(_TABLE, marked).splitlines() == [*_HEAD, "Year ended December:", row]
+
+
+def test_a_small_table_is_kept_whole_and_one_without_marks_keeps_its_first_rows() -> None:
+    small = candidate(3, "\n".join([*_HEAD, *_ROWS[:4]]), kind="table")
+    assert _excerpt(small, "2.5") == small["text"]
+    lines = _excerpt(_TABLE, "Zanzibar").splitlines()
+    assert lines[:2] == _HEAD
+    assert len(lines) < len(_TABLE["text"].splitlines())
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        (
+            "(A) It buys ceramic bearings from Tolvang.\n(A) Tolvang belongs to Martians.\n(H) No passage.",
+            [(1, "It buys ceramic bearings from Tolvang.")],
+        ),
+        ("None of these help.", [(1, _PROSE["text"])]),  # left to the reader
+    ],
+)
+def test_what_the_model_copies_is_kept_and_what_it_invents_is_not(
+    written: str, kept: list[tuple[int, str]]
+) -> None:
+    with scripted(written) as session:
+        distilled = ModelDistiller(SpanDistiller()).distil(session, [], _QUESTION, [_PROSE])
+    assert [(one.candidate["passage_id"], one.excerpt) for one in distilled] == kept
+
+
+# --- the step ---------------------------------------------------------------------------------------
+
+_BEFORE = {
+    "plan": [step(_QUESTION)],
+    "position": 0,
+    "step": 2,
+    "query": _QUESTION,
+    "notebook": ["QUESTION"],
+}
+_BEARINGS = "Tolvang Ceramics supplies ceramic bearings to Orlavane."
+
+
+def test_what_is_kept_gets_the_next_number(make: Make, events: list[ev.Event]) -> None:
+    known = evidence(1, "Something else.", passage_id=9)
+    found = [candidate(3, _BEARINGS, grade="correct")]
+    update = distil(state(**_BEFORE, evidence=[known], candidates=found), make())
+    assert [(e["number"], e["passage_id"]) for e in update["evidence"]] == [(1, 9), (2, 3)]
+    assert (update["fresh"], update["again"], update["barren"]) == ([2], [], 0)
+    assert f"[2] {_BEARINGS}" in update["notebook"][-1]
+    assert isinstance(events[0], ev.EvidenceKept)
+
+
+def test_a_known_passage_keeps_its_number_and_is_not_news(make: Make) -> None:
+    known = evidence(1, _BEARINGS, passage_id=3)
+    update = distil(state(**_BEFORE, evidence=[known], candidates=[candidate(3, _BEARINGS)]), make())
+    assert (update["fresh"], update["again"], update["barren"]) == ([], [1], 1)
+
+
+@pytest.mark.parametrize(
+    ("grades", "kept"),
+    [(["incorrect", "ambiguous"], [4]), (["incorrect"] * 3, [3, 4])],  # the reader is not alone in refusing
+)
+def test_incorrect_passages_are_left_out_but_for_two_where_all_are(
+    make: Make, grades: list[str], kept: list[int]
+) -> None:
+    found = [candidate(number, _BEARINGS, grade=one) for number, one in enumerate(grades, start=3)]
+    update = distil(state(**_BEFORE, candidates=found), make())
+    assert [e["passage_id"] for e in update["evidence"]] == kept
+
+
+def test_an_empty_retrieval_never_reaches_the_distiller(make: Make, events: list[ev.Event]) -> None:
+    nothing = distil(state(**_BEFORE), make(profile_name="seed"))
+    assert (nothing["fresh"], nothing["barren"]) == ([], 1)
+    assert nothing["notebook"][-1].endswith("(no evidence)")
+    assert isinstance(events[0], ev.EvidenceKept)

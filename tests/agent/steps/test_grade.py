@@ -1,0 +1,113 @@
+"""Step ``grade``: CRAG's three grades, from the reader and from the model, and all together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+import agent.events as ev
+from agent.budget import Budget, BudgetExhausted
+from agent.cognition import Grade
+from agent.session import Session
+from agent.state import Candidate
+from agent.steps.grade import ModelGrader, ReaderGrader, grade, overall
+from models.scripted import Scripted
+from tests.agent.made import candidate, scripted, state, step
+from tests.agent.steps.conftest import Make
+
+_QUESTION = "How many people did Orlavane employ in 2024?"
+_GOLD = candidate(1, "Orlavane employed 3,940 people at the end of 2024.", score=0.97)
+_NEAR = candidate(2, "Orlavane closed a plant in Ohio.", score=0.2)
+_OFF = candidate(3, "Lunch is served at noon.", score=0.001)
+
+
+@pytest.mark.parametrize(
+    ("grades", "together"),
+    [
+        ([], "incorrect"),
+        (["incorrect", "incorrect"], "incorrect"),
+        (["incorrect", "ambiguous"], "ambiguous"),
+        (["incorrect", "ambiguous", "correct"], "correct"),
+    ],
+)
+def test_overall_is_crags_action(grades: list[Grade], together: Grade) -> None:
+    assert overall(grades) == together
+
+
+@pytest.mark.parametrize(
+    ("score", "expected"),
+    [(1.0, "correct"), (0.5, "correct"), (0.49, "ambiguous"), (0.05, "ambiguous"), (0.049, "incorrect")],
+)
+def test_the_readers_probability_is_cut_in_three(
+    idle_session: Session, score: float, expected: Grade
+) -> None:
+    read = [_GOLD, candidate(4, "x", score=score)]  # each is graded for itself
+    found = ReaderGrader().grade(idle_session, [], _QUESTION, read)[1]
+    assert (found.grade, found.probability) == (expected, score)
+
+
+def _asked(
+    replies: Sequence[Scripted], candidates: list[Candidate], **chat_options: int
+) -> tuple[list[str], list[ev.Event]]:
+    events: list[ev.Event] = []
+    with scripted(*replies, emit=events.append, **chat_options) as session:
+        graded = ModelGrader().grade(session, ["QUESTION: q"], _QUESTION, candidates)
+    return [one.grade for one in graded], [e for e in events if isinstance(e, ev.Warned)]
+
+
+def test_the_model_grades_all_passages_in_one_call() -> None:
+    reply = ("(C) Annual report. Lunch", {"A": "correct", "B": "ambiguous", "C": "incorrect"})
+    assert _asked([reply], [_GOLD, _NEAR, _OFF]) == (["correct", "ambiguous", "incorrect"], [])
+    assert _asked([], [])[0] == []
+
+
+def test_what_the_model_leaves_out_is_asked_for_again() -> None:
+    replies: list[Scripted] = [{"A": "correct"}, ("could not be used", {"A": "correct", "B": "incorrect"})]
+    assert _asked(replies, [_GOLD, _OFF])[0] == ["correct", "incorrect"]
+
+
+def test_an_answer_that_cannot_be_read_leaves_everything_ambiguous_and_says_so() -> None:
+    grades, warned = _asked(["They are all nice.", "Very nice."], [_GOLD, _OFF])
+    assert grades == ["ambiguous", "ambiguous"]
+    assert warned
+
+
+def test_a_passage_without_room_is_ambiguous() -> None:
+    long = candidate(4, "word " * 400)
+    grades, _ = _asked([{"A": "correct"}], [_GOLD, long, _OFF], context_tokens=700)
+    assert grades == ["correct", "ambiguous", "ambiguous"]
+    assert _asked([], [long], context_tokens=700)[0] == ["ambiguous"]
+
+
+def test_the_budget_holds_for_grading_too() -> None:
+    with scripted(budget=Budget(tokens=10)) as session, pytest.raises(BudgetExhausted):
+        ModelGrader().grade(session, [], _QUESTION, [_GOLD])
+
+
+def _before(*candidates: Candidate) -> dict[str, object]:
+    return {"plan": [step(_QUESTION)], "position": 0, "step": 1, "candidates": list(candidates)}
+
+
+def test_one_correct_passage_is_enough(make: Make, events: list[ev.Event]) -> None:
+    update = grade(state(**_before(_GOLD, _OFF)), make())
+    assert (update["grade"], [c["grade"] for c in update["candidates"]]) == (
+        "correct",
+        ["correct", "incorrect"],
+    )
+    (event,) = events
+    assert isinstance(event, ev.Graded)
+    assert (event.grade, event.passages, event.grades) == ("correct", [1, 3], ["correct", "incorrect"])
+    assert grade(state(**_before()), make())["grade"] == "incorrect"
+
+
+def test_the_better_graded_comes_first_and_one_far_behind_is_not_kept(make: Make) -> None:
+    deps = make([(_QUESTION, {"A": "incorrect", "B": "ambiguous"})], profile_name="seed")
+    update = grade(state(**_before(_GOLD, _OFF)), deps)
+    assert [(c["passage_id"], c["grade"]) for c in update["candidates"]] == [
+        (3, "ambiguous"),
+        (1, "incorrect"),
+    ]
+    far = candidate(5, "Orlavane is in Ohio.", score=0.06)
+    (_, behind) = grade(state(**_before(candidate(4, "x", score=1.0), far)), make())["candidates"]
+    assert behind["grade"] == "ambiguous"

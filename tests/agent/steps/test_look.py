@@ -1,0 +1,59 @@
+"""Step ``look``: the question itself is searched and read before anything is planned."""
+
+from __future__ import annotations
+
+import pytest
+
+import agent.events as ev
+from agent.steps.look import look, single_shot
+from models.scripted import WordReader
+from tests.agent.made import state, step
+from tests.agent.steps.conftest import Make
+
+QUESTION = "Who supplies Orlavane's ceramic bearings?"
+SURE = WordReader({QUESTION: ("Tolvang Ceramics", 0.9)})
+
+
+def test_the_best_passages_are_kept_best_first(make: Make, events: list[ev.Event]) -> None:
+    update = look(state(route="deep"), make(kept=2))
+    assert update["looked"][0]["document"] == "annual-report"
+    scores = [one["score"] for one in update["looked"]]
+    assert (len(scores), scores) == (2, sorted(scores, reverse=True))
+    (entry,) = update["notebook"]
+    assert entry.startswith(f"QUESTION: {QUESTION}")
+    assert "- reports: the reports of Orlavane" in entry
+    assert events == [ev.NotebookGrew(entry)], "the reader marks nothing: there is no first look"
+
+
+def test_a_deep_question_gets_a_first_look(make: Make, events: list[ev.Event]) -> None:
+    update = look(state(route="deep"), make(reader=SURE))
+    (found,) = [event for event in events if isinstance(event, ev.FirstLook)]
+    sentence = "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics."
+    assert (found.answer, found.sentence) == ("Tolvang Ceramics", sentence)
+    assert (found.title, found.page, found.probability) == ("Annual report", None, 0.9)
+    assert found.passage_id in [one["passage_id"] for one in update["looked"]]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"route": "single"},
+        {"profile_name": "seed"},
+        {"recalled": 0},
+    ],  # it has its answer at once; nor does the seed look
+)
+def test_others_get_none(make: Make, events: list[ev.Event], changes: dict[str, str]) -> None:
+    way = changes.pop("route", "deep")
+    update = look(state(route=way), make(reader=SURE, **changes))
+    assert [type(event) for event in events] == [ev.NotebookGrew]
+    assert bool(update.get("looked")) == (way == "single")
+
+
+@pytest.mark.parametrize(
+    ("plan", "tool"),
+    [([step("In other words?", tool="news")], "news"), ([step("a"), step("b", tool="news")], "")],
+)
+def test_a_single_look_up_is_the_question_itself_where_the_plan_prefers(
+    make: Make, plan: list[object], tool: str
+) -> None:
+    assert single_shot(state(plan=plan), make())["plan"] == [step(QUESTION, tool=tool)]

@@ -1,0 +1,103 @@
+"""The planner's language: what is written for a plan is read back as that plan, and nothing else is one."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.steps.lookups import MOST_LOOKUPS, Lookup, Plan, PlanRequest, parse, prompt, reply
+
+_SIMPLE = PlanRequest("How much did Dalton bill?")
+_CHOICE = PlanRequest(
+    "And who\nsigned it?",
+    history=[("How much did  Dalton bill?", "1,200 euros")],
+    collections=[("invoices", "bills"), ("contracts", "leases and\nloans")],
+)
+_KNOWN = PlanRequest("Who signed it?", findings=["Dalton billed 1,200 euros.", "Not found: Who signed it?"])
+
+
+def test_the_prompt_shows_collections_conversation_question_and_findings_in_this_order() -> None:
+    assert prompt(_SIMPLE) == "Question: How much did Dalton bill?\nPlan:"
+    assert prompt(_CHOICE).splitlines() == [
+        "Collections:",
+        "- invoices: bills",
+        "- contracts: leases and loans",
+        "Before: How much did Dalton bill?",
+        "Answer: 1,200 euros",
+        "Question: And who signed it?",
+        "Plan:",
+    ]
+    assert prompt(_KNOWN).splitlines()[1:3] == [
+        "Found: Dalton billed 1,200 euros.",
+        "Found: Not found: Who signed it?",
+    ]
+
+
+def test_the_prompt_is_bounded() -> None:
+    turns = [(f"Question {number}?", "word " * 500) for number in range(9)]
+    shown = prompt(PlanRequest("Why?", turns, [("c", "word " * 500)], ["word " * 500]))
+    assert len(shown) < 1200
+    assert ("Question 6?" in shown, "Question 7?" in shown) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("request_", "plan", "text"),
+    [
+        (_SIMPLE, Plan("talk", _SIMPLE.question), " TALK"),
+        (_SIMPLE, Plan("ask", "Which Dalton do you mean?"), " ASK Which Dalton do you mean?"),
+        (_SIMPLE, Plan("search", _SIMPLE.question, (Lookup(_SIMPLE.question),)), " =\n="),
+        (
+            _CHOICE,
+            Plan(
+                "search",
+                "Who signed the bill of Dalton?",
+                (Lookup("Which bill is Dalton's?", "invoices"), Lookup("Who signed #1?")),
+            ),
+            " Who signed the bill of Dalton?\n[invoices] Which bill is Dalton's?\nWho signed #1?",
+        ),
+        (_CHOICE, Plan("search", "Who signed?", (Lookup("Who signed?", "contracts"),)), None),
+        (_KNOWN, Plan("search", _KNOWN.question), " ="),
+    ],
+)
+def test_what_is_written_for_a_plan_is_read_back_as_that_plan(
+    request_: PlanRequest, plan: Plan, text: str | None
+) -> None:
+    written = reply(plan, request_)
+    assert written == text or text is None
+    assert parse(written, request_) == plan
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n\n",
+        "=",  # no look-up, and nothing is known
+        "TALK\n=",
+        "ASK Which one?\n=",
+        "=\nWho signed #1?",  # there is no first result yet
+        "=\nWho?\nWho signed #2?",
+        "=\nWho signed #0?",
+        "=\n" + "\n".join(f"Who {number}?" for number in range(MOST_LOOKUPS + 1)),
+    ],
+)
+def test_what_breaks_the_form_is_no_plan(text: str) -> None:
+    assert parse(text, _SIMPLE) is None
+
+
+def test_a_collection_that_is_not_there_is_none() -> None:
+    plan = parse(" Who signed?\n[letters] =\n[contracts]  Who wrote it?", _CHOICE)
+    assert plan == Plan(
+        "search", "Who signed?", (Lookup("Who signed?"), Lookup("Who wrote it?", "contracts"))
+    )
+
+
+def test_a_look_up_that_is_repeated_is_made_once() -> None:
+    plan = parse("=\n=\nHow much did Dalton bill?", _SIMPLE)
+    assert plan is not None
+    assert plan.lookups == (Lookup(_SIMPLE.question),)
+
+
+def test_a_number_of_the_question_is_no_reference() -> None:
+    plan = parse("=\n=\nWho signed #1?", PlanRequest("Who was sent invoice #4711?"))
+    assert plan is not None
+    assert plan.lookups == (Lookup("Who was sent invoice #4711?"), Lookup("Who signed #1?"))

@@ -1,0 +1,203 @@
+"""Step ``plan``, and the two planners: the taught one on its own text, the asked one by prompt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import agent.events as ev
+from agent.budget import Budget
+from agent.cognition import Planned
+from agent.state import Claim, PlanStep, RunState
+from agent.steps.lookups import PlanRequest
+from agent.steps.plan import AskedPlanner, TaughtPlanner, plan, request_of
+from models.scripted import Scripted, ScriptedCompleter
+from tests.agent.made import note, scripted, state, step
+from tests.agent.steps.conftest import Make
+
+_REQUEST = PlanRequest(
+    "Who supplies the bearings, and where is the plant?", collections=[("a", "A"), ("b", "B")]
+)
+_FOLLOW_UP = PlanRequest("and where?", history=[("Who supplies the bearings?", "Tolvang [1].")])
+
+
+def _questions(steps: list[PlanStep]) -> list[str]:
+    return [one["question"] for one in steps]
+
+
+def _taught(written: str, request: PlanRequest = _REQUEST) -> Planned:
+    with ScriptedCompleter([("Plan:", written)]) as model, scripted() as session:
+        return TaughtPlanner(model).begin(session, request)
+
+
+def test_one_text_of_the_taught_planner_says_all(make: Make) -> None:
+    assert _taught(" TALK").kind == "talk"
+    asked_back = _taught(" ASK Which plant?")
+    assert (asked_back.kind, asked_back.question, asked_back.steps) == ("ask", "Which plant?", [])
+    followed = _taught(" Where is Tolvang's plant?\n=", _FOLLOW_UP)
+    assert followed.question == "Where is Tolvang's plant?"
+    assert _questions(followed.steps) == [followed.question]
+    several = _taught(" =\n[b] Who supplies the bearings?\nWhere is the plant of #1?")
+    assert [(one["question"], one["tool"]) for one in several.steps] == [
+        ("Who supplies the bearings?", "b"),
+        ("Where is the plant of #1?", ""),
+    ]
+    assert several.origin == "planner"
+
+
+def test_what_is_no_plan_becomes_the_whole_question() -> None:
+    made = _taught("I cannot help with that.")
+    assert (made.kind, _questions(made.steps), made.origin) == ("search", [_REQUEST.question], "default")
+
+
+def _asked(
+    *replies: Scripted, request: PlanRequest = _REQUEST, full: bool = False, **options: Any
+) -> Planned:
+    chosen = options.pop("chosen", None)
+    with scripted(*replies, **options) as session:
+        return AskedPlanner(full=full).begin(session, request, chosen)
+
+
+def test_the_asked_planner_asks_for_follow_up_route_and_plan_in_turn() -> None:
+    made = _asked(
+        ("NEW: and where?", "Where is Tolvang's plant?\nIt is …"),
+        ("Where is Tolvang's plant?", {"route": "single"}),
+        ("Split the QUESTION", {"steps": ["1. Where is Tolvang's plant?", "where is  tolvang's plant?"]}),
+        request=_FOLLOW_UP,
+    )
+    assert (made.kind, made.question, made.origin) == ("search", "Where is Tolvang's plant?", "model")
+    assert _questions(made.steps) == ["Where is Tolvang's plant?"]
+
+
+def test_the_asked_planner_leaves_talk_and_asks_back() -> None:
+    assert _asked({"route": "direct"}).kind == "talk"
+    asked_back = _asked({"route": "clarify"}, ("You:", "Which plant do you mean?"))
+    assert (asked_back.kind, asked_back.question) == ("ask", "Which plant do you mean?")
+
+
+def test_a_way_that_a_person_chose_is_not_asked_for() -> None:
+    assert _questions(_asked(chosen="single").steps) == [_REQUEST.question]
+    assert _questions(_asked({"steps": ["Where is the plant?"]}, chosen="deep").steps) == [
+        "Where is the plant?"
+    ]
+
+
+def test_the_seed_fills_in_where_to_look() -> None:
+    filled = {
+        "question": "Where is the plant?",
+        "reason": "r",
+        "tool": "b",
+        "keywords": "k",
+        "section": "s",
+    }
+    elsewhere = {**filled, "question": "Who supplies the bearings?", "tool": "nowhere"}
+    made = _asked({"route": "deep"}, ("one of a, b", {"steps": [filled, elsewhere]}), full=True)
+    assert made.steps == [filled, {**elsewhere, "tool": ""}]
+    assert _questions(_asked({"route": "single"}, full=True).steps) == [_REQUEST.question]
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        ["no JSON", "none either"],
+        [{"steps": []}],
+        [{"steps": ["Who is the mother of Marrow's author?"]}],  # copied from the examples
+        [{"steps": ["When does the ferry leave?"]}],  # about nothing that was asked
+        [{"steps": ["Where was #1 born?"]}],
+    ],
+)
+def test_what_the_model_gives_that_is_no_plan_becomes_the_whole_question(replies: list[Scripted]) -> None:
+    made = _asked(*replies, chosen="deep")
+    assert (_questions(made.steps), made.origin) == ([_REQUEST.question], "default")
+
+
+def test_without_budget_the_whole_question_is_searched() -> None:
+    assert _questions(_asked(budget=Budget(tokens=1)).steps) == [_REQUEST.question]
+
+
+# --- the step ---------------------------------------------------------------------------------------
+
+
+def test_the_first_plan_is_cut_to_the_budget_and_opens_the_notebook(
+    make: Make, events: list[ev.Event]
+) -> None:
+    three = [step("Who?"), step("Where is #1?"), step("When?")]
+    update = plan(state(plan=three, planned_by="planner", notebook=["Q"]), make(budget=Budget(steps=2)))
+    assert update["plan"] == three[:2]
+    assert update["notebook"] == ["Q", "PLAN:\n1. Who?\n2. Where is #1?"]
+    assert [e.origin for e in events if isinstance(e, ev.Planned)] == ["planner"]
+
+
+def test_a_plan_by_default_is_told(make: Make, events: list[ev.Event]) -> None:
+    plan(state(plan=[step("Who?")], planned_by="default"), make())
+    assert any(isinstance(event, ev.Warned) for event in events)
+
+
+def test_a_planner_is_shown_collections_only_where_there_is_a_choice(make: Make) -> None:
+    both = make()
+    assert [name for name, _ in request_of(state(), both).collections] == both.tools
+    assert request_of(state(), make(collections=both.collections[:1])).collections == []
+
+
+def _stopped(**changes: Any) -> RunState:
+    """A run whose first step found nothing and whose second is open, to be revised."""
+    return state(
+        **{
+            "plan": [step("Who?"), step("Where?")],
+            "position": 0,
+            "step": 1,
+            "action": "REVISE",
+            "notes": [note("", question="Who?")],
+            "notebook": ["PLAN:\n1. Who?\n2. Where?", "STEP 1: Who?"],
+            **changes,
+        }
+    )
+
+
+def _revision(make: Make, written: str, **changes: Any) -> list[str]:
+    return _questions(plan(_stopped(**changes), make(plans=[written]))["plan"])
+
+
+def test_a_revision_is_made_from_what_is_known_and_what_is_missing(make: Make) -> None:
+    known = [note("Tolvang burned.", 1, step=1, question="What?"), note("", step=2, question="Who?")]
+    shown = "Found: Tolvang burned.\nFound: Not found: Who?\nFound: Not found: Where?\nPlan:"
+    update = plan(_stopped(notes=known), make(plans=[(shown, " =\nWho insured the plant?")]))
+    assert _questions(update["plan"]) == ["Who?", "Who insured the plant?"]
+    assert update["revisions"] == 1
+    assert update["notebook"][-1].endswith("\n2. Who insured the plant?")
+
+
+def test_its_references_count_from_the_first_step_of_the_run(make: Make) -> None:
+    written = " =\nWho insured invoice #4711?\nWho owns #1?\nWhere is #2?"
+    asked = {"question": "Who insured invoice #4711?"}
+    assert _revision(make, written, **asked)[1:] == [
+        "Who insured invoice #4711?",
+        "Who owns #2?",
+        "Where is #3?",
+    ]
+
+
+def test_what_was_asked_is_not_asked_again_nor_what_refers_to_it(make: Make) -> None:
+    written = " =\nWho?\nWhere is #1?\nWho insured it?\nWhen was #3 founded?"
+    assert _revision(make, written)[1:] == ["Who insured it?", "When was #2 founded?"]
+
+
+@pytest.mark.parametrize("written", [" =", " TALK", "???"])
+def test_a_revision_without_look_ups_leaves_what_is_done(make: Make, written: str) -> None:
+    assert _revision(make, written) == ["Who?"]
+
+
+def test_the_asked_planner_revises_by_prompt(make: Make) -> None:
+    """Its references count the notebook's steps already."""
+    steps = ["Who?", "Which supplier makes the bearings of #1?", "When does the ferry leave?"]
+    deps = make([("Still missing:\n- Who?\n- Where?", {"steps": steps})])
+    update = plan(_stopped(notebook=["1. Who supplies bearings #1?", "STEP 1: Who?"]), deps)
+    assert _questions(update["plan"]) == ["Who?", "Which supplier makes the bearings of #1?"]
+
+
+def test_searching_more_also_asks_for_what_the_answer_said_without_support(make: Make) -> None:
+    claim = Claim(text="Bearings are blue.", cites=[], support=0.0, verdict="not", reason="nothing cited")
+    deps = make(plans=[("Found: Not found: Bearings are blue.", " =\nWhat colour are bearings?")])
+    update = plan(_stopped(action="FINISH", approval="search", claims=[claim]), deps)
+    assert _questions(update["plan"])[-1] == "What colour are bearings?"

@@ -1,0 +1,196 @@
+"""Step ``reflect``: a finding stands in a passage; neither reader nor model is alone in finding nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import agent.events as ev
+from agent.cognition import Finding, Reflector, Spans
+from agent.session import Session
+from agent.state import Evidence, RunState
+from agent.steps.reflect import (
+    POSSIBLE,
+    SURE,
+    ExtractiveReflector,
+    ModelReflector,
+    ReadingReflector,
+    best_span,
+    reflect,
+)
+from models.scripted import Scripted
+from tests.agent.made import candidate, evidence, scripted, span, state, step
+from tests.agent.steps.conftest import Make
+
+_FIRE = "A fire halted production for seven weeks."
+_HELD = [
+    evidence(1, f"It was cold. {_FIRE}"),
+    evidence(2, "Segment revenue\nIn millions | 2024\nServices | 236.4", kind="table", score=0.4),
+]
+_WEEKS, _COLD, _FIGURE = "seven weeks", "cold", "236.4"
+
+
+def _reflect(
+    reply: Scripted, spans: Spans, held: list[Evidence] = _HELD, reflector: Reflector | None = None
+) -> Finding:
+    with scripted(reply) as session:
+        return (reflector or ReadingReflector()).reflect(session, [], "How long?", held, spans)
+
+
+def test_a_sure_reader_is_taken_at_its_word_and_no_model_is_asked(idle_session: Session) -> None:
+    spans = {2: [span(_FIGURE, 0.3, "Services: 236.4 (2024)")], 1: [span(_WEEKS, SURE, _FIRE)]}
+    finding = ReadingReflector().reflect(idle_session, [], "How long?", _HELD, spans)
+    assert finding == Finding(True, _FIRE, _WEEKS, [1], "reader")
+
+
+def test_an_unsure_reader_shows_its_candidates_to_the_model_the_likeliest_first() -> None:
+    spans = {1: [span(_WEEKS, 0.4), span(_COLD, 0.1)], 2: [span(_FIGURE, 0.2), span(" ", 0.15)]}
+    asked = ("[1] “seven weeks”; [2] “236.4”\n", {"source": 1, "answer": _WEEKS})
+    finding = _reflect(asked, spans)
+    assert (finding.answer, finding.cites, finding.origin) == (_WEEKS, [1], "model")
+
+
+@pytest.mark.parametrize("source", [0, 1, 2, 99])
+def test_the_models_answer_gets_its_own_passage_and_the_sentence_or_row_there(source: int) -> None:
+    table = _reflect({"source": source, "answer": _FIGURE}, {2: [span(_FIGURE, 0.3)]})
+    assert (table.cites, table.sentence) == ([2], "Services | 236.4")
+    text = _reflect({"source": source, "answer": _WEEKS}, {1: [span(_WEEKS, 0.3)]})
+    assert (text.cites, text.sentence) == ([1], _FIRE)
+
+
+@pytest.mark.parametrize("answer", ["", "Not found.", "Zanzibar Copper", "eight weeks and 4 days"])
+def test_what_is_empty_or_stands_in_no_passage_is_no_finding(answer: str) -> None:
+    finding = _reflect({"source": 1, "answer": answer}, {1: [span(_WEEKS, 0.4)], 2: [span(_FIGURE, 0.4)]})
+    assert (finding.found, finding.cites, finding.origin) == (False, [], "model")
+
+
+@pytest.mark.parametrize(
+    ("spans", "relevance", "found"),
+    [
+        ({1: [span(_WEEKS, 0.1)]}, 0.0, True),  # a span agrees
+        ({1: [span(_WEEKS, 0.09)]}, 0.0, False),  # … but is improbable
+        ({1: [span(_COLD, 0.4)]}, 0.0, False),  # another one does
+        ({2: [span(_WEEKS, 0.4)]}, 0.0, False),  # it agrees in another passage
+        ({}, SURE, True),  # the passage answers, wherever in it
+        ({}, 0.49, False),
+    ],
+)
+def test_the_model_is_not_alone_in_finding_an_answer(spans: Spans, relevance: float, found: bool) -> None:
+    held = [Evidence({**_HELD[0], "relevance": relevance}), _HELD[1]]
+    assert _reflect({"source": 1, "answer": _WEEKS}, spans, held).cites == ([1] if found else [])
+
+
+def test_a_passage_that_the_reader_agrees_to_takes_the_place_of_one_that_only_holds_the_words() -> None:
+    held = [evidence(1, "Sales were 5 weeks late."), evidence(2, "The register lists 5 weeks of stock.")]
+    finding = _reflect({"source": 1, "answer": "5 weeks"}, {2: [span("5 weeks", 0.4)]}, held)
+    assert finding.cites == [2]
+
+
+def test_the_seeds_reflector_writes_its_own_sentence() -> None:
+    reply = {"source": 1, "answer": _WEEKS, "sentence": "Production stood still for seven weeks."}
+    finding = _reflect(reply, {}, reflector=ModelReflector())
+    assert (finding.sentence, finding.cites) == ("Production stood still for seven weeks.", [1])
+
+
+def test_without_a_model_the_best_excerpt_is_the_finding(idle_session: Session) -> None:
+    assert ExtractiveReflector().reflect(idle_session, [], "What?", _HELD, {}).cites == [1]
+
+
+def test_the_best_span_is_the_most_probable_of_all_passages() -> None:
+    best = span(_FIGURE, 0.3)
+    assert best_span({1: [span(_COLD, 0.2)], 2: [best, span("2024", 0.1)]}) == (2, best)
+    assert best_span({1: []}) is None
+
+
+# --- the step ---------------------------------------------------------------------------------------
+
+_QUESTION = "What was the net revenue of Orlavane for fiscal 2024?"
+_TEXT = "Net revenue of Orlavane for fiscal 2024 was $1,284.6 million."
+_REVENUE = "$1,284.6 million"
+
+
+def _before(probability: float, **changes: Any) -> RunState:
+    marked = [span(_REVENUE, probability, _TEXT)]
+    return state(
+        **{
+            "plan": [step(_QUESTION)],
+            "position": 0,
+            "step": 1,
+            "query": _QUESTION,
+            "candidates": [candidate(2, _TEXT, spans=marked, scores={"relevance": 0.7})],
+            "evidence": [evidence(1, "Something else."), evidence(2, _TEXT)],
+            **changes,
+        }
+    )
+
+
+def test_a_step_without_candidates_finds_nothing_and_asks_nothing(
+    make: Make, events: list[ev.Event]
+) -> None:
+    update = reflect(state(plan=[step(_QUESTION)], position=0, step=1), make())
+    assert not update["notes"][0]["found"]
+    assert update["notebook"] == ["FINDING 1: not found."]
+    assert [type(event) for event in events] == [ev.Noted, ev.NotebookGrew]
+
+
+def test_what_the_reader_is_sure_of_is_noted_without_asking(make: Make, events: list[ev.Event]) -> None:
+    update = reflect(_before(0.95), make())
+    (found,) = update["notes"]
+    assert (found["answer"], found["sentence"], found["cites"]) == (_REVENUE, _TEXT, [2])
+    assert (found["sure"], found["relevance"]) == (True, 0.7)
+    assert isinstance(events[0], ev.Noted)
+    assert events[0].origin == "reader"
+    assert update["notebook"] == [f"FINDING 1: {_REVENUE} [2]"]
+
+
+def test_of_what_a_later_step_needs_the_model_is_asked_about_the_steps_own_passages(make: Make) -> None:
+    needed = _before(0.3, plan=[step(_QUESTION), step("Who earned #1?")])
+    (found,) = reflect(needed, make([(f"[2] “{_REVENUE}”", {"source": 2, "answer": _REVENUE})]))["notes"]
+    assert (found["answer"], found["cites"], found["sure"]) == (_REVENUE, [2], False)
+    (elsewhere,) = reflect(needed, make([{"source": 1, "answer": "Something else"}]))["notes"]
+    assert not elsewhere["found"]
+
+
+@pytest.mark.parametrize(
+    ("route", "probability", "found"),
+    [
+        ("deep", POSSIBLE, True),
+        ("deep", POSSIBLE - 0.01, False),
+        ("single", SURE, True),  # of a single look-up nobody is asked: the answer is written from it
+        ("single", SURE - 0.01, False),
+    ],
+)
+def test_what_no_later_step_needs_is_the_readers_best_span(
+    make: Make, route: str, probability: float, found: bool
+) -> None:
+    unrelated = [step(_QUESTION), step("Who earned #2?")]
+    (one,) = reflect(_before(probability, plan=unrelated, route=route), make())["notes"]
+    assert (one["found"], one["answer"]) == (found, _REVENUE if found else "")
+
+
+def test_the_seed_asks_of_a_single_look_up_as_well(make: Make) -> None:
+    reply = {"source": 2, "answer": _REVENUE, "sentence": "It was $1,284.6 million."}
+    (found,) = reflect(_before(0.95, route="single"), make([reply], profile_name="seed"))["notes"]
+    assert (found["sentence"], found["sure"]) == ("It was $1,284.6 million.", False)
+
+
+def test_the_later_version_of_a_document_is_followed_and_the_earlier_one_told(
+    make: Make, events: list[ev.Event]
+) -> None:
+    old, new = "The fee is 40 euros.", "The fee is 45 euros."
+    held = [
+        evidence(1, old, document="fees-2023.md", title="Fees", date="2023-01-01"),
+        evidence(2, new, document="fees-2024.md", title="Fees", date="2024-01-01"),
+    ]
+    found = [
+        candidate(1, old, spans=[span("40 euros", 0.95, old)]),
+        candidate(2, new, spans=[span("45 euros", 0.6, new)]),
+    ]
+    asked = _before(0.0, plan=[step("How much is the fee?")], evidence=held, candidates=found)
+    (latest,) = reflect(asked, make())["notes"]
+    assert (latest["answer"], latest["cites"], latest["earlier"]["answer"]) == ("45 euros", [2], "40 euros")
+    assert any(isinstance(event, ev.Contradicted) for event in events)
+    dated = _before(0.0, plan=[step("How much was the fee in 2023?")], evidence=held, candidates=found)
+    (named,) = reflect(dated, make())["notes"]
+    assert (named["answer"], "earlier" in named) == ("40 euros", False)

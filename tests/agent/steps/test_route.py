@@ -1,0 +1,81 @@
+"""Step ``route``: what a question needs, from what the planner made of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import agent.events as ev
+from agent.state import Turn
+from agent.steps.route import route
+from tests.agent.made import state, step
+from tests.agent.steps.conftest import Make
+
+_BEFORE = [Turn(question="What was the revenue of Orlavane in 2023?", answer="$5 million [1].")]
+_ASKED = "What was it, and why?"
+
+
+def _routed(
+    make: Make, written: str, *, changes: dict[str, Any] | None = None, **deps: Any
+) -> dict[str, Any]:
+    asked = {"asked": _ASKED, "question": _ASKED, **(changes or {})}
+    return route(state(**asked), make(plans=[written], **deps))
+
+
+@pytest.mark.parametrize(
+    ("written", "way"),
+    [
+        (" TALK", "direct"),
+        (" ASK What do you mean?", "clarify"),
+        (" =\n=", "single"),
+        (" =\nWhat?\nWhy #1?", "deep"),
+    ],
+)
+def test_the_plan_shows_the_way(make: Make, events: list[ev.Event], written: str, way: str) -> None:
+    assert _routed(make, written, interactive=True)["route"] == way
+    (routed,) = events
+    assert isinstance(routed, ev.Routed)
+    assert (routed.route, routed.source) == (way, "planner")
+
+
+def test_the_plan_is_kept_for_the_step_that_shows_it(make: Make) -> None:
+    update = _routed(make, " =\n[news] What was it?\nWhy was #1?")
+    assert update["plan"] == [step("What was it?", tool="news"), step("Why was #1?")]
+    assert update["planned_by"] == "planner"
+
+
+@pytest.mark.parametrize("way", ["single", "deep"])
+def test_a_way_that_a_person_chose_is_taken(make: Make, events: list[ev.Event], way: str) -> None:
+    update = _routed(make, " TALK", route=way)
+    assert (update["route"], update["plan"], update["planned_by"]) == (way, [step(_ASKED)], "default")
+    assert isinstance(events[0], ev.Routed)
+    assert events[0].source == "person"
+
+
+def test_small_talk_needs_no_planner(make: Make) -> None:
+    assert route(state(asked="Hello!", question="Hello!"), make(plans=[]))["route"] == "direct"
+
+
+def test_a_follow_up_becomes_a_question_of_its_own(make: Make, events: list[ev.Event]) -> None:
+    complete = "What was the revenue of Orlavane in 2022?"
+    deps = make(plans=[("Answer: $5 million.\nQuestion: and in 2022?", f" {complete}\n=")])
+    update = route(state(asked="and in 2022?", question="and in 2022?", turns=_BEFORE), deps)
+    assert (update["question"], update["plan"]) == (complete, [step(complete)])
+    (routed,) = events
+    assert isinstance(routed, ev.Routed)
+    assert (routed.asked, routed.question) == ("and in 2022?", complete)
+
+
+def test_the_planners_words_take_the_place_of_typed_ones_only_after_a_clarification(make: Make) -> None:
+    complete = "What was the revenue, and why?"
+    assert _routed(make, f" {complete}\n=")["question"] == _ASKED
+    assert _routed(make, f" {complete}\n=", changes={"clarified": True})["question"] == complete
+
+
+@pytest.mark.parametrize(
+    "nobody", [{"interactive": False}, {"interactive": True, "changes": {"clarified": True}}]
+)
+def test_nobody_is_asked_back_twice_nor_where_nobody_is(make: Make, nobody: dict[str, Any]) -> None:
+    update = _routed(make, " ASK What do you mean?", **nobody)
+    assert (update["route"], update["plan"]) == ("single", [step(_ASKED)])

@@ -1,0 +1,60 @@
+"""The shipped reader's verdicts on claims made to mislead, a set that nothing is trained on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.budget import Budget
+from agent.session import Session
+from agent.state import Claim
+from agent.steps.verify import ReadingVerifier
+from models.protocols import Reader
+from models.scripted import ScriptedChat
+from tests.agent.made import evidence
+
+pytestmark = pytest.mark.model
+
+_REFUSED, _SUPPORTED = 0.85, 0.80  # what must not be called supported, and what must
+_KEPT = 0.60, 0.45  # a floor under what the shipped reader reaches: no later one may fall below it
+
+
+@pytest.fixture(scope="module")
+def reader() -> Reader:
+    boxed: Any = pytest.importorskip("models.boxed_reader", reason="the reader is not in this checkout")
+    if not (boxed.SHIPPED / boxed.MODEL).is_file():
+        pytest.skip("the reader's weights are not in this checkout")
+    return boxed.BoxedReader()  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def shares(reader: Reader, data: Path) -> tuple[float, float]:
+    """Shares of the false claims not called supported, and of the supported ones called so."""
+    path = data / "reading" / "support_test.jsonl"
+    if not path.is_file():
+        pytest.skip(f"{path} is not there")
+    verifier = ReadingVerifier(reader)
+    session = Session(ScriptedChat([]), Budget(), lambda _event: None)
+    right: dict[bool, list[bool]] = {True: [], False: []}
+    for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+        kind = "table" if " | " in line["passage"] else "text"
+        passage = evidence(1, line["passage"], title="", kind=kind)
+        claim = Claim(text=line["claim"], cites=[1], support=0.0, verdict="not", reason="")
+        (judged,) = verifier.verify(session, "", [claim], [passage])
+        wanted = line["label"] == "supported"
+        right[wanted].append((judged["verdict"] == "supported") is wanted)
+    return sum(right[False]) / len(right[False]), sum(right[True]) / len(right[True])
+
+
+def test_it_does_not_fall_behind_itself(shares: tuple[float, float]) -> None:
+    assert shares[0] >= _KEPT[0], shares
+    assert shares[1] >= _KEPT[1], shares
+
+
+@pytest.mark.xfail(strict=True, reason="missed so far; the reader's card has the figures")
+def test_what_it_is_to_reach(shares: tuple[float, float]) -> None:
+    assert shares[0] >= _REFUSED, shares
+    assert shares[1] >= _SUPPORTED, shares

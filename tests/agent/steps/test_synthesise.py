@@ -1,0 +1,251 @@
+"""Step ``synthesise``: the draft, from the model or from the findings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import agent.events as ev
+from agent.budget import BudgetExhausted
+from agent.prompts import NOT_FOUND
+from agent.state import Candidate, Evidence, Note
+from agent.steps.synthesise import (
+    ModelWriter,
+    abstains,
+    from_findings,
+    gaps,
+    synthesise,
+    unanswered,
+    with_gaps,
+)
+from models.protocols import Reply, Usage
+from models.scripted import ScriptedChat
+from tests.agent.made import candidate, evidence, note, scripted, span, state
+from tests.agent.steps.conftest import Make
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (f"{NOT_FOUND} [1]", True),
+        ("not found in your documents", True),
+        ("The margin is not stated [1].", False),  # a sentence like any other: it is checked
+        ("", False),
+    ],
+)
+def test_abstains(answer: str, expected: bool) -> None:
+    assert abstains(answer) is expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence", "said"),
+    [
+        ("seven weeks", "It stood still for seven weeks.", "seven weeks – It stood still for seven weeks"),
+        ("Tolvang", "Tolvang supplies them.", "Tolvang supplies them"),  # it begins with the answer
+        ("", "It burned.", "It burned"),
+        ("236.4", "", "236.4"),
+    ],
+)
+def test_what_was_asked_for_comes_before_its_sentence(answer: str, sentence: str, said: str) -> None:
+    assert (
+        from_findings([note("", found=False), note(answer, 2, 3, sentence=sentence)]) == f"{said} [2][3]."
+    )
+
+
+def test_a_long_sentence_is_shown_around_the_answer() -> None:
+    sentence = " ".join(["word"] * 100 + ["Tolvang"] + ["word"] * 100)
+    said = from_findings([note("Tolvang", 1, sentence=sentence)])
+    assert said.startswith("Tolvang – … word ")
+    assert " Tolvang " in said.partition("…")[2]
+    assert said.endswith(" word … [1].")
+    assert len(said) < 330
+
+
+def test_the_earlier_version_of_a_finding_is_told_behind_it() -> None:
+    earlier = {"answer": "40 euros", "sentence": "It costs 40 euros.", "number": 1, "date": "2023-01-01"}
+    said = from_findings([note("It costs 45 euros.", 2, earlier=earlier)])
+    assert said == "It costs 45 euros [2]. 40 euros (2023-01-01) – It costs 40 euros [1]."
+
+
+def test_what_a_later_revision_found_is_not_unanswered() -> None:
+    lost, found = note(""), note("Ann did it.", 1)
+    assert unanswered([lost, found]) == [lost["question"]]
+    assert unanswered([lost, Note({**found, "revision": 1})]) == []
+
+
+def test_an_answer_is_followed_by_its_gaps() -> None:
+    missing = gaps(["How much?", "The insurer."])
+    assert missing == [f"{NOT_FOUND.rstrip('.')}: How much?", f"{NOT_FOUND.rstrip('.')}: The insurer."]
+    assert with_gaps("A [1].", missing[:1]) == f"A [1]. {missing[0]}"
+    assert with_gaps("A [1].", missing[:1], "report").endswith(f"## What was not found\n\n- {missing[0]}")
+    assert with_gaps("A [1].", []) == "A [1]."
+
+
+def test_a_question_that_is_handed_back_is_left_out() -> None:
+    said = "Until when must I submit? By 10:00 am [1]. Who approves it [2]? The manager does [2]."
+    with scripted(said) as session:
+        written = ModelWriter(220).write(session, [], "Until when?", [note("10 am", 1)], lambda _text: None)
+    assert written == "By 10:00 am [1]. The manager does [2]."
+
+
+# --- the step ---------------------------------------------------------------------------------------
+
+_HELD = [
+    evidence(1, "Orlavane buys its ceramic bearings from Tolvang."),
+    evidence(2, "It burned in Brevnes."),
+]
+_NOTES = [
+    note("Tolvang supplies them.", 1, question="Question 1?"),
+    note("It burned in Brevnes.", 2, question="Question 2?", step=2),
+]
+_LOST = note("", question="Question 2?", step=2)
+_FINDINGS = "Tolvang supplies them [1]. It burned in Brevnes [2]."
+
+
+def _draft(deps: Any, **changes: Any) -> dict[str, Any]:
+    return synthesise(state(**{"evidence": _HELD, "notes": _NOTES, **changes}), deps)
+
+
+def test_the_model_writes(make: Make, events: list[ev.Event]) -> None:
+    update = _draft(make([("one to four", "Tolvang does [1].")]), route="deep", notes=_NOTES[:1])
+    assert (update["draft"], update["status"]) == ("Tolvang does [1].", "")
+    assert "".join(e.text for e in events if isinstance(e, ev.AnswerText)) == "Tolvang does [1]."
+    assert _draft(make([("one or two", "Tolvang [1].")], length="brief"))["draft"] == "Tolvang [1]."
+
+
+def test_the_best_passages_are_read_in_a_prompt_of_their_own(make: Make) -> None:
+    held = [evidence(number, f"Passage {number}.", score=number / 10) for number in range(1, 9)]
+    deps = make([("[3] Passage 3.", "Tolvang does [8].")])
+    _draft(deps, evidence=held, notes=_NOTES[:1], notebook=["STEP 1"])
+    assert isinstance(deps.session.chat, ScriptedChat)
+    prompt = deps.session.chat.calls[-1].messages[-1].content
+    assert prompt.startswith("PASSAGES:\n[3]")  # the six best, in the order of their numbers
+    assert "- Tolvang supplies them. [1]" in prompt
+    assert "STEP 1" not in prompt
+
+
+@pytest.mark.parametrize("said", ["", "[1]", "Which company supplies them? [1]"])
+def test_a_draft_that_says_nothing_gives_way_to_what_was_found(make: Make, said: str) -> None:
+    assert _draft(make([said]), notes=_NOTES[:1])["draft"] == "Tolvang supplies them [1]."
+    marked = [candidate(2, _HELD[1]["text"], spans=[span("Brevnes", 0.6, "It burned in Brevnes.")])]
+    missed = _draft(make([said]), candidates=marked, notes=[_LOST])
+    assert missed["draft"] == "Brevnes – It burned in Brevnes [2]."
+
+
+def test_a_sentence_that_the_limit_cuts_off_is_not_kept(make: Make) -> None:
+    reply = Reply("Tolvang does, e.g. in 3.5 ways [1]. It also makes", Usage(), "length")
+    assert _draft(make([reply]))["draft"] == "Tolvang does, e.g. in 3.5 ways [1]."
+
+
+def test_what_was_not_found_is_named_to_whoever_writes_from_the_findings(make: Make) -> None:
+    reply = ("This was not found, so leave it out: Question 2?", "Tolvang [1].")
+    _draft(make([reply], profile_name="seed"), notes=[_NOTES[0], _LOST])
+
+
+def test_a_report_is_written_section_by_section(make: Make) -> None:
+    replies = [
+        ("one or two", "Tolvang, which burned [1]."),
+        ("answers: Question 1?\nUse only passage [1]", "Tolvang supplies the bearings"),
+        ("answers: Question 2?", "It burned [2]."),
+    ]
+    assert _draft(make(replies, length="report"), notes=[*_NOTES, _LOST])["draft"] == (
+        "## Short answer\n\nTolvang, which burned [1].\n\n"
+        "## Question 1\n\nTolvang supplies the bearings [1].\n\n"
+        "## Question 2\n\nIt burned [2]."
+    )
+
+
+def test_a_report_is_finished_with_the_findings_when_the_budget_is_used_up(
+    make: Make, events: list[ev.Event]
+) -> None:
+    deps = make(["Tolvang [1].", BudgetExhausted("token budget")], length="report")
+    assert _draft(deps)["draft"].endswith(
+        "## Question 1\n\nTolvang supplies them [1].\n\n## Question 2\n\nIt burned in Brevnes [2]."
+    )
+    assert any(isinstance(e, ev.Warned) for e in events)
+
+
+def test_without_evidence_nothing_is_asked(make: Make) -> None:
+    for notes in ([], [_LOST]):
+        update = _draft(make(), evidence=[], notes=notes)
+        assert (update["draft"], update["status"]) == ("", "not_found")
+
+
+def test_without_a_finding_the_answer_is_shown_once_it_is_checked(
+    make: Make, events: list[ev.Event]
+) -> None:
+    doubtful = {"evidence": [Evidence({**item, "score": 0.1}) for item in _HELD], "notes": [_LOST]}
+    update = _draft(make([("PASSAGES:", "Tolvang supplies them [1].")]), **doubtful)
+    assert (update["draft"], update["status"]) == ("Tolvang supplies them [1].", "")
+    assert not any(isinstance(e, ev.AnswerText) for e in events)
+    for reply in ("", BudgetExhausted("time budget")):
+        update = _draft(make([reply]), **doubtful)
+        assert (update["draft"], update["status"]) == ("", "not_found")
+
+
+def test_with_no_budget_left_the_findings_are_the_draft(make: Make, events: list[ev.Event]) -> None:
+    update = _draft(make([BudgetExhausted("time budget")]))
+    assert (update["draft"], update["status"]) == (_FINDINGS, "")
+    assert update["stopped_because"] == "time budget"
+    assert any(isinstance(e, ev.Warned) for e in events)
+    before = _draft(make([BudgetExhausted("token budget")]), notes=[])
+    assert before["draft"] == "Orlavane buys its ceramic bearings from Tolvang [1]."  # the best passage
+
+
+def test_a_rewrite_is_made_of_the_passages_own_words(make: Make) -> None:
+    assert _draft(make(), approval="rewrite")["draft"] == _FINDINGS
+
+
+def test_a_single_look_up_of_which_the_reader_is_sure_is_answered_without_the_model(make: Make) -> None:
+    sure = [note("Tolvang", 1, sentence="Orlavane buys them from Tolvang.", sure=True)]
+    update = _draft(make(), route="single", notes=sure)
+    assert update["draft"] == "Tolvang – Orlavane buys them from Tolvang [1]."
+    for route, profile in (("deep", "lean"), ("single", "seed")):
+        written = _draft(make(["Tolvang does [1]."], profile_name=profile), route=route, notes=sure)
+        assert written["draft"] == "Tolvang does [1]."
+
+
+# --- what the question found by itself --------------------------------------------------------------
+
+_SENTENCE = "Sundrell insured the plant."
+
+
+def _looked(passage_id: int, score: float, probability: float = 0.0) -> Candidate:
+    spans = [span("Sundrell", probability, _SENTENCE)] if probability else []
+    return candidate(passage_id, _SENTENCE, score=score, spans=spans)
+
+
+def test_what_the_look_found_is_kept_beside_what_the_steps_found(
+    make: Make, events: list[ev.Event]
+) -> None:
+    deps = make([(f"{_SENTENCE} [3]", "Sundrell did [3], and Tolvang [1].")])
+    looked = [_looked(30, 0.9, 0.95)]
+    update = _draft(deps, route="deep", notes=_NOTES[:1], looked=looked, notebook=["QUESTION"])
+    kept = [(item["number"], item["passage_id"]) for item in update["evidence"]]
+    assert kept == [(1, 1), (2, 2), (3, 30)]
+    assert [one["cites"] for one in update["notes"]] == [[3], [1]]
+    assert f"[3] {_SENTENCE}" in update["notebook"][-1]
+    (event,) = [event for event in events if isinstance(event, ev.EvidenceKept)]
+    assert [item["number"] for item in event.fresh] == [3]
+
+
+def test_an_unsure_look_is_evidence_and_no_finding(make: Make) -> None:
+    looked = [_looked(30, 0.9, 0.3), _looked(32, 0.8), _looked(33, 0.7), _looked(31, 0.04)]
+    update = _draft(make(["Tolvang [1]."]), route="deep", notes=_NOTES[:1], looked=looked)
+    assert [item["passage_id"] for item in update["evidence"]] == [1, 2, 30, 32, 33]
+    assert update["notes"] == _NOTES[:1]
+
+
+def test_what_a_step_kept_is_not_kept_twice_and_is_read_whole(make: Make, events: list[ev.Event]) -> None:
+    deps = make(["Tolvang [1]."])
+    update = _draft(deps, route="deep", notes=_NOTES[:1], looked=[_looked(1, 0.9, 0.95)])
+    assert (update["evidence"][1:], update["notes"]) == (_HELD[1:], _NOTES[:1])
+    assert (update["evidence"][0]["number"], update["evidence"][0]["excerpt"]) == (1, _SENTENCE)
+    assert not any(isinstance(event, ev.EvidenceKept) for event in events)
+
+
+def test_where_no_step_found_anything_the_sure_look_is_the_finding(make: Make) -> None:
+    deps = make([("Sundrell", "Sundrell did [1].")])
+    update = _draft(deps, route="deep", evidence=[], notes=[_LOST], looked=[_looked(30, 0.9, 0.95)])
+    assert update["draft"] == "Sundrell did [1]."

@@ -1,0 +1,358 @@
+"""Servers of OpenAI's API: a real one, and one on the loopback that differs and fails as told."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from models.probe import probe
+from models.protocols import (
+    ChatOptions,
+    ContextOverflow,
+    GenerationCancelled,
+    Message,
+    ModelError,
+    ModelMissing,
+    ModelUnreachable,
+)
+from models.servers.openai import OpenAiChat, OpenAiServer, base_url, is_this_machine
+from models.servers.wire import Patience
+
+HELLO = [Message("user", "Say hello.")]
+SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
+SHORT = Patience(connect=1.0, first_token=1.0, idle=1.0)
+
+
+@dataclass
+class Loopback:
+    """A server that says ``reply`` word by word.
+
+    Attributes:
+        takes: The notations of a schema that it does not refuse.
+        fault: What goes wrong with every answer.
+    """
+
+    reply: str = "Hello there, friend."
+    reasoning: str = ""
+    takes: tuple[str, ...] = ("json_schema", "json_object")
+    takes_switch: bool = True
+    gives_logprobs: bool = True
+    counts: bool = True
+    entry: dict[str, Any] = field(default_factory=dict)
+    fault: str = ""
+    url: str = ""
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    left: threading.Event = field(default_factory=threading.Event)
+    closing: threading.Event = field(default_factory=threading.Event)
+
+    def refusal(self, body: dict[str, Any]) -> tuple[int, dict[str, str]] | None:
+        shape = body.get("response_format", {}).get("type", "")
+        if self.fault == "key":
+            return 401, {"message": "no"}
+        if self.fault == "missing":
+            return 404, {"message": "no such model"}
+        if self.fault == "broken":
+            return 400, {"message": "out of memory"}
+        if self.fault == "long":
+            return 400, {"message": "too long", "code": "context_length_exceeded"}
+        if not self.takes_switch and "chat_template_kwargs" in body:
+            return 400, {"message": "unknown field"}
+        if shape and shape not in self.takes:
+            return 422, {"message": "unknown format"}
+        if body.get("logprobs") and not self.gives_logprobs:
+            return 400, {"message": "no probabilities"}
+        return None
+
+    def chunks(self, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        if self.reasoning:
+            yield {"choices": [{"index": 0, "delta": {"reasoning_content": self.reasoning}}]}
+        words = self.reply.split(" ")
+        for number, word in enumerate(words[: body["max_tokens"]]):
+            text = word if number == len(words) - 1 else f"{word} "
+            choice: dict[str, Any] = {"index": 0, "delta": {"content": text}}
+            if body.get("logprobs"):
+                top = [{"token": token, "logprob": value} for token, value in (("A", -0.2), (" B", -1.8))]
+                choice["logprobs"] = {"content": [{"token": "A", "logprob": -0.2, "top_logprobs": top}]}
+            yield {"choices": [choice]}
+            if self.fault == "cut":
+                return
+        finish = "length" if len(words) > body["max_tokens"] else "stop"
+        yield {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}
+        if self.counts:
+            usage = {"prompt_tokens": 30, "completion_tokens": len(words), "total_tokens": 0}
+            yield {"choices": [], "usage": {**usage, "prompt_tokens_details": {"cached_tokens": 10}}}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    loopback: Loopback
+
+    def do_GET(self) -> None:
+        self._send(
+            200, {"object": "list", "data": [{"id": "tiny", "object": "model", **self.loopback.entry}]}
+        )
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.loopback.asked.append(body)
+        if self.loopback.fault == "hang":
+            self.loopback.closing.wait(20)
+            return
+        if refusal := self.loopback.refusal(body):
+            self._send(refusal[0], {"error": refusal[1]})
+            return
+        if self.loopback.fault == "page":
+            self._send(200, "<html>Welcome</html>")
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        try:
+            for chunk in self.loopback.chunks(body):
+                whole = {
+                    "id": "1",
+                    "object": "chat.completion.chunk",
+                    "created": 1,
+                    "model": "tiny",
+                    **chunk,
+                }
+                self.wfile.write(f"data: {json.dumps(whole)}\n\n".encode())
+                self.wfile.flush()
+                if self.loopback.fault == "slow":
+                    self.loopback.closing.wait(0.05)
+        except OSError:
+            self.loopback.left.set()
+
+    def _send(self, status: int, value: object) -> None:
+        content = value.encode() if isinstance(value, str) else json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "text/html" if isinstance(value, str) else "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Tests say what went wrong themselves."""
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    loopback = Loopback()
+    handler = type("Handler", (_Handler,), {"loopback": loopback})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
+        threading.Thread(target=listening.serve_forever, args=(0.01,)).start()
+        loopback.url = f"http://127.0.0.1:{listening.server_port}/v1"
+        yield loopback
+        loopback.closing.set()
+        listening.shutdown()
+
+
+@pytest.fixture
+def chat(server: Loopback) -> Iterator[OpenAiChat]:
+    chat = OpenAiChat("tiny", base_url=server.url, context_tokens=2048, patience=SHORT)
+    yield chat
+    chat.close()
+
+
+# Addresses
+
+
+def test_an_address_is_completed() -> None:
+    assert base_url("box:8080") == "http://box:8080/v1"
+    assert base_url(" https://box/api/v1/ ") == "https://box/api/v1"
+    for wrong in ("", "ftp://box", "http://", "http://box:port"):
+        with pytest.raises(ValueError, match=r"address|port|Port"):
+            base_url(wrong)
+
+
+def test_what_stays_on_this_machine() -> None:
+    for here in ("http://localhost:1/v1", "http://127.0.0.1/v1", "http://[::1]:8080/v1"):
+        assert is_this_machine(here)
+    for elsewhere in ("http://192.168.1.5/v1", "https://localhost.example.com/v1", "http://0.0.0.0/v1"):
+        assert not is_this_machine(elsewhere)
+
+
+# Answers
+
+
+def test_an_answer_streams_and_is_counted(chat: OpenAiChat, server: Loopback) -> None:
+    pieces: list[str] = []
+    reply = chat.generate(HELLO, ChatOptions(on_text=pieces.append))
+    assert reply.text == "".join(pieces) == "Hello there, friend."
+    assert len(pieces) == 3
+    assert (reply.usage.evaluated, reply.usage.reused, reply.usage.generated) == (20, 10, 3)
+    assert chat.generate(HELLO, ChatOptions(max_tokens=2)).finish_reason == "length"
+    assert "response_format" not in server.asked[0]
+
+
+def test_reasoning_is_kept_apart(chat: OpenAiChat, server: Loopback) -> None:
+    server.reasoning = "They want a greeting."
+    reply = chat.generate(HELLO, ChatOptions())
+    assert (reply.text, reply.reasoning) == ("Hello there, friend.", "They want a greeting.")
+
+
+def test_a_server_that_does_not_count_is_estimated(chat: OpenAiChat, server: Loopback) -> None:
+    server.counts = False
+    usage = chat.generate(HELLO, ChatOptions()).usage
+    assert usage.evaluated > 0
+    assert usage.generated == 3
+
+
+@pytest.mark.parametrize("entry", [{"max_model_len": 1024}, {"meta": {"n_ctx": 1024}}])
+def test_the_context_is_what_the_server_says(
+    chat: OpenAiChat, server: Loopback, entry: dict[str, Any]
+) -> None:
+    server.entry = entry
+    assert chat.context_tokens == 1024
+    assert OpenAiServer(server.url).models() == {"tiny": 1024}
+    with pytest.raises(ContextOverflow, match="1024 tokens"):
+        chat.generate([Message("user", "word " * 1100)], ChatOptions(max_tokens=16))
+    assert server.asked == []
+
+
+def test_a_prompt_that_the_server_cut_is_noticed(chat: OpenAiChat) -> None:
+    with pytest.raises(ContextOverflow, match="read only 30 of at least"):
+        chat.generate([Message("user", "word " * 300)], ChatOptions(max_tokens=16))
+
+
+# What servers take
+
+
+@pytest.mark.parametrize(
+    ("takes", "switch", "refused", "used"),
+    [
+        (("json_schema", "json_object"), True, 0, "json_schema"),
+        (("json_schema",), False, 1, "json_schema"),
+        (("json_object",), False, 2, "json_object"),
+        ((), False, 3, None),
+    ],
+)
+def test_a_schema_is_written_as_the_server_takes_it(
+    chat: OpenAiChat,
+    server: Loopback,
+    takes: tuple[str, ...],
+    switch: bool,
+    refused: int,
+    used: str | None,
+) -> None:
+    server.reply, server.takes, server.takes_switch = '{"word":"hello"}', takes, switch
+    for _ in range(2):
+        assert chat.generate(HELLO, ChatOptions(schema=SCHEMA)).text == '{"word":"hello"}'
+    assert len(server.asked) == refused + 2, "what was refused is asked once"
+    assert server.asked[-1].get("response_format", {}).get("type") == used
+
+
+def test_choose_reads_log_probabilities(chat: OpenAiChat, server: Loopback) -> None:
+    choice = chat.choose(HELLO, ["A", "B"])
+    assert choice.measured
+    assert choice.probabilities[1] / choice.probabilities[0] == pytest.approx(2.718281828**-1.6, rel=1e-6)
+    assert (server.asked[0]["max_tokens"], server.asked[0]["top_logprobs"]) == (1, 20)
+
+
+def test_choose_names_its_pick_without_them(chat: OpenAiChat, server: Loopback) -> None:
+    server.gives_logprobs, server.reply = False, '{"choice":"B"}'
+    for _ in range(2):
+        choice = chat.choose(HELLO, ["A", "B"])
+        assert (choice.probabilities, choice.measured) == ((0.0, 1.0), False)
+    assert not server.asked[-1].get("logprobs")
+
+
+# Faults
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "message"),
+    [
+        ("key", ModelError, "another key"),
+        ("missing", ModelMissing, "does not have tiny"),
+        ("broken", ModelError, "out of memory"),
+        ("long", ContextOverflow, "does not fit what the server grants"),
+        ("cut", ModelUnreachable, "in the middle of an answer"),
+        ("hang", ModelUnreachable, "before its first word"),
+        ("page", ModelError, "in the middle of an answer"),
+    ],
+)
+def test_faults_become_errors_that_say_what_to_do(
+    chat: OpenAiChat, server: Loopback, fault: str, error: type[ModelError], message: str
+) -> None:
+    server.fault = fault
+    for options in (ChatOptions(), ChatOptions(schema=SCHEMA)):
+        with pytest.raises(error, match=message) as caught:
+            chat.generate(HELLO, options)
+        assert caught.value.way_out
+    server.fault = ""
+    assert chat.generate(HELLO, ChatOptions()).text == "Hello there, friend."
+
+
+def test_no_server_at_all() -> None:
+    with pytest.raises(ModelUnreachable, match=r"127\.0\.0\.1:9") as caught:
+        OpenAiChat("tiny", base_url="http://127.0.0.1:9", patience=SHORT).generate(HELLO, ChatOptions())
+    assert "openai_url" in caught.value.way_out
+
+
+def test_cancel_stops_the_server(chat: OpenAiChat, server: Loopback) -> None:
+    cancel = threading.Event()
+    server.fault, server.reply = "slow", "word " * 400
+    with pytest.raises(GenerationCancelled):
+        chat.generate(HELLO, ChatOptions(cancel=cancel, on_text=lambda _: cancel.set()))
+    assert server.left.wait(60)
+
+
+def test_cancel_ends_a_call_to_a_hanging_server(chat: OpenAiChat, server: Loopback) -> None:
+    cancel = threading.Event()
+    server.fault = "hang"
+    threading.Timer(0.1, cancel.set).start()
+    with pytest.raises(GenerationCancelled):
+        chat.generate(HELLO, ChatOptions(cancel=cancel))
+
+
+# A real server
+
+
+@pytest.mark.model
+def test_a_real_server_answers_streams_and_gives_json(llama_server: str) -> None:
+    assert list(OpenAiServer(llama_server).models()) == ["tiny"]
+    chat, pieces = OpenAiChat("tiny", base_url=llama_server, context_tokens=2048), list[str]()
+    question = [Message("user", "What is the capital of France? One word.")]
+    reply = chat.generate(question, ChatOptions(max_tokens=16, on_text=pieces.append))
+    assert "Paris" in reply.text
+    assert len(pieces) > 1
+    assert set(json.loads(chat.generate(HELLO, ChatOptions(max_tokens=32, schema=SCHEMA)).text)) == {"word"}
+    labels = [Message("user", "Is Paris in France? A: yes. B: no. Answer with the letter alone.")]
+    choice = chat.choose(labels, ["A", "B"])
+    assert choice.measured
+    assert sum(choice.probabilities) == pytest.approx(1.0)
+    chat.close()
+
+
+@pytest.mark.model
+def test_a_real_server_stops_when_cancelled_and_answers_again(llama_server: str) -> None:
+    chat, cancel = OpenAiChat("tiny", base_url=llama_server, context_tokens=2048), threading.Event()
+    with pytest.raises(GenerationCancelled):
+        chat.generate(HELLO, ChatOptions(max_tokens=500, cancel=cancel, on_text=lambda _: cancel.set()))
+    assert chat.generate(HELLO, ChatOptions(max_tokens=8)).text
+    chat.close()
+
+
+@pytest.mark.model
+def test_a_probe_finds_what_a_real_server_grants(llama_server: str) -> None:
+    chat = OpenAiChat("tiny", base_url=llama_server, context_tokens=4096)
+    result = probe(chat)
+    assert (result.name, result.context_tokens) == ("openai:tiny", 2048)
+    assert result.schema
+    assert result.label_probabilities
+    chat.close()
+
+
+def test_the_client_is_imported_late() -> None:
+    import subprocess
+
+    program = "import models.probe, models.servers.openai, sys; print('openai' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
