@@ -169,7 +169,7 @@ _TITLES = {"policies": "1 Policies", "training": "2 Training", "gathered": "3 Ga
 
 
 class PolicyScreen(DeepScreen):
-    """Everything about deciding that is not of one run: three tabs under who decides now."""
+    """Who decides, and three tabs: policies, training, gathered data."""
 
     MODE: ClassVar[str] = "policy"
     PLACES: ClassVar[tuple[str, ...]] = ("policy",)
@@ -252,7 +252,7 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
             self._set("decider", actions.after(self._deciding.decider, self._sources))
 
     def action_shadow(self) -> None:
-        """Have the next one give a second opinion; nobody, after the last that does not decide anyway."""
+        """Choose the next source of second opinions; none after the last."""
         if self._deciding is not None:
             others = [name for name in self._sources if name != self._deciding.decider]
             self._set("shadow", actions.after(self._deciding.shadow, [actions.NOBODY, *others]))
@@ -402,7 +402,7 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         self.refresh_bindings()
 
     def _label(self) -> None:
-        """The tab of the training tells how it goes, wherever one looks."""
+        """Show the progress of the training in the label of its tab."""
         label = Content(f"{_TITLES['training']} {self._panel.sign}".rstrip())
         self.query_one(TabbedContent).get_tab("training").label = label
 

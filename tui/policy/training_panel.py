@@ -85,7 +85,7 @@ def standing(
 
 
 def doing(fold: TrainingFold) -> str:
-    """What goes on, in a word: the phase; while it trains, how far it is."""
+    """The phase in a word; the share that is done while it trains."""
     return f"{fold.share:.0%}" if fold.phase == "train" else _CALLED.get(fold.phase, "…")
 
 
@@ -354,7 +354,7 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
 
     @dataclass
     class Changed(Message):
-        """It began, came further or ended."""
+        """The training began, progressed or ended."""
 
         ended: bool = False
 
@@ -416,7 +416,7 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
         return "✓" if self.fold.verdict is not None and self.fold.verdict.passed else "✗"
 
     def on_unmount(self) -> None:
-        """The app is left; the same training goes on from where it was."""
+        """The app ends; the same training can be resumed."""
         if self.job is not None and self.running:
             self.job.leave()
 

@@ -91,7 +91,7 @@ class Keyboard(NoKeys):
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Lines can be read from the terminal meanwhile; what was typed before is thrown away."""
+        """Leave the terminal to code that reads lines; discard what was typed before."""
         self._stop()
         try:
             yield
@@ -180,7 +180,7 @@ class Keyboard(NoKeys):
         signal.signal(number, self._leave)  # reached after a stop only
 
     def _return(self, _number: int, _frame: FrameType | None) -> None:
-        """The program goes on, maybe in the foreground again."""
+        """The program continues, perhaps in the foreground again."""
         if self._reader is not None:
             self._take_terminal()
             os.write(self._screen, _HIDE_CURSOR)

@@ -73,7 +73,7 @@ class Renderer:
         """Know what happened before the run was resumed, without showing it again."""
 
     def aside(self) -> AbstractContextManager[object]:
-        """Leave the terminal to whoever asks the person something."""
+        """Leave the terminal to a question."""
         return nullcontext()
 
 
@@ -142,7 +142,7 @@ class PipedRun(PlainRun):
 
 
 class LiveRun(Renderer):
-    """What happened scrolls by; beneath it a line says what is going on, and the answer takes shape.
+    """Events scroll by above a line with the current activity and the growing answer.
 
     Args:
         out: A terminal.
