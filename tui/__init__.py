@@ -1,4 +1,4 @@
-"""The two fronts of one core: the command line and, later, the terminal app.
+"""The command line and the terminal app, over one core.
 
 Owns: commands, settings, the doctor, everything that is printed, and the exit codes.
 

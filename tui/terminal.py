@@ -1,4 +1,4 @@
-"""What is known of the terminal, and how text gets onto it safely."""
+"""The terminal: its capabilities, and writing text to it safely."""
 
 from __future__ import annotations
 

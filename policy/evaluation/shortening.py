@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from agent.steps.synthesise import abstains
 from agent.text.language import language
-from agent.text.names import names
+from agent.text.names import phrases
 from agent.text.sentences import sentences
 from agent.text.terms import terms
 from models.protocols import Chat, ChatOptions, Message
@@ -138,9 +138,11 @@ def _copied(chat: Chat, question: str, said: str) -> str:
 def _picked(chat: Chat, question: str, said: str) -> str:
     """One of the names and dates that the text has and the question has not; "" where there are none."""
     asked = set(terms(question))
+    dates = _DATE.findall(said)
+    named = [one for one in phrases(said, language(said)) if not any(one in date for date in dates)]
     options = [
         one
-        for one in dict.fromkeys([*names(said, language(said)), *_DATE.findall(said)])
+        for one in dict.fromkeys([*named, *dates])
         if not (set(terms(one)) <= asked or _UNSPEAKABLE.search(one))
     ]
     if not options:

@@ -20,7 +20,7 @@ def plan_done(node: Node) -> Action:
 
 
 def rules(node: Node) -> Action:
-    """`agent.cognition.deciding.Rules`, from a state's features: the state itself is not kept in a tree.
+    """`agent.decisions.judges.Rules`, from a state's features: the state itself is not kept in a tree.
 
     Rules revises early when an open step refers to a step that found nothing. Features only say that an
     open step refers to an earlier one and that something is missing: the same for all plans in which

@@ -19,7 +19,6 @@ NAMES = (
     "scale",
     "funnel",
     "filings",
-    "routing",
     "loop",
     "deciding",
     "training",

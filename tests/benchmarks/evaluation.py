@@ -4,7 +4,7 @@
 
 Rows hold ids, outcomes and counts and no passages. They lie beside the tables, so another machine goes on
 where this one stopped; what is to be asked anew is removed from there. Everything that is told of them, the
-README's table too, is made from them.
+table of BENCHMARKS.md too, is made from them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from tui.assemble import open_chat, open_embedder, open_planner, open_reader
 from tui.policy.evaluating import Wanted, run_evaluation, show_tables
 from tui.settings.settings import load
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "BENCHMARKS.md"
 ROWS = RESULTS / "evaluation.rows.jsonl"
 TABLES = RESULTS / "evaluation.md"
 SETS = ("hotpotqa_dev", "2wikimultihopqa_dev", "musique_dev")
@@ -135,17 +135,17 @@ def merge(committed: Path, work: Path) -> None:
 
 
 def keep(rows: Path) -> None:
-    """Put the rows beside the tables, and what they say into the README."""
+    """Put the rows beside the tables, and what they say into the PAGE."""
     found = sorted(Rows(rows).all(), key=lambda row: row.key)
     if not found:
         return
     write(ROWS, map(asdict, found))
-    text = README.read_text("utf-8")
-    README.write_text(with_digest(text, found), "utf-8")
+    text = PAGE.read_text("utf-8")
+    PAGE.write_text(with_digest(text, found), "utf-8")
 
 
 def with_digest(readme: str, rows: Iterable[Row]) -> str:
-    """The README with what the rows say between its two marks."""
+    """BENCHMARKS.md with what the rows say between its two marks."""
     before, _, rest = readme.partition(_BEGIN)
     _, _, after = rest.partition(_END)
     return f"{before}{_BEGIN}\n{digest(list(rows))}\n{_END}{after}"

@@ -66,7 +66,7 @@ class Prefix:
         state: `agent.decisions.state_text.state_text` of it.
         features: `agent.decisions.features.features` of it.
         valid: What may be done; FINISH alone where the run stops by itself.
-        rules: What `agent.cognition.deciding.Rules` do here.
+        rules: What `agent.decisions.judges.Rules` do here.
         measures: `policy.evaluation.metrics.measured` of the answer that is written here.
         answer: That answer.
         short: In as few words as the question asks for; "" for an abstention.

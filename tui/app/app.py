@@ -11,7 +11,8 @@ import os
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from importlib import import_module
+from typing import Any, ClassVar, cast
 
 from textual import events, on
 from textual.app import App, SystemCommand
@@ -42,7 +43,7 @@ class Appearance:
 
 
 def appearance() -> Appearance:
-    """What the environment and the file say; the default for what they do not, or not usably."""
+    """The appearance set in the environment or the file; the default where neither is usable."""
     try:
         file = tomllib.loads(config_file().read_text(encoding="utf-8")).get("app", {})
     except (OSError, ValueError):  # told by the worker that loads the settings
@@ -68,56 +69,13 @@ def _palette() -> type[Provider]:
     return Actions
 
 
-def _ask() -> Screen[Any]:
-    from tui.ask.screen import AskScreen
-
-    return AskScreen()
-
-
-def _library() -> Screen[Any]:
-    from tui.library.screen import LibraryScreen
-
-    return LibraryScreen()
-
-
-def _runs() -> Screen[Any]:
-    from tui.runs.screen import RunsScreen
-
-    return RunsScreen()
-
-
-def _decisions() -> Screen[Any]:
-    from tui.decisions.screen import DecisionsScreen
-
-    return DecisionsScreen()
-
-
-def _policy() -> Screen[Any]:
-    from tui.policy.screen import PolicyScreen
-
-    return PolicyScreen()
-
-
-def _models() -> Screen[Any]:
-    from tui.models.screen import ModelsScreen
-
-    return ModelsScreen()
-
-
-def _settings() -> Screen[Any]:
-    from tui.settings.screen import SettingsScreen
-
-    return SettingsScreen()
-
-
-def _doctor() -> Screen[Any]:
-    from tui.doctor.screen import DoctorScreen
-
-    return DoctorScreen()
+def _screen(module: str, name: str) -> Callable[[], Screen[Any]]:
+    """Makes a screen; its module is imported by then."""
+    return lambda: cast("Screen[Any]", getattr(import_module(module), name)())
 
 
 class DeepthinkApp(App[int]):
-    """Everything, one screen at a time.
+    """The app; one screen is shown at a time.
 
     Args:
         engine: Models and store; those of the settings if not given.
@@ -133,14 +91,14 @@ class DeepthinkApp(App[int]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Textual declares it
     DEFAULT_MODE = "ask"
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
-        "ask": _ask,
-        "library": _library,
-        "runs": _runs,
-        "decisions": _decisions,
-        "policy": _policy,
-        "models": _models,
-        "settings": _settings,
-        "doctor": _doctor,
+        "ask": _screen("tui.ask.screen", "AskScreen"),
+        "library": _screen("tui.library.screen", "LibraryScreen"),
+        "runs": _screen("tui.runs.screen", "RunsScreen"),
+        "decisions": _screen("tui.decisions.screen", "DecisionsScreen"),
+        "policy": _screen("tui.policy.screen", "PolicyScreen"),
+        "models": _screen("tui.models.screen", "ModelsScreen"),
+        "settings": _screen("tui.settings.screen", "SettingsScreen"),
+        "doctor": _screen("tui.doctor.screen", "DoctorScreen"),
     }
 
     engine_states: reactive[dict[str, tuple[EngineState, str]]] = reactive(dict)
@@ -187,7 +145,7 @@ class DeepthinkApp(App[int]):
 
     @on(Failed)
     def tell_failure(self, message: Failed) -> None:
-        """A toast at once; the whole of it by `action_failure`."""
+        """Show a toast; `action_failure` shows the full text."""
         self.failures.append(message)
         key = self.key_of("app.failure")  # none in a window over a screen
         self.notify(
@@ -199,7 +157,7 @@ class DeepthinkApp(App[int]):
         )
 
     def take_keys(self, written: str) -> None:
-        """Map the keys as the setting ``app.keys`` has them; what is wrong with it is told."""
+        """Map the keys as ``app.keys`` says; warn about what is wrong with it."""
         try:
             self.keys = keymap(written)
         except ValueError as wrong:
@@ -207,24 +165,24 @@ class DeepthinkApp(App[int]):
         self.set_keymap(self.keys)
 
     def key_for(self, action: Action) -> str:
-        """How a person calls the first key of an action, as it is mapped now."""
+        """The first key of an action as it is mapped now, for display."""
         key = self.keys.get(action.id, action.key).split(",")[0]
         return self.get_key_display(Binding(key, action.does))
 
     def key_of(self, action_id: str) -> str:
-        """How a person calls the key of an action, as it is mapped now; "" if it has none."""
+        """The key of an action that is possible now, for display; "" if it has none."""
         for _, binding, enabled, _ in self.screen.active_bindings.values():
             if binding.id == action_id and enabled:
                 return self.get_key_display(binding)
         return ""
 
     def push_screen(self, screen: Any, *args: Any, **kwargs: Any) -> Any:
-        """As Textual's; what was told before does not lie over what is asked now."""
+        """As in Textual, but toasts are cleared first, so that they do not cover the new screen."""
         self.clear_notifications()
         return super().push_screen(screen, *args, **kwargs)
 
     def action_mode(self, name: str) -> None:
-        """Go to a screen; where one is there already, to where one types in it."""
+        """Go to a screen; if it is shown already, focus its input."""
         self.clear_notifications()
         while len(self.screen_stack) > 1:  # what lies over the screen that is left would wait under the key
             self.pop_screen()

@@ -18,11 +18,11 @@ from tui.app.offers import Deepthink, deepthink
 
 
 class AlreadyHere(Message):
-    """The key of a screen was pressed on that screen: be where one types."""
+    """The key of a screen was pressed on that screen: focus its input."""
 
 
 class StoreChanged(Message):
-    """What a screen tells of settings, collections or runs is to be read again."""
+    """Settings, collections or runs have changed: read them again."""
 
 
 _MARKS: Mapping[str, str] = {"loading": "…", "ready": "✓", "missing": "✗", "cold": "·"}
@@ -128,7 +128,7 @@ class DeepScreen(Screen[None]):
         return deepthink(self)
 
     def tell_ask(self) -> None:
-        """Have the Ask screen read again what it tells of the store and the settings."""
+        """Have the Ask screen read store and settings again."""
         try:
             stack = self.app.get_screen_stack("ask")
         except KeyError:  # nobody has been there yet

@@ -46,7 +46,7 @@ class EngineChanged(Message):
 
 @dataclass
 class Noticed(Message):
-    """What a person should know though it stops nothing: an ignored setting, a library that is held."""
+    """A warning that stops nothing: an ignored setting, a library in use elsewhere."""
 
     title: str
     told: str
@@ -54,7 +54,7 @@ class Noticed(Message):
 
 @dataclass(eq=False)
 class _OpenChat:
-    """A language model, what it was made of, and how many use it now."""
+    """A language model, the settings it was opened with, and how many use it now."""
 
     chat: Chat
     made_of: tuple[object, ...]
@@ -191,7 +191,7 @@ class Engine:
             return self._learned
 
     def prepare(self) -> None:
-        """Load everything that the first question needs, telling each state; meant for a worker.
+        """Load everything that the first question needs, posting each state; for a worker.
 
         What cannot be loaded is told as missing, not raised: the app can be used without it.
         """
@@ -254,7 +254,7 @@ class Engine:
         return embedder.name
 
     def _load(self, part: str, load: Callable[[], str]) -> bool:
-        """Whether it is loaded; told in any case."""
+        """Whether it was loaded; its state is posted either way."""
         self.tell(EngineChanged(part, "loading", ""))
         try:
             detail = load()

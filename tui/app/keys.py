@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from textual.binding import Binding, BindingType
@@ -40,76 +41,48 @@ class Action:
     priority: bool = False
 
 
+_hidden = partial(Action, shown=False)
+_first = partial(Action, priority=True)
+_hidden_first = partial(Action, shown=False, priority=True)
+
 ASK = (
-    Action("ask.panel", "ctrl+l", "panel", "Thinking", "Show or hide the thinking.", priority=True),
-    Action(
+    _first("ask.panel", "ctrl+l", "panel", "Thinking", "Show or hide the thinking."),
+    _first(
         "ask.citations",
         "ctrl+y",
         "citations",
         "Citations",
         "Go to the last answer and its citations, or to what the run asks.",
-        priority=True,
     ),
-    Action("ask.unfinished", "f12", "unfinished", "Unfinished", "Runs that can go on.", shown=False),
-    Action("ask.sessions", "f10", "sessions", "Sessions", "Open, name or delete a session.", priority=True),
-    Action("ask.copy", "ctrl+s", "copy", "Copy answer", "Copy the last answer.", priority=True),
-    Action("ask.new", "ctrl+k", "new_session", "New", "Start a new conversation.", priority=True),
-    Action("ask.retry", "ctrl+e", "retry", "Edit", "Edit the last question and ask again.", priority=True),
+    _hidden("ask.unfinished", "f12", "unfinished", "Unfinished", "Runs that can go on."),
+    _first("ask.sessions", "f10", "sessions", "Sessions", "Open, name or delete a session."),
+    _first("ask.copy", "ctrl+s", "copy", "Copy answer", "Copy the last answer."),
+    _first("ask.new", "ctrl+k", "new_session", "New", "Start a new conversation."),
+    _first("ask.retry", "ctrl+e", "retry", "Edit", "Edit the last question and ask again."),
     Action("ask.older", "", "older", "Earlier turns", "Show more of the session's earlier turns."),
-    Action(
-        "ask.up",
-        "pageup",
-        "scroll('up')",
-        "Scroll up",
-        "Scroll the conversation.",
-        shown=False,
-        priority=True,
-    ),
-    Action(
-        "ask.down",
-        "pagedown",
-        "scroll('down')",
-        "Scroll down",
-        "Scroll the conversation.",
-        shown=False,
-        priority=True,
-    ),
-    Action(
-        "ask.end", "ctrl+end", "scroll('end')", "To the end", "Follow the answer.", False, priority=True
-    ),
+    _hidden_first("ask.up", "pageup", "scroll('up')", "Scroll up", "Scroll the conversation."),
+    _hidden_first("ask.down", "pagedown", "scroll('down')", "Scroll down", "Scroll the conversation."),
+    _hidden_first("ask.end", "ctrl+end", "scroll('end')", "To the end", "Follow the answer."),
 )
 RUN = (
-    Action(
-        "run.cancel",
-        "escape",
-        "back",
-        "Cancel",
-        "To the prompt; there: cancel the run, or clear it.",
-        False,
-    ),
-    Action("run.pause", "ctrl+o", "pause", "Pause", "Pause, or resume.", False, priority=True),
-    Action(
-        "run.finish", "ctrl+n", "finish", "Answer now", "Answer from what was found.", False, priority=True
-    ),
-    Action("run.skip", "ctrl+g", "skip", "Skip step", "Skip this step.", False, priority=True),
-    Action(
-        "run.add", "ctrl+b", "add", "Add step", "The prompt's text becomes a step.", False, priority=True
-    ),
-    Action(
-        "run.decide", "ctrl+d", "decide", "Decide", "Take the next decision yourself.", False, priority=True
-    ),
-    Action("run.teach", "ctrl+t", "teach", "Teach", "Every decision waits for you.", False, priority=True),
+    _hidden("run.cancel", "escape", "back", "Cancel", "To the prompt; there: cancel the run, or clear it."),
+    _hidden_first("run.pause", "ctrl+o", "pause", "Pause", "Pause, or resume."),
+    _hidden_first("run.finish", "ctrl+n", "finish", "Answer now", "Answer from what was found."),
+    _hidden_first("run.skip", "ctrl+g", "skip", "Skip step", "Skip this step."),
+    _hidden_first("run.add", "ctrl+b", "add", "Add step", "The prompt's text becomes a step."),
+    _hidden_first("run.decide", "ctrl+d", "decide", "Decide", "Take the next decision yourself."),
+    _hidden_first("run.teach", "ctrl+t", "teach", "Teach", "Every decision waits for you."),
 )
 PROMPT = (
-    Action("prompt.send", "enter", "send", "Ask", "Send the question.", priority=True),
-    Action("prompt.newline", "ctrl+j,shift+enter", "newline", "New line", "Break the line.", False, True),
-    Action("prompt.earlier", "up", "earlier", "Earlier", "The question before this one.", False, True),
-    Action("prompt.later", "down", "later", "Later", "The question after this one.", False, True),
-    Action("prompt.complete", "tab", "complete", "Complete", "Take the completion.", False, True),
+    _first("prompt.send", "enter", "send", "Ask", "Send the question."),
+    _hidden_first("prompt.newline", "ctrl+j,shift+enter", "newline", "New line", "Break the line."),
+    _hidden_first("prompt.earlier", "up", "earlier", "Earlier", "The question before this one."),
+    _hidden_first("prompt.later", "down", "later", "Later", "The question after this one."),
+    _hidden_first("prompt.complete", "tab", "complete", "Complete", "Take the completion."),
 )
 ANSWER = (
     Action("answer.next", "right", "citation(1)", "Next citation", "Go to the next citation."),
-    Action("answer.previous", "left", "citation(-1)", "Citation before", "Go back one.", shown=False),
+    _hidden("answer.previous", "left", "citation(-1)", "Citation before", "Go back one."),
     Action("answer.open", "enter", "open", "Open passage", "Open the cited passage in its document."),
     *(
         Action(
@@ -126,7 +99,7 @@ ANSWER = (
 )
 THINKING = (
     Action("thinking.next", "right", "tab(1)", "Next tab", "Go to the next tab."),
-    Action("thinking.previous", "left", "tab(-1)", "Tab before", "Go to the tab before.", shown=False),
+    _hidden("thinking.previous", "left", "tab(-1)", "Tab before", "Go to the tab before."),
 )
 
 
@@ -136,13 +109,13 @@ STRIP = (
     ),
     Action("strip.revise", "2,r", "say('REVISE')", "Revise", "It should have been REVISE; or it is."),
     Action("strip.finish", "3,f", "say('FINISH')", "Finish", "It should have been FINISH; or it is."),
-    Action("strip.unsay", "backspace", "unsay", "Take back", "Take back what you said of it.", shown=False),
+    _hidden("strip.unsay", "backspace", "unsay", "Take back", "Take back what you said of it."),
 )
 DECISIONS = (
     Action("decisions.previous", "left_square_bracket", "run(-1)", "Older", "The run before this one."),
     Action("decisions.next", "right_square_bracket", "run(1)", "Newer", "The run after this one."),
     Action("decisions.teach", "t", "teach", "Teach", "The run asks you at each decision; or no more."),
-    Action("decisions.reload", "u", "reload", "Read again", "Read the stored runs again.", shown=False),
+    _hidden("decisions.reload", "u", "reload", "Read again", "Read the stored runs again."),
 )
 POLICY = (
     Action("policy.use", "enter,p", "use", "Promote", "Make the policy under the cursor the active one."),
@@ -153,12 +126,10 @@ POLICY = (
     Action("policy.stop", "escape,x", "stop", "Stop", "Stop the training; the same one can go on later."),
     Action("policy.decider", "d", "decider", "Decider", "The rules, the language model or the policy."),
     Action("policy.shadow", "s", "shadow", "2nd opinion", "Whose opinion is recorded beside, unused."),
-    Action("policy.policies", "1", "tab('policies')", "Policies", "The policies there are.", shown=False),
-    Action("policy.training", "2", "tab('training')", "Training", "Train a policy, watch it.", shown=False),
-    Action(
-        "policy.gathered", "3", "tab('gathered')", "Gathered", "What there is of decisions.", shown=False
-    ),
-    Action("policy.reload", "u", "reload", "Read again", "Read everything again.", shown=False),
+    _hidden("policy.policies", "1", "tab('policies')", "Policies", "The policies there are."),
+    _hidden("policy.training", "2", "tab('training')", "Training", "Train a policy, watch it."),
+    _hidden("policy.gathered", "3", "tab('gathered')", "Gathered", "What there is of decisions."),
+    _hidden("policy.reload", "u", "reload", "Read again", "Read everything again."),
 )
 
 
@@ -167,7 +138,7 @@ def _screen(key: str, mode: str, label: str, help_text: str) -> Action:
 
 
 APP = (
-    Action("app.help", "f1", "help", "Help", "Help for what has the focus.", priority=True),
+    _first("app.help", "f1", "help", "Help", "Help for what has the focus."),
     _screen("f2", "ask", "Ask", "Ask, and watch the thinking."),
     _screen("f3", "library", "Library", "Documents: read more, look into them, search them."),
     _screen("f4", "runs", "Runs", "Every run that is stored."),
@@ -177,8 +148,8 @@ APP = (
     _screen("f8", "settings", "Settings", "Everything that can be set."),
     _screen("f9", "doctor", "Doctor", "What is missing on this machine, and what to do."),
     Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find anything that can be done."),
-    Action("app.failure", "ctrl+r", "failure", "Last error", "What failed, in full, to copy.", shown=False),
-    Action("app.quit", "ctrl+q", "quit", "Quit", "Leave; what was going on can be resumed.", priority=True),
+    _hidden("app.failure", "ctrl+r", "failure", "Last error", "What failed, in full, to copy."),
+    _first("app.quit", "ctrl+q", "quit", "Quit", "Leave; what was going on can be resumed."),
 )
 FAILURE = (
     Action("failure.copy", "c", "copy", "Copy", "Put the whole text on the clipboard."),
@@ -195,13 +166,11 @@ LIBRARY = (
     Action("library.samples", "t", "samples", "Samples", "Read the sample library, to try it."),
     Action("library.stop", "x", "stop", "Stop", "Stop reading; what is read stays read."),
     Action("library.hide", "escape", "hide", "Back", "Leave the search, or put away what was read."),
-    Action("library.refresh", "u", "refresh", "Refresh", "Look again what the library holds.", shown=False),
+    _hidden("library.refresh", "u", "refresh", "Refresh", "Look again what the library holds."),
 )
 SEARCH = (
-    Action(
-        "search.strategy", "ctrl+t", "strategy", "Strategy", "Vector, keyword or hybrid.", priority=True
-    ),
-    Action("search.results", "down", "results", "Results", "Go to what was found.", shown=False),
+    _first("search.strategy", "ctrl+t", "strategy", "Strategy", "Vector, keyword or hybrid."),
+    _hidden("search.results", "down", "results", "Results", "Go to what was found."),
 )
 DESCRIBE = (Action("describe.close", "escape", "close", "Cancel", "Leave the description as it is."),)
 PASSAGE = (
@@ -210,13 +179,13 @@ PASSAGE = (
     Action("passage.find", "slash", "find", "Find", "Find words in the document."),
     Action("passage.copy", "c", "copy", "Copy", "Put the passage on the clipboard."),
     Action("passage.original", "o", "original", "Original", "Open the file or the page it is from."),
-    Action("passage.found_next", "down", "found(1)", "Next found", "The next place.", shown=False),
-    Action("passage.found_before", "up", "found(-1)", "Found before", "The place before.", shown=False),
+    _hidden("passage.found_next", "down", "found(1)", "Next found", "The next place."),
+    _hidden("passage.found_before", "up", "found(-1)", "Found before", "The place before."),
     Action("passage.close", "escape", "close", "Close", "Back to where you came from."),
-    Action("passage.leave", "q", "leave", "Close", "Back to where you came from.", shown=False),
+    _hidden("passage.leave", "q", "leave", "Close", "Back to where you came from."),
 )
 FILES = (
-    Action("files.read", "enter", "read", "Read", "Read what is typed and what is marked.", priority=True),
+    _first("files.read", "enter", "read", "Read", "Read what is typed and what is marked."),
     Action("files.close", "escape", "close", "Cancel", "Read nothing."),
 )
 FILE_TREE = (
@@ -225,17 +194,10 @@ FILE_TREE = (
     ),
     Action("file_tree.turn", "enter", "turn", "Open or shut", "Open the folder, or shut it."),
     Action("file_tree.mark", "space", "mark", "Mark", "Mark a file or folder, or take the mark away."),
-    Action("file_tree.open", "right", "open", "Open", "Open the folder.", shown=False),
-    Action(
-        "file_tree.shut",
-        "left",
-        "shut",
-        "Shut",
-        "Shut the folder, or go to the one around it.",
-        shown=False,
-    ),
-    Action("file_tree.up", "backspace", "up", "Folder above", "Show the folder above.", shown=False),
-    Action("file_tree.hidden", "full_stop", "hidden", "Hidden", "Show or hide hidden files.", shown=False),
+    _hidden("file_tree.open", "right", "open", "Open", "Open the folder."),
+    _hidden("file_tree.shut", "left", "shut", "Shut", "Shut the folder, or go to the one around it."),
+    _hidden("file_tree.up", "backspace", "up", "Folder above", "Show the folder above."),
+    _hidden("file_tree.hidden", "full_stop", "hidden", "Hidden", "Show or hide hidden files."),
 )
 
 
@@ -247,14 +209,14 @@ MODELS = (
     Action("models.file", "i", "file", "A file", "Use a .gguf file, a model folder, or a server's model."),
     Action("models.stop", "x", "stop", "Stop", "Stop what is going on; what was fetched is kept."),
     Action("models.leave", "escape", "leave", "Leave", "Leave the line for a path."),
-    Action("models.refresh", "u", "refresh", "Refresh", "Look again what there is.", shown=False),
+    _hidden("models.refresh", "u", "refresh", "Refresh", "Look again what there is."),
 )
 SETTINGS = (
     Action("settings.edit", "enter", "edit", "Change", "Change the setting under the cursor."),
     Action("settings.unset", "u,delete", "unset", "Back to default", "Take it out of the settings file."),
     Action("settings.search", "slash", "search", "Search", "Find a setting by its name or description."),
     Action("settings.leave", "escape", "leave", "Leave", "Leave the editor or the search."),
-    Action("settings.refresh", "r", "refresh", "Read again", "Read the settings file again.", shown=False),
+    _hidden("settings.refresh", "r", "refresh", "Read again", "Read the settings file again."),
 )
 DOCTOR = (
     Action("doctor.again", "r", "again", "Examine again", "Look at everything once more."),
@@ -264,7 +226,7 @@ DOCTOR = (
 CONFIRM = (
     Action("confirm.yes", "y", "yes", "Yes", "Do what is asked."),
     Action("confirm.no", "n,escape", "no", "No", "Leave everything as it is."),
-    Action("confirm.move", "left,right", "app.focus_next", "Other", "Go to the other choice.", shown=False),
+    _hidden("confirm.move", "left,right", "app.focus_next", "Other", "Go to the other choice."),
 )
 HELP = (Action("help.close", "escape,q", "close", "Close", "Back to the screen beneath; so does F1."),)
 WELCOME = (  # no letter begins anything: one that was meant for the prompt would fetch a model
@@ -274,8 +236,8 @@ WELCOME = (  # no letter begins anything: one that was meant for the prompt woul
     Action("welcome.stop", "x", "stop", "Stop", "Stop; what was done so far is kept."),
     Action("welcome.skip", "escape", "skip", "Skip", "Go to the prompt at once."),
     Action("welcome.quit", "ctrl+q", "app.quit", "Quit", "Leave; these steps come again next time."),
-    Action("welcome.how_to_quit", "ctrl+c", "app.help_quit", "Quit", "Say how to leave.", shown=False),
-    Action("welcome.palette", "ctrl+p", "app.command_palette", "Palette", "Find anything.", shown=False),
+    _hidden("welcome.how_to_quit", "ctrl+c", "app.help_quit", "Quit", "Say how to leave."),
+    _hidden("welcome.palette", "ctrl+p", "app.command_palette", "Palette", "Find anything."),
 )
 
 
@@ -290,16 +252,12 @@ def _rate(key: str, rating: str) -> Action:
 
 
 RESUME = Action("runs.resume", "r", "resume", "Resume", "Go on with a run that did not come to its end.")
-MARK = Action(
-    "runs.mark", "c", "mark", "Compare", "Mark a run, then a second to compare them.", shown=False
-)
-STATUS = Action("runs.status", "f", "status(1)", "Status", "Only runs of one status.", shown=False)
-AGAIN = Action("runs.again", "o", "again", "Ask again", "Put its question into the prompt.", shown=False)
-UNFINISHED_RUNS = Action(
-    "runs.unfinished", "u", "unfinished", "Unfinished", "Which runs can be resumed.", shown=False
-)
-REFRESH = Action("runs.refresh", "R", "refresh", "Refresh", "Read the list again.", shown=False)
-CLEAR = Action("runs.clear", "escape", "clear", "Clear", "Back to every run, without a mark.", shown=False)
+MARK = _hidden("runs.mark", "c", "mark", "Compare", "Mark a run, then a second to compare them.")
+STATUS = _hidden("runs.status", "f", "status(1)", "Status", "Only runs of one status.")
+AGAIN = _hidden("runs.again", "o", "again", "Ask again", "Put its question into the prompt.")
+UNFINISHED_RUNS = _hidden("runs.unfinished", "u", "unfinished", "Unfinished", "Which runs can be resumed.")
+REFRESH = _hidden("runs.refresh", "R", "refresh", "Refresh", "Read the list again.")
+CLEAR = _hidden("runs.clear", "escape", "clear", "Clear", "Back to every run, without a mark.")
 BESIDES = (STATUS, MARK, AGAIN, UNFINISHED_RUNS)
 """What the footer has no room for in 80 columns; the preview names their keys."""
 
@@ -314,23 +272,21 @@ RUNS = (
     Action("runs.export", "x", "export", "Export", "Write the run to a file."),
     Action("runs.delete", "d,delete", "delete", "Delete", "Delete the run, with all of it."),
     *BESIDES,
-    Action("runs.status_back", "F", "status(-1)", "Status before", "The status before.", shown=False),
+    _hidden("runs.status_back", "F", "status(-1)", "Status before", "The status before."),
     REFRESH,
     CLEAR,
 )
 REPLAY = (
     Action("replay.play", "space", "play", "Play", "Play, or pause."),
     Action("replay.forward", "right", "step(1)", "Event", "One event on."),
-    Action("replay.back", "left", "step(-1)", "Event back", "One event back.", shown=False),
+    _hidden("replay.back", "left", "step(-1)", "Event back", "One event back."),
     Action("replay.next", "n,shift+right", "part(1)", "Next step", "To the next research step."),
-    Action(
-        "replay.previous", "p,shift+left", "part(-1)", "Step before", "To the step before.", shown=False
-    ),
-    Action("replay.start", "home", "ends(0)", "Start", "To the beginning.", shown=False),
-    Action("replay.end", "end", "ends(1)", "End", "To the end.", shown=False),
+    _hidden("replay.previous", "p,shift+left", "part(-1)", "Step before", "To the step before."),
+    _hidden("replay.start", "home", "ends(0)", "Start", "To the beginning."),
+    _hidden("replay.end", "end", "ends(1)", "End", "To the end."),
     Action("replay.faster", "plus,equals_sign", "speed(1)", "Faster", "Play faster."),
-    Action("replay.slower", "minus", "speed(-1)", "Slower", "Play slower.", shown=False),
-    Action("replay.export", "x", "export", "Export", "Write the run to a file.", shown=False),
+    _hidden("replay.slower", "minus", "speed(-1)", "Slower", "Play slower."),
+    _hidden("replay.export", "x", "export", "Export", "Write the run to a file."),
     Action("replay.close", "escape", "close", "Back", "Back to the list."),
 )
 COMPARE = (
@@ -340,8 +296,8 @@ COMPARE = (
     Action("compare.close", "escape", "close", "Back", "Back to the list."),
 )
 EXPORT = (
-    Action("export.write", "ctrl+s", "write", "Write", "Write the file.", priority=True),
-    Action("export.close", "escape", "close", "Close", "Write nothing.", priority=True),
+    _first("export.write", "ctrl+s", "write", "Write", "Write the file."),
+    _first("export.close", "escape", "close", "Close", "Write nothing."),
 )
 UNFINISHED = (
     Action("unfinished.resume", "enter", "resume", "Resume", "Go on with this run."),

@@ -52,7 +52,7 @@ _PADDING = 2  # cells that a list keeps free beside its entries
 
 
 class HangingList(OptionList):
-    """A list whose entries are folded by `hanging`, so they have to be drawn anew for another width.
+    """A list whose entries are folded by `hanging` and redrawn when the width changes.
 
     An entry always has some cells: Textual cannot draw one without.
     """
@@ -69,12 +69,12 @@ class HangingList(OptionList):
             self.redraw()
 
     def redraw(self) -> None:
-        """Draw every entry for the width there is now."""
+        """Draw every entry for the current width."""
         self.width = self.scrollable_content_region.width - _PADDING
         self.draw()
 
     def draw(self) -> None:
-        """Fold what there is to `width`; there may be nothing yet."""
+        """Fold the entries to `width`; there may be none yet."""
         raise NotImplementedError
 
 
@@ -104,7 +104,7 @@ class Line:
 
 
 class MarkedList(OptionList):
-    """Rows that one of is under the cursor; they are drawn anew for another width."""
+    """Rows, one of them under the cursor; redrawn when the width changes."""
 
     DEFAULT_CSS = """
     MarkedList {

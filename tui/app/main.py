@@ -1,4 +1,4 @@
-"""``deepthink-tui``: the way in. What is imported here stands between the command and the first frame."""
+"""``deepthink-tui``. Every import here delays the first frame."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _open() -> int:
 
 
 def _give_way() -> None:
-    """A thread that works, and those it starts to compute in, leave the processor to the one that draws."""
+    """Lower the priority of worker threads, so that drawing stays smooth."""
     if sys.platform == "linux":  # elsewhere it would be the whole process
         thread = threading.get_native_id()
         os.setpriority(os.PRIO_PROCESS, thread, min(19, os.getpriority(os.PRIO_PROCESS, thread) + 5))

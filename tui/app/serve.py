@@ -182,7 +182,7 @@ class Served(Server):
 
 
 async def _close_after(service: AppService, close: Callable[[], Awaitable[None]]) -> None:
-    """Tell the page when its app has ended, however that came."""
+    """Tell the page when its app has ended, for whatever reason."""
     assert service._process is not None
     await service._process.wait()
     await close()

@@ -1,4 +1,4 @@
-"""Work in a thread, of which the screens hear only by messages."""
+"""Work in threads that report to the screens by messages only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass
 class Failed(Message):
-    """Something went wrong in a worker; it bubbles up to the app, which tells it.
+    """A worker failed; the message bubbles up to the app, which shows it.
 
     Attributes:
         error: Title, message and way out.
@@ -32,7 +32,7 @@ class Failed(Message):
 
 
 class Batch(Generic[T]):
-    """What a thread brings, handed over together: a screen that is busy takes many at once.
+    """Items from a thread, handed over in batches, so that a busy screen takes many at once.
 
     Args:
         told: Makes the message that something waits, posted when nothing did before.
@@ -49,7 +49,7 @@ class Batch(Generic[T]):
         self._to = pump
 
     def put(self, item: T) -> None:
-        """Add to what waits."""
+        """Add an item to the batch."""
         with self._lock:
             self._waiting.append(item)
             first = len(self._waiting) == 1
@@ -57,7 +57,7 @@ class Batch(Generic[T]):
             self._to.post_message(self._told())
 
     def drain(self) -> list[T]:
-        """What has come since the last time."""
+        """The items since the last call."""
         with self._lock:
             items, self._waiting = self._waiting, []
             return items
@@ -89,7 +89,7 @@ def in_background(
 
 
 def failed(error: BaseException) -> Failed:
-    """What went wrong, as the app tells it."""
+    """The failure as the app shows it."""
     from tui.failures import explained
 
     return Failed(explained(error), "".join(traceback.format_exception(error)))

@@ -39,7 +39,7 @@ from tui.library import embedding
 from tui.run import questions
 from tui.run.fold import Outcome, events_of, outcome_of
 from tui.run.keyboard import Wheel, keys
-from tui.run.render import PipedRun, Renderer, SilentRun, renderer
+from tui.run.render import PipedRun, Renderer, renderer
 from tui.run.words import place
 from tui.settings.settings import Settings
 from tui.terminal import is_live, one_line
@@ -73,7 +73,7 @@ def choose(wanted: str) -> Run | str:
 
 
 def model_of(run: Run) -> str | None:
-    """The language model that a run began with, as settings name it; None if it is not to be had."""
+    """The language model that a run began with, as settings name it; None if it is not available."""
     if run.chat_model.startswith((OLLAMA, OPENAI)):
         return run.chat_model
     name = run.chat_model.removeprefix(_LLAMA_CPP)
@@ -126,7 +126,7 @@ def request(
 
 
 def is_interactive(form: Form) -> bool:
-    """Whether a person is there to be asked: they can type, and see a question that is not in a file."""
+    """Whether a person can be asked: stdin is a terminal, and so is stdout or stderr."""
     return form != "json" and sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
 
 
@@ -173,7 +173,7 @@ def ask(request: Request, settings: Settings, form: Form = "auto") -> int:
 
 
 def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approve | None = None) -> int:
-    """Go on with a run that did not come to its end, as `ask` does; the exit code.
+    """Resume an unfinished run, and show it as `ask` does; the exit code.
 
     Args:
         run_id: Its id, the beginning of it, or ``last``.
@@ -218,7 +218,7 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
 
 
 def _tell_nearest(outcome: Outcome) -> None:
-    """Where nothing was found: the passages that came nearest, and how to look on."""
+    """Where nothing was found, show the nearest passages and how to search by hand."""
     if outcome.status not in {"not_found", "stopped"}:
         return
     for hit in outcome.nearest():
@@ -269,14 +269,14 @@ class _Watch:
 
     def _screen(self, wheel: Wheel | None) -> Renderer:
         if self._form == "json":
-            return SilentRun()
+            return Renderer()
         if self._form == "quiet" or (self._form == "auto" and not sys.stdout.isatty()):
             return PipedRun(quiet=self._form == "quiet")
         return renderer(wheel, plain=not self._live)
 
 
 def _warm_up(models: Sequence[Embedder | Reader]) -> threading.Thread:
-    """Load what searches while the language model plans."""
+    """Load the embedder and the reader while the language model plans."""
 
     def load() -> None:
         try:

@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -53,7 +53,7 @@ _WRITING = frozenset({"synthesise", "answer_directly"})
 
 @dataclass(slots=True)
 class Column:
-    """One system's answer as it comes: a fold over what it tells.
+    """One system's answer as it comes: a fold over its events.
 
     Attributes:
         system: Its name.
@@ -78,11 +78,11 @@ class Column:
     _began: float = 0.0
 
     def begin(self, doing: str) -> None:
-        """It is at work from now on."""
+        """The system has started."""
         self.status, self.doing, self._began = "working", doing, time.monotonic()
 
     def take(self, event: ev.Event) -> None:
-        """Add what it tells; what is not shown is passed over."""
+        """Add an event; ignore events that are not shown."""
         match event:
             case ev.RunStarted():
                 self.run_id = event.run_id
@@ -100,11 +100,11 @@ class Column:
                 pass
 
     def end(self, answered: Answered) -> None:
-        """It has answered."""
+        """The system has answered."""
         self.status, self.answered = "not_found" if answered.abstained else "answered", answered
 
     def fail(self, error: DeepthinkError) -> None:
-        """It has not answered."""
+        """The system has failed."""
         self.status, self.error = "cancelled" if error.kind == "cancelled" else "failed", error
 
     @property
@@ -114,11 +114,11 @@ class Column:
 
     @property
     def going_on(self) -> str:
-        """What it is at, and since when."""
+        """The current activity and its duration."""
         return f"{self.doing} · {duration(time.monotonic() - self._began)}"
 
     def blocks(self) -> list[Block]:
-        """What it came to."""
+        """The result as blocks of text."""
         told = self.answered
         if told is None:
             return [self._without_answer()]
@@ -178,71 +178,34 @@ _DOUBT = re.compile(r"\((?:not supported|only partly supported)\b[^)\n]*\)")
 _STYLES = {"warning": "yellow", "sources": "dim", "closing": "dim"}
 
 
-class Screen(Protocol):
-    """Shows the answers as they come."""
+class Answers:
+    """Shows the answers as they come; this one shows nothing."""
 
     def __enter__(self) -> Self:
-        """Begin to show; nothing is known yet."""
-        ...
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave the terminal as it is meant to stay."""
-        ...
 
     def open(self, question: str, how: str) -> None:
-        """The question is asked from now on, with ``how`` in words."""
-        ...
+        """The question is asked; ``how`` says with which model and where."""
 
     def begin(self, column: Column) -> None:
-        """A system is at work."""
-        ...
+        """A system has started."""
 
     def take(self, column: Column, event: ev.Event) -> None:
-        """It tells something, which its column knows already."""
-        ...
+        """An event has come; the column has it already."""
 
     def end(self, column: Column) -> None:
-        """It has come to an end."""
-        ...
+        """A system has finished."""
 
     def close(self) -> None:
-        """All have: sum up."""
-        ...
+        """All have finished: show the summary."""
 
 
-def screen(shown: Sequence[Column], *, plain: bool) -> Screen:
-    """Columns where a terminal is wide enough, one answer under the other where not; else lines."""
-    return LiveAnswers(_wide(len(shown)), shown) if is_live(plain=plain) else PlainAnswers(shown)
-
-
-class SilentAnswers:
-    """Shows nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def open(self, question: str, how: str) -> None:
-        """Nothing."""
-
-    def begin(self, column: Column) -> None:
-        """Nothing."""
-
-    def take(self, column: Column, event: ev.Event) -> None:
-        """Nothing."""
-
-    def end(self, column: Column) -> None:
-        """Nothing."""
-
-    def close(self) -> None:
-        """Nothing."""
-
-
-class PlainAnswers(SilentAnswers):
+class PlainAnswers(Answers):
     """One answer after the other, as lines without codes, as soon as they are known."""
 
     def __init__(self, shown: Sequence[Column]) -> None:
@@ -260,12 +223,12 @@ class PlainAnswers(SilentAnswers):
         _write(Block("system", column.system))
 
     def take(self, column: Column, event: ev.Event) -> None:
-        """Write which step it is at: a long run is to be seen going on."""
+        """Write the step, so that a long run shows its progress."""
         if isinstance(event, ev.StepStarted) and event.plan_step["question"] != self._question:
             _write(Block(f"step {event.step}", one_line(event.plan_step["question"])))
 
     def end(self, column: Column) -> None:
-        """Write what it came to."""
+        """Write the result."""
         for block in column.blocks():
             _write(block)
 
@@ -275,8 +238,8 @@ class PlainAnswers(SilentAnswers):
         console().print(summary(self._columns))
 
 
-class LiveAnswers:
-    """The answers take shape on a terminal, and stand there in the end.
+class LiveAnswers(Answers):
+    """Answers that grow on a terminal and stay there at the end.
 
     Args:
         out: As wide as may be used.
@@ -311,14 +274,8 @@ class LiveAnswers:
         self._out.print(as_grid(Block("question", one_line(question), (one_line(how),), "opening")))
         self._out.print()
 
-    def begin(self, column: Column) -> None:
-        """It moves by itself."""
-
-    def take(self, column: Column, event: ev.Event) -> None:
-        """It moves by itself."""
-
     def end(self, column: Column) -> None:
-        """Print what it came to, where it does not stay in its column."""
+        """Print the result, unless it stays in its column."""
         if not self._beside:
             self._out.print(Group(Text(column.system, "bold"), *map(as_grid, column.blocks()), Text()))
 
@@ -358,6 +315,14 @@ class LiveAnswers:
             working = column.status == "working"
             lines = lines[-room:] if working else [*lines[: room - 1], Text("…", "dim")]
         return Text("\n").join(lines)
+
+
+def _screen(shown: Sequence[Column], form: Form) -> Answers:
+    """Columns where a terminal is wide enough, one answer under the other where not; else lines."""
+    if form == "json":
+        return Answers()
+    plain = form == "plain"
+    return LiveAnswers(_wide(len(shown)), shown) if is_live(plain=plain) else PlainAnswers(shown)
 
 
 def summary(shown: Sequence[Column]) -> Table:
@@ -475,8 +440,7 @@ def compare(
             budget=settings.run_budget(),
             cancel=cancel,
         )
-        shown = SilentAnswers() if form == "json" else screen(columns, plain=form == "plain")
-        with shown:
+        with _screen(columns, form) as shown:
             columns[0].begin("loading the models")
             asked = _inside(lambda _tell: _loaded(question, parts), cancel, lambda _event: None).result()
             shown.open(asked, f"{chat.name} · in {', '.join(where)}")
@@ -535,7 +499,7 @@ def _inside(
     cancel: threading.Event,
     take: Callable[[ev.Event], None],
 ) -> Future[T]:
-    """Do ``work`` in a thread of its own to its end, and ``take`` what it tells in this one.
+    """Do ``work`` in a thread to its end, and ``take`` its events in this one.
 
     Python hears Ctrl-C in the main thread alone, and not while a model computes there.
     """
@@ -553,9 +517,9 @@ def _inside(
 
 
 def _answer(
-    system: System, column: Column, case: Case, parts: Parts, cancel: threading.Event, shown: Screen
+    system: System, column: Column, case: Case, parts: Parts, cancel: threading.Event, shown: Answers
 ) -> None:
-    """Have it answer; its column and the screen follow."""
+    """Have a system answer, and keep its column and the screen up to date."""
 
     def take(event: ev.Event) -> None:
         column.take(event)
@@ -575,7 +539,7 @@ def _answer(
 
 
 def _exit_code(columns: Sequence[Column]) -> int:
-    """The code, having told why systems failed, each reason once."""
+    """The exit code, after reporting why systems failed, each reason once."""
     if any(column.status in {"cancelled", "not asked"} for column in columns):
         return failures.EXIT_CODES["cancelled"]
     failed: dict[str, list[str]] = {}

@@ -32,7 +32,7 @@ class Setting:
 
 @dataclass
 class Beginning(Message):
-    """What there is at the start: settings, collections, earlier questions, runs that can go on."""
+    """The state at the start: settings, collections, earlier questions, resumable runs."""
 
     setting: Setting
     collections: Sequence[tuple[str, int]]  # name, documents
@@ -61,7 +61,7 @@ class TurnsLoaded(Message):
 
 @dataclass
 class ResumeReady(Message):
-    """A run that is to go on: what is known of it so far, and the model it began with ("": the set one).
+    """A run to resume: its fold so far, and the model it began with ("" for the one that is set).
 
     ``before`` is its session without it; ``web``: whether it may search the web (None: as is set).
     """
@@ -74,7 +74,7 @@ class ResumeReady(Message):
 
 
 def load_beginning(engine: Engine) -> Beginning:
-    """Read what there is at the start. Raises `BadSetting`, `StoreError`."""
+    """Read the state at the start. Raises `BadSetting`, `StoreError`."""
     from agent.run import resumable
     from traces.library import Library
     from traces.runs import Runs
@@ -118,7 +118,7 @@ def load_turns(engine: Engine, runs: Sequence[Run]) -> TurnsLoaded:
 
 
 def load_resumed(engine: Engine, run_id: str) -> ResumeReady:
-    """Read what a run that is to go on knows. Raises `UnknownRun`, `UnknownSession`."""
+    """Read a run that is to be resumed. Raises `UnknownRun`, `UnknownSession`."""
     from traces.runs import Runs
     from tui.ask.asking import model_of, web_of
 
@@ -145,7 +145,7 @@ AT_ONCE = 8
 
 
 class Conversation(VerticalScroll, can_focus=True):
-    """Follows its end while the reader is there, and stays put while they are not."""
+    """Scrolls with the answer while the reader is at the end, and stays put otherwise."""
 
     HELP = """\
 ### The conversation
@@ -164,7 +164,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     @dataclass
     class EarlierWanted(Message):
-        """These turns, not read yet, are to be shown above those that are there."""
+        """These earlier turns are to be read and shown above the others."""
 
         runs: Sequence[Run]
 
@@ -195,7 +195,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         return exchange
 
     async def open(self, folds: Sequence[RunFold], earlier: Sequence[Run] = ()) -> None:
-        """Show a session's latest turns in place of those that are there; ``earlier`` can be had later."""
+        """Show a session's latest turns in place of the current ones; ``earlier`` are read on demand."""
         await self.query("Exchange").remove()
         self._earlier = earlier
         self.query_one("#intro").display = not folds

@@ -44,7 +44,7 @@ def read(
 
 
 def _forget_moved(library: Library, collection: str) -> None:
-    """Drop the samples of another installation, which would stand beside this one's as doubles."""
+    """Drop the samples of another installation, which would be duplicates of this one's."""
     here = sample_library.root() / collection
     names = {path.name for path in sample_library.documents(collection)}
     for document in library.documents(collection):

@@ -1,4 +1,4 @@
-"""Where one types: several lines, the questions before, completion of collections and files."""
+"""The prompt: several lines, earlier questions, completion of collections and files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOMENT = 1.0  # seconds after a key in which somebody is taken to be typing
 
 
 class Prompt(TextArea):
-    """The text that is asked; Enter asks it."""
+    """The text of the question; Enter asks it."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("prompt")
     HELP = """\
@@ -90,11 +90,11 @@ there too. While you type one, **Tab** takes the completion under the cursor of 
 
     @property
     def is_being_written(self) -> bool:
-        """Whether somebody is typing in it, or has left something there that is not asked yet."""
+        """Whether the user is typing in it, or it holds text that is not asked yet."""
         return self.has_focus and (bool(self.text.strip()) or time.monotonic() - self._changed < _MOMENT)
 
     def clear_away(self) -> None:
-        """Begin anew; ↑ brings back what was there."""
+        """Clear the text; ↑ brings it back."""
         if self.text.strip():
             self.remember(self.text)
 
@@ -107,7 +107,7 @@ there too. While you type one, **Tab** takes the completion under the cursor of 
             self.post_message(self.Sent(text))
 
     def take_back(self, text: str) -> None:
-        """A question was not asked: it is there again, unless the next one is being typed."""
+        """Put back a question that was not asked, unless the next one is being typed."""
         if not self.text.strip():
             self.put(text)
 

@@ -78,7 +78,7 @@ class Answers(Watches):
             in_background(self, work, group="rate")
 
     def on_rated(self, message: Rated) -> None:
-        """Say so."""
+        """Confirm the rating."""
         self.notify(f"Rated as {message.rating}." if message.rating else "Rating removed.")
 
     def action_export(self) -> None:
@@ -115,7 +115,7 @@ _RECENT = 5  # questions that are shown
 
 
 class Begins(Watches):
-    """A screen that says what there is: settings, collections, runs that can go on, or the first start."""
+    """A screen that shows the state at the start, or the first steps."""
 
     _greeted: bool = False
     _welcome_waits: bool = False
@@ -167,7 +167,7 @@ class Begins(Watches):
             self.query_one(Conversation).introduce(_introduction(self._found, lacking))
 
     def _welcome(self) -> None:
-        """The first steps, at once or, where somebody is typing, when they want them."""
+        """Show the first steps at once or, while the user is typing, offer them."""
         prompt, line = self.query_one(Prompt), self.query_one("#offer", Static)
         if self._greeted or self.exchange is not None or not self.is_current:
             return
@@ -192,13 +192,13 @@ class Begins(Watches):
         self.app.push_screen(welcome, done)
 
     def action_back(self) -> None:
-        """As ever; and to the first steps, if they wait for that."""
+        """As before; then show the first steps if they are waiting."""
         super().action_back()
         if self._welcome_waits:
             self.look_again()
 
     def _offer(self, unfinished: Sequence[Resumable]) -> None:
-        """Say what can go on, where it takes neither the keys nor the view from who is typing."""
+        """Offer resumable runs in a line that takes neither the focus nor the view."""
         line = self.query_one("#offer", Static)
         line.display = bool(unfinished)
         if unfinished:
@@ -215,7 +215,7 @@ class Begins(Watches):
         in_background(self, partial(find_unfinished, self.deepthink.engine.store), group="unfinished")
 
     def on_found_unfinished(self, message: FoundUnfinished) -> None:
-        """Offer the runs that can go on, now that they are read."""
+        """Offer the resumable runs that were read."""
         from tui.runs.unfinished import UnfinishedScreen
 
         def chosen(run: Run | None) -> None:
@@ -235,7 +235,7 @@ class Begins(Watches):
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
-        """What went wrong before anything was asked stays where one looks."""
+        """Keep a failure before the first question in view."""
         if self.exchange is None:
             error = message.error
             told = f"✗ {error.title}: {error.message}\n\n{in_the_app(error, self.deepthink.keys)}"
@@ -323,7 +323,7 @@ Every `[n]` of the answer opens its passage.
             self.post_message(SessionLoaded("", "", ()))
 
     def _a_run_goes_on(self) -> bool:
-        """Whether the session cannot be changed now, which is told."""
+        """Whether a run is under way, so that the session cannot change; warn if so."""
         if self.live is not None:
             self.notify("A run goes on; change the session when it has ended.", severity="warning")
         return self.live is not None
@@ -369,7 +369,7 @@ Every `[n]` of the answer opens its passage.
             place.mount(RunPanel())
 
     async def run_is_gone(self) -> None:
-        """There is no thinking to be shown, and on a narrow screen the conversation is."""
+        """Hide the thinking."""
         self.remove_class("-thinking")
         self.to_prompt()
         await self.query("RunPanel").remove()
@@ -382,7 +382,7 @@ Every `[n]` of the answer opens its passage.
             panel.show(fold, changed)
 
     def run_is_over(self, run_id: str) -> None:
-        """The answer has the screen, unless somebody is at the thinking; decisions they took are labels."""
+        """Show the answer alone, unless the thinking has the focus, and read the labels."""
         from tui.decisions.strip import DecisionStrip
 
         if not self.query_one("#thinking").has_focus_within:

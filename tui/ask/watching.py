@@ -218,7 +218,7 @@ WHILE_IT_RUNS = frozenset({"pause", "finish", "skip", "add", "decide"})
 
 
 class Watches(Steers, DeepScreen):
-    """A screen with a conversation, on which one run at a time goes on.
+    """A screen with a conversation and one run at a time.
 
     Attributes:
         session: Id of the session that the next question belongs to; "" begins one.
@@ -230,7 +230,7 @@ class Watches(Steers, DeepScreen):
     _typed: str = ""
 
     def on_unmount(self) -> None:
-        """The app is left; what was going on can be resumed."""
+        """Interrupt the run because the app ends; it can be resumed."""
         if self.live is not None:
             self.live.leave()
             if self.fold is not None and self.fold.run_id:
@@ -274,7 +274,7 @@ class Watches(Steers, DeepScreen):
         return "" if typed.question else "Write the question beside it."
 
     def on_asked_box_posed(self, event: AskedBox.Posed) -> None:
-        """A question is there: the keys go to it, unless somebody is typing something else."""
+        """Focus a question of the run, unless the user is typing something else."""
         if self.exchange is None or self.exchange.question_box is not event.box:
             return  # it was taken away meanwhile
         if self.deciding or not self.query_one(Prompt).is_being_written:
@@ -372,7 +372,7 @@ class Watches(Steers, DeepScreen):
         self._draw(changed)
 
     def draw_all(self) -> None:
-        """Draw everything of the run anew."""
+        """Redraw everything of the run."""
         from tui.run.fold import EVERYTHING
 
         self._draw(EVERYTHING)

@@ -141,14 +141,6 @@ def look(engine: Engine) -> First:
     )
 
 
-def welcome_needed(engine: Engine) -> bool:
-    """Whether nothing was ever read or asked here; for a worker. Raises `StoreError`."""
-    from traces.library import Library
-    from traces.runs import Runs
-
-    return not Library(engine.store).collections() and not Runs(engine.store).recent(1)
-
-
 class EmbedderLoading(Message):
     """The embedder is being loaded: vectors come only after that."""
 
@@ -167,7 +159,7 @@ def embedder_loading(engine: Engine) -> EmbedderLoading | None:
 
 @dataclass(slots=True)
 class Reading:
-    """A reading of documents under way, as the first start tells it.
+    """An ingestion under way, as the first start shows it.
 
     Attributes:
         fold: What is known of it from its events.
@@ -242,8 +234,6 @@ def _known(name: str, role: CatalogueRole) -> ModelEntry | None:
     return next((known for known in CATALOGUE if (known.name, known.role) == (name.lower(), role)), None)
 
 
-__all__ = ["WelcomeScreen", "welcome_needed"]
-
 _INTRO = "Answers from your own documents, on this machine alone. Three steps:"
 
 
@@ -290,7 +280,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
         self._look()
 
     def on_unmount(self) -> None:
-        """Nothing goes on behind a screen that is gone: the app could not end."""
+        """Stop the work of a screen that is gone, or the app could not end."""
         self._cancel.set()
 
     # --- what is possible ------------------------------------------------------------------------
@@ -388,7 +378,7 @@ Models (F7) and Library (F3) have all of this too. What was fetched or read stay
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
-        """Shown here as well as told by the app."""
+        """Shown here as well as by the app."""
         self._busy = ""
         way_out = in_the_app(message.error, self._deepthink.keys)
         self._trouble = f"✗ {message.error.title}: {message.error.message}\n  {way_out}".rstrip()

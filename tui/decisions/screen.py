@@ -341,7 +341,7 @@ Press {ask} and ask something that takes more than one step.
 
 
 class DecisionsScreen(DeepScreen):
-    """The run that goes on or was the last, else the newest stored one; the others by key."""
+    """The current or last run, else the newest stored one; keys go to the others."""
 
     MODE: ClassVar[str] = "decisions"
     PLACES: ClassVar[tuple[str, ...]] = ("decisions",)
@@ -414,7 +414,7 @@ would have done.
     # --- the run of the main screen ------------------------------------------------------------
 
     def _asking(self) -> Steers | None:
-        """The screen on which a run goes on, if it was opened."""
+        """The Ask screen, if it was opened."""
         try:
             (first, *_) = self.app.get_screen_stack("ask")
         except (KeyError, ValueError):

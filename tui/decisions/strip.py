@@ -45,7 +45,7 @@ _INDENT: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one row of the strip tells.
+    """One row of the strip.
 
     Attributes:
         decided: The decision; the question for one where the run waits for it.
@@ -92,7 +92,7 @@ def percent(share: float) -> str:
 
 
 def took(milliseconds: float) -> str:
-    """How long a decision took; "" for one that nobody had to think about."""
+    """How long a decision took; "" for an instant one."""
     if milliseconds <= 0:
         return ""
     if milliseconds >= 1000:

@@ -16,6 +16,8 @@ from typing import Final, Literal
 
 from rich.text import Text
 
+from models.catalogue import QWEN_CODER_0_5B
+from models.fetch import checked
 from traces import paths
 from traces.errors import DeepthinkError
 from traces.library import Library
@@ -97,6 +99,7 @@ def findings(terminal: Finding | None = None) -> Iterator[Finding]:
     yield _language_model(settings)
     yield _embedder(settings)
     yield _reranker(settings)
+    yield _planner(settings)
     yield _policy()
     yield _library()
     yield _ollama(settings)
@@ -174,6 +177,16 @@ def _embedder(settings: Settings) -> Finding:
     if settings.embedder.startswith(OLLAMA):
         return Finding("embedder", "ok", f"{settings.embedder}, see Ollama below")
     return _located("embedder", lambda: str(assemble.located(settings.embedder, "embedder")))
+
+
+def _planner(settings: Settings) -> Finding:
+    if settings.planner == "model":
+        return Finding("planner", "ok", "the language model plans")
+    base = QWEN_CODER_0_5B
+    if checked(base) is None:
+        told = f"{base.name} ({size(base.size)}) is not on this machine, so the language model plans"
+        return Finding("planner", "warn", told, f"Fetch it: `deepthink models pull {base.name}`.")
+    return Finding("planner", "ok", f"the one that ships, on {base.name}")
 
 
 def _reranker(settings: Settings) -> Finding:

@@ -126,7 +126,7 @@ not known. Under what is not well stands the way out. Nothing is changed, and no
 
     @on(Failed)
     def _failed(self) -> None:
-        """It is told by the app; what was found stays."""
+        """The app shows the failure; keep what was found."""
         self._examining = False
         self._redraw()
 

@@ -42,7 +42,7 @@ class Outlined(Message):
 
 @dataclass
 class Changed(Message):
-    """The library was changed; ``told`` says how."""
+    """The library was changed; ``told`` says how, in a sentence."""
 
     told: str
 

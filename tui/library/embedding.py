@@ -1,4 +1,4 @@
-"""A library whose embedder was changed: told before a command searches, gone on with after it."""
+"""Embedding a library anew after its embedder was changed: before and after a search."""
 
 from __future__ import annotations
 

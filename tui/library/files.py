@@ -93,7 +93,7 @@ the completion. Files that are dropped on the terminal arrive here.
         self.insert_text_at_cursor(names[0] if len(names) == 1 else shlex.join(names))
 
     def on_key(self, event: events.Key) -> None:
-        """Tab completes; where there is nothing to complete it goes on to the next field."""
+        """Tab completes; with nothing to complete it goes to the next field."""
         if event.key != "tab" or not self.value or self.cursor_position < len(self.value):
             return
         before = self.value

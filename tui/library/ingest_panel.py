@@ -30,7 +30,7 @@ Read = Callable[[threading.Event], "Iterator[IngestEvent]"]
 
 @dataclass
 class IngestTold(Message):
-    """Events have come: whoever shows the job drains them."""
+    """Events have come; the widget that shows the job drains them."""
 
     job: IngestJob
 
@@ -144,7 +144,7 @@ stop the others: it is named with what to do about it. You can go to any other s
 
     @dataclass
     class Changed(Message):
-        """The library holds something else than before; ``ended`` tells of a reading that is over."""
+        """The library has changed; ``ended`` sums up an ingestion that is over."""
 
         ended: str = ""
 

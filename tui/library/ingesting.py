@@ -148,7 +148,7 @@ def is_low(coverage: float) -> bool:
 
 
 def share(coverage: float) -> str:
-    """A coverage as it is told."""
+    """A coverage in words."""
     return f"{coverage:.1%}{' low' if is_low(coverage) else ''}"
 
 

@@ -537,9 +537,7 @@ class PassageScreen(ModalScreen[None]):
         source, page = document.source, f", p. {passage.page}" if passage.page else ""
         if "://" not in source and not Path(source).exists():
             self.notify(f"The file is no longer there: {source}", severity="warning", markup=False)
-        elif sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY", "TEXTUAL_DRIVER"} & {
-            *os.environ
-        }:
+        elif sys.platform == "linux" and not _DESKTOP & {*os.environ}:
             self.app.copy_to_clipboard(source)
             self.notify(f"{source}{page} (copied: there is no desktop to open it)", markup=False)
         else:

@@ -223,7 +223,7 @@ class LibraryScreen(DeepScreen):
         ConfirmScreen.ask(self, question, detail, "Remove", remove)
 
     def _is_being_read(self, chosen: Collection | Document) -> bool:
-        """Whether a collection would come back with what is still to be read, which is told."""
+        """Whether the collection is being read into, so that removing it would be undone; warn if so."""
         if isinstance(chosen, Document) or not self.query_one(IngestPanel).is_reading_into(chosen.name):
             return False
         told = f"{one_line(chosen.name, 60)} is being read. Stop that first, or remove it afterwards."

@@ -224,7 +224,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self.action_refresh()
 
     def on_unmount(self) -> None:
-        """Nothing goes on behind a screen that is gone: the app could not end."""
+        """Stop the work of a screen that is gone, or the app could not end."""
         self._cancel.set()
 
     # --- what is possible ------------------------------------------------------------------------
@@ -278,7 +278,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self.query_one(ModelList).focus()
 
     def action_refresh(self) -> None:
-        """Look again what there is; nobody waits for the servers."""
+        """List the models again; the servers in the background."""
         engine = self.deepthink.engine
         in_background(self, partial(list_models, engine), group="list", exclusive=True)
         in_background(self, partial(list_servers, engine), group="servers", exclusive=True)
@@ -367,7 +367,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
-        """The app tells it too."""
+        """The app shows it too."""
         self._busy = ""
         way_out = in_the_app(message.error, self.deepthink.keys)
         self._tell(f"✗ {message.error.title}: {message.error.message}\n{way_out}".rstrip())

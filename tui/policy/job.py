@@ -104,7 +104,7 @@ class Wish:
 
 @dataclass
 class TrainingTold(Message):
-    """Events have come: whoever shows the training drains them."""
+    """Events have come; the widget that shows the training drains them."""
 
     job: TrainingJob
 
@@ -139,7 +139,7 @@ class TrainingJob:
         in_background(shown_by, self._work, group="training")
 
     def leave(self) -> None:
-        """Stop it because the app is left, and give it a moment; what it has saved it goes on from."""
+        """Stop it because the app ends, and wait a moment; the same training can be resumed."""
         self.cancel.set()
         self._ended.wait(_MOMENT)
 

@@ -15,7 +15,7 @@ from textual.widgets import Static, TabbedContent, TabPane
 
 from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
-from tui.app.keys import bindings
+from tui.app.keys import ACTIONS, bindings
 from tui.app.work import Failed
 from tui.decisions.strip import ORIGINS, SIGNS, bar, percent, source
 from tui.policy import actions
@@ -24,7 +24,7 @@ from tui.policy.agreement import AgreementPlot
 from tui.policy.list import PolicyBook
 from tui.policy.policies import Policies, PolicyRow
 from tui.policy.training_choice import TrainingChoice
-from tui.policy.training_panel import Keys, TrainingPanel
+from tui.policy.training_panel import TrainingPanel
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ _TITLES = {"policies": "1 Policies", "training": "2 Training", "gathered": "3 Ga
 
 
 class PolicyScreen(DeepScreen):
-    """Everything about deciding that is not of one run: three tabs under who decides now."""
+    """Who decides, and three tabs: policies, training, gathered data."""
 
     MODE: ClassVar[str] = "policy"
     PLACES: ClassVar[tuple[str, ...]] = ("policy",)
@@ -210,7 +210,7 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
                     yield PolicyBook()
                 with Pane(_TITLES["training"], id="training"):
                     yield TrainingChoice()
-                    yield TrainingPanel(self._keys)
+                    yield TrainingPanel()
                 with Pane(_TITLES["gathered"], id="gathered"), VerticalScroll(id="counts"):
                     with Vertical(id="left"):
                         yield Static(id="data")
@@ -252,7 +252,7 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
             self._set("decider", actions.after(self._deciding.decider, self._sources))
 
     def action_shadow(self) -> None:
-        """Have the next one give a second opinion; nobody, after the last that does not decide anyway."""
+        """Choose the next source of second opinions; none after the last."""
         if self._deciding is not None:
             others = [name for name in self._sources if name != self._deciding.decider]
             self._set("shadow", actions.after(self._deciding.shadow, [actions.NOBODY, *others]))
@@ -309,7 +309,7 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         first, everything.display = not everything.display, True
         until = training(message.gathered)
         self.query_one(TrainingChoice).show(
-            message.sources, message.gathered.usable, until, self._keys().train
+            message.sources, message.gathered.usable, until, self._train_key
         )
         self._draw()
         if first:
@@ -383,9 +383,9 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         row = self.query_one(PolicyBook).row
         return row if row is not None and not row.active and row.said != "unusable" else None
 
-    def _keys(self) -> Keys:
-        decides = self._deciding is not None and self._deciding.decider == actions.LEARNED
-        return Keys.of(self.deepthink, decides=decides)
+    @property
+    def _train_key(self) -> str:
+        return next(self.deepthink.key_for(a) for a in ACTIONS["policy"] if a.id == "policy.train")
 
     def _draw(self) -> None:
         found, who = self._gathered, self._deciding
@@ -393,15 +393,16 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
             return
         width = self.size.width - 2
         self.query_one("#deciding", Static).update(deciding(who, self._policies, width))
+        self._panel.learned_decides = who.decider == LEARNED
         by = decided_by(who, self._policies)
-        self.query_one(PolicyBook).show(self._policies, by, self._keys().train)
+        self.query_one(PolicyBook).show(self._policies, by, self._train_key)
         ask = self.deepthink.key_of("app.ask") or "f2"
         self.query_one("#data", Static).update(data_lines(found, ask))
         self.query_one(AgreementPlot).show(found.agreement)
         self.refresh_bindings()
 
     def _label(self) -> None:
-        """The tab of the training tells how it goes, wherever one looks."""
+        """Show the progress of the training in the label of its tab."""
         label = Content(f"{_TITLES['training']} {self._panel.sign}".rstrip())
         self.query_one(TabbedContent).get_tab("training").label = label
 

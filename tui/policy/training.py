@@ -20,7 +20,7 @@ _EVERY = 20  # steps between two lines where nothing moves
 
 
 def show_training(events: Iterable[told.TrainingEvent], *, plain: bool = False) -> int:
-    """Show a training as it goes on; the exit code."""
+    """Show a training until its end; the exit code."""
     out = console()
     with _watching(out, plain) as watcher:
         for event in events:

@@ -79,7 +79,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
     """
 
     class Wanted(Message):
-        """It is to begin."""
+        """The training is to begin."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from textual import on
@@ -19,7 +19,7 @@ from textual.widgets import Static
 from tui.app.failure import in_the_app
 from tui.app.keys import ACTIONS
 from tui.app.lists import facts, titled
-from tui.app.offers import Deepthink
+from tui.app.offers import deepthink
 from tui.app.themes import PlotColour, plot_colour
 from tui.app.work import Failed
 from tui.policy.job import PHASES, TrainingEnded, TrainingFold, TrainingJob, TrainingTold, Wish
@@ -45,41 +45,8 @@ _CALLED: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """How a person calls what can be done about a training.
-
-    Attributes:
-        train: Chooses the next one.
-        use: Promotes a policy.
-        rollback: Goes back.
-        policies: Shows the policies.
-        decider: Has another source decide.
-        decides: Whether `learned` decides now.
-        remapped: As `tui.app.keys.keymap` gives them.
-    """
-
-    train: str
-    use: str
-    rollback: str
-    policies: str
-    decider: str
-    decides: bool = False
-    remapped: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, app: Deepthink, *, decides: bool) -> Keys:
-        """As they are mapped now."""
-        called = {action.id.partition(".")[2]: app.key_for(action) for action in ACTIONS["policy"]}
-        return cls(
-            called["train"],
-            called["use"],
-            called["rollback"],
-            called["policies"],
-            called["decider"],
-            decides=decides,
-            remapped=app.keys,
-        )
+KeyOf = Callable[[str], str]
+"""How a person calls the key of an action of the policy's, as it is mapped now."""
 
 
 def standing(
@@ -118,18 +85,35 @@ def standing(
 
 
 def doing(fold: TrainingFold) -> str:
-    """What goes on, in a word: the phase; while it trains, how far it is."""
+    """The phase in a word; the share that is done while it trains."""
     return f"{fold.share:.0%}" if fold.phase == "train" else _CALLED.get(fold.phase, "…")
 
 
-def outcome(fold: TrainingFold, error: DeepthinkError | None, keys: Keys, width: int) -> list[Content]:
-    """What came of a training that is over; empty if nothing did."""
+def outcome(
+    fold: TrainingFold,
+    error: DeepthinkError | None,
+    key_of: KeyOf,
+    width: int,
+    *,
+    decides: bool,
+    remapped: Mapping[str, str],
+) -> list[Content]:
+    """What came of a training that is over; empty if nothing did.
+
+    Args:
+        fold: What is known.
+        error: What it failed with, if it did.
+        key_of: Names keys.
+        width: Of a line.
+        decides: Whether `learned` decides now.
+        remapped: Remapped keys by action id.
+    """
     if error is not None and error.kind == "cancelled":
         return [
             Content.styled(f"■ {one_line(error.message) or 'Stopped.'}", "bold"),
             *_plain(
                 "What it has saved is kept: the same method on the same decisions goes on from there, "
-                f"now ({keys.train}) or another day.",
+                f"now ({key_of('train')}) or another day.",
                 width,
             ),
             Content.styled(_AS_IT_WAS, _QUIET),
@@ -138,12 +122,12 @@ def outcome(fold: TrainingFold, error: DeepthinkError | None, keys: Keys, width:
         return [
             *(Content.styled(x, "bold $error") for x in _folded(f"✗ {error.title}", width)),
             *_plain(error.message, width),
-            *_plain(in_the_app(error, keys.remapped), width),
+            *_plain(in_the_app(error, remapped), width),
             Content.styled(_AS_IT_WAS, _QUIET),
         ]
     if fold.verdict is None or fold.finished is None:
         return []
-    return [*_verdict(fold, width), Content(""), *_next(fold, keys, width)]
+    return [*_verdict(fold, width), Content(""), *_next(fold, key_of, width, decides=decides)]
 
 
 def _verdict(fold: TrainingFold, width: int) -> list[Content]:
@@ -162,18 +146,18 @@ def _verdict(fold: TrainingFold, width: int) -> list[Content]:
     ]
 
 
-def _next(fold: TrainingFold, keys: Keys, width: int) -> list[Content]:
+def _next(fold: TrainingFold, key_of: KeyOf, width: int, *, decides: bool) -> list[Content]:
     finished = fold.finished
     assert finished is not None
     name = one_line(finished.name)
     if not finished.active:
         told = (
-            f"It is kept: among the policies ({keys.policies}), {keys.use} uses it all the same; that is "
-            "recorded."
+            f"It is kept: among the policies ({key_of('policies')}), {key_of('use')} uses it all the same; "
+            "that is recorded."
         )
         return [Content.styled(f"· {name} is not active", "bold"), *_plain(told, width)]
-    then = "It decides in runs to come" if keys.decides else f"{keys.decider} has it decide in runs to come"
-    told = f"{then}; {keys.rollback} goes back to the policy before."
+    then = "It decides in runs to come" if decides else f"{key_of('decider')} has it decide in runs to come"
+    told = f"{then}; {key_of('rollback')} goes back to the policy before."
     return [Content.styled(f"● {name} is active now", "bold $primary"), *_plain(told, width)]
 
 
@@ -352,6 +336,7 @@ class TrainingPanel(VerticalScroll, can_focus=True):
         running: Whether it goes on.
         fold: What is known of it.
         failure: What it raised.
+        learned_decides: Whether `learned` decides now.
     """
 
     HELP = """\
@@ -369,17 +354,17 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
 
     @dataclass
     class Changed(Message):
-        """It began, came further or ended."""
+        """The training began, progressed or ended."""
 
         ended: bool = False
 
-    def __init__(self, keys: Callable[[], Keys], *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.job: TrainingJob | None = None
         self.running = False
         self.fold = TrainingFold()
         self.failure: Failed | None = None
-        self._keys = keys
+        self.learned_decides = False
         self._phase, self._since = ("", ""), 0.0
         self._drawing: Timer | None = None
 
@@ -431,7 +416,7 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
         return "✓" if self.fold.verdict is not None and self.fold.verdict.passed else "✗"
 
     def on_unmount(self) -> None:
-        """The app is left; the same training goes on from where it was."""
+        """The app ends; the same training can be resumed."""
         if self.job is not None and self.running:
             self.job.leave()
 
@@ -486,7 +471,16 @@ to any other screen meanwhile; leaving the app stops it, and the same training g
                 )
             )
         )
-        came = outcome(fold, self.failure.error if self.failure else None, self._keys(), width)
+        app = deepthink(self)
+        called = {action.id: app.key_for(action) for action in ACTIONS["policy"]}
+        came = outcome(
+            fold,
+            self.failure.error if self.failure else None,
+            lambda name: called[f"policy.{name}"],
+            width,
+            decides=self.learned_decides,
+            remapped=app.keys,
+        )
         told = self.query_one("#outcome", Static)
         told.display = bool(came) and not self.running
         told.update(Content("\n").join(came))

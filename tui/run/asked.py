@@ -86,7 +86,7 @@ the prompt; once more, and the run is cancelled, which can be resumed.
         self.call_after_refresh(self.post_message, self.Posed(self))
 
     def take_focus(self) -> None:
-        """Be where one types; only what is suggested is under the cursor."""
+        """Focus the input or the choices, with the cursor on the suggested choice only."""
         if not self.asked.options:
             self.query_one(Input).focus(scroll_visible=False)
             return

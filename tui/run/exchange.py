@@ -243,7 +243,7 @@ class Exchange(Vertical):
         exchange: Exchange
 
     class Unasked(Message):
-        """What was asked is gone, and who was at it is nowhere."""
+        """The question of the run was removed while it had the focus."""
 
     def __init__(self, question: str) -> None:
         super().__init__()
@@ -316,7 +316,7 @@ class Exchange(Vertical):
         answer.call_later(answer.action_citation, 1)  # behind what is still to be drawn of it
 
     def ask(self, box: AskedBox) -> None:
-        """Put a question at the end, in place of one that stands there; whoever is at the end sees it."""
+        """Show a question of the run at the end, in place of the one before."""
         self.unask()
         self._box = box
         self.mount(box)

@@ -529,7 +529,7 @@ class RunFold:
 
     @property
     def over(self) -> bool:
-        """Whether the run has come to an end, be it that it waits for a person who was not there."""
+        """Whether the run has ended, or waits for a person who was not there."""
         return self.outcome.finished is not None or bool(self.failure)
 
     def state_of(self, step: Step) -> StepState:

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from agent.state import Action
 from agent.steering import Steering
@@ -31,23 +31,21 @@ _SHOW_CURSOR, _HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
 _AWAY_SECONDS = 0.3  # how often a program in the background looks whether it is in front again
 
 
-class Keys(Protocol):
-    """Something that reads keys while it is entered."""
+class NoKeys:
+    """Reads nothing."""
 
     def __enter__(self) -> Self:
-        """Begin to read."""
-        ...
+        return self
 
     def __exit__(self, *_: object) -> None:
         """End it; the terminal is as it was."""
-        ...
 
     def aside(self) -> AbstractContextManager[object]:
         """Leave the terminal to someone who reads lines from it."""
-        ...
+        return nullcontext()
 
 
-def keys(press: Callable[[str], None] | None) -> Keys:
+def keys(press: Callable[[str], None] | None) -> NoKeys:
     """Keys of the terminal that the program was started from; none without a terminal or a ``press``.
 
     Args:
@@ -58,21 +56,7 @@ def keys(press: Callable[[str], None] | None) -> Keys:
     return Keyboard(press, sys.stdin.fileno(), sys.stdout.fileno())
 
 
-class NoKeys:
-    """Reads nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def aside(self) -> AbstractContextManager[object]:
-        """Nothing to leave."""
-        return nullcontext()
-
-
-class Keyboard:
+class Keyboard(NoKeys):
     """Reads keys from a terminal.
 
     Args:
@@ -107,7 +91,7 @@ class Keyboard:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Lines can be read from the terminal meanwhile; what was typed before is thrown away."""
+        """Leave the terminal to code that reads lines; discard what was typed before."""
         self._stop()
         try:
             yield
@@ -196,7 +180,7 @@ class Keyboard:
         signal.signal(number, self._leave)  # reached after a stop only
 
     def _return(self, _number: int, _frame: FrameType | None) -> None:
-        """The program goes on, maybe in the foreground again."""
+        """The program continues, perhaps in the foreground again."""
         if self._reader is not None:
             self._take_terminal()
             os.write(self._screen, _HIDE_CURSOR)

@@ -29,14 +29,14 @@ Begin = Callable[..., "Generator[ev.Event]"]
 
 @dataclass
 class RunEvents(Message):
-    """Events have come: whoever shows the run drains them."""
+    """Events have come; the screen that shows the run drains them."""
 
     run: LiveRun
 
 
 @dataclass
 class RunEnded(Message):
-    """The run's thread has ended; ``failure`` is what the run raised, which is also the app's to tell."""
+    """The run's thread has ended; ``failure`` is what the run raised."""
 
     run: LiveRun
     failure: Failed | None
@@ -243,7 +243,7 @@ def a_run_goes_on(node: DOMNode) -> bool:
 
 
 def load_anew(node: DOMNode) -> bool:
-    """Load what the settings name now; False while a run goes on: then the next question loads it."""
+    """Load the models that the settings name now; False during a run: then the next question loads them."""
     if a_run_goes_on(node):
         return False
     in_background(node.app, deepthink(node).engine.prepare, group="prepare")

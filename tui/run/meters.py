@@ -46,7 +46,7 @@ class Meters(Static):
             self.redraw()
 
     def clear_away(self) -> None:
-        """No run is shown any more: only what is set is told."""
+        """Show the settings only, without a run."""
         self._fold = None
         self.redraw()
 

@@ -1,6 +1,6 @@
 """A run's events on the terminal: live, as plain lines, or not at all.
 
-All three take the same events; `tui.run.words` says what each one shows.
+All take the same events; `tui.run.words` says what each one shows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -43,30 +43,38 @@ _STYLES: dict[Tone, tuple[str, str, str]] = {  # label, text, items
 }
 
 
-class Renderer(Protocol):
-    """Shows one run."""
+class Renderer:
+    """Shows one run; this one shows nothing but what a person has to know, on stderr."""
+
+    def __init__(self) -> None:
+        self._run_id = ""
 
     def __enter__(self) -> Self:
-        """Begin to show it; nothing has happened yet."""
-        ...
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave the terminal as it is meant to stay."""
-        ...
 
     def take(self, event: ev.Event) -> None:
         """Show an event."""
-        ...
+        match event:
+            case ev.RunStarted() | ev.Resumed():
+                self._run_id = event.run_id
+            case ev.Warned():
+                failures.warn(clean(event.message))
+            case ev.RunFinished() if event.status in RESUMABLE:
+                failures.warn(f"{going_on(self._run_id, event.status)}.")
+            case _:
+                pass
 
     def recall(self, events: Sequence[ev.Event]) -> None:
         """Know what happened before the run was resumed, without showing it again."""
-        ...
 
     def aside(self) -> AbstractContextManager[object]:
-        """Leave the terminal to whoever asks the person something."""
-        ...
+        """Leave the terminal to a question."""
+        return nullcontext()
 
 
 def renderer(wheel: Wheel | None = None, *, plain: bool) -> Renderer:
@@ -79,39 +87,7 @@ def renderer(wheel: Wheel | None = None, *, plain: bool) -> Renderer:
     return LiveRun(console(), wheel=wheel) if is_live(plain=plain) else PlainRun()
 
 
-class SilentRun:
-    """Shows nothing; what a person has to know still reaches stderr."""
-
-    def __init__(self) -> None:
-        self._run_id = ""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def take(self, event: ev.Event) -> None:
-        """Pass on warnings, and how to go on with a run that can."""
-        match event:
-            case ev.RunStarted() | ev.Resumed():
-                self._run_id = event.run_id
-            case ev.Warned():
-                failures.warn(clean(event.message))
-            case ev.RunFinished() if event.status in RESUMABLE:
-                failures.warn(f"{going_on(self._run_id, event.status)}.")
-            case _:
-                pass
-
-    def recall(self, events: Sequence[ev.Event]) -> None:
-        """Nothing of it is shown anyway."""
-
-    def aside(self) -> AbstractContextManager[object]:
-        """Nothing to leave."""
-        return nullcontext()
-
-
-class PlainRun:
+class PlainRun(Renderer):
     """One line per event, without codes; for pipes, logs and screen readers.
 
     Args:
@@ -121,9 +97,6 @@ class PlainRun:
     def __init__(self, *, replay: bool = False) -> None:
         self._transcript = Transcript()
         self._replay = replay
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -141,10 +114,6 @@ class PlainRun:
     def recall(self, events: Sequence[ev.Event]) -> None:
         """Know what happened before."""
         self._transcript.recall(events)
-
-    def aside(self) -> AbstractContextManager[object]:
-        """Nothing to leave: lines stay where they are."""
-        return nullcontext()
 
     def _write(self, blocks: Sequence[Block]) -> None:
         for block in blocks:
@@ -172,8 +141,8 @@ class PipedRun(PlainRun):
                 sys.stderr.write(f"{_as_line(block)}\n")
 
 
-class LiveRun:
-    """What happened scrolls by; beneath it a line says what is going on, and the answer takes shape.
+class LiveRun(Renderer):
+    """Events scroll by above a line with the current activity and the growing answer.
 
     Args:
         out: A terminal.

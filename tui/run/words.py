@@ -106,7 +106,7 @@ def graded(event: ev.Graded) -> str:
 
 
 def stepping_in(outcome: Outcome) -> list[str]:
-    """What a person was asked, answered and did."""
+    """Questions to the user, their replies, and how they steered the run."""
     replies = [
         f"{reply.question} → {reply.reply or 'no answer'} ({reply.by}, to {reply.about})"
         for reply in outcome.replies
@@ -250,18 +250,24 @@ def route(event: ev.Routed) -> Block:
 
 
 def first_look(event: ev.FirstLook) -> Block:
-    """What may answer the question by itself, and where it stands; the run goes on thinking."""
+    """A first candidate for the answer and its place, while the run continues."""
     words, sentence = one_line(event.answer), one_line(event.sentence, _SENTENCE)
     told = sentence if sentence.casefold().startswith(words.casefold()) else f"{words} – {sentence}"
     return Block("look", f"first look, still thinking: {told}", (located(event.title, "", event.page),))
 
 
 def reply(event: ev.Replied) -> Block:
-    """What a person, or the rule they set, replied."""
+    """The reply of the user, or of the rule they set."""
     if event.about == "approve":
         by = "you" if event.by == "person" else "as set"
         return Block("approve", f"{by}: {REPLIES.get(event.reply, event.reply)}")
     return Block("asked", one_line(event.question), (f"you: {one_line(event.reply) or '(nothing)'}",))
+
+
+_PLANNED_BY: Final = {
+    "model": "by the language model",
+    "repaired": "by the language model",
+}
 
 
 def plan(event: ev.Planned) -> Block:
@@ -271,11 +277,12 @@ def plan(event: ev.Planned) -> Block:
         f"{number}. {step_question(step['question'])}" + (f" → {step['tool']}" if step["tool"] else "")
         for number, step in enumerate(event.steps, start=1)
     )
-    return Block(label, "" if items else "no further step", items, "part")
+    told = _PLANNED_BY.get(event.origin, "") if items else "no further step"
+    return Block(label, told, items, "part")
 
 
 def search(together: Sequence[ev.Searched], question: str) -> Block:
-    """One round of searches: the phrasings, and where what they brought stands.
+    """One round of searches: the phrasings, and the documents they found.
 
     Args:
         together: The searches, one for each phrasing.
@@ -298,13 +305,13 @@ def search(together: Sequence[ev.Searched], question: str) -> Block:
 
 
 def grades(event: ev.Graded) -> Block:
-    """How many passages were found fit, and whether that is enough."""
+    """How many passages are relevant, and whether that is enough."""
     so = ENOUGH.get(event.grade, event.grade)
     return Block("grade", f"{graded(event)} ({event.grader}): {so}")
 
 
 def correction(event: ev.Corrected) -> Block:
-    """What else is tried, with the web pages that were read for it."""
+    """The correction that is tried, with the web pages that were read for it."""
     pages = []
     for page in event.pages:
         about = [str(page.get("title") or ""), str(page.get("url") or ""), str(page.get("date") or "")]
@@ -331,7 +338,7 @@ def kept(event: ev.EvidenceKept) -> Block:
 
 
 def finding(event: ev.Noted) -> Block:
-    """What the step found, with what it rests on."""
+    """The finding of a step, with its citations."""
     note = event.note
     if not note["found"]:
         return Block("finding", "nothing that answers this step")
@@ -340,7 +347,7 @@ def finding(event: ev.Noted) -> Block:
 
 
 def contradiction(event: ev.Contradicted) -> Block:
-    """The value that is followed, and the one that is not, with their dates."""
+    """The value that is used and the superseded one, with their dates."""
 
     def one(value: str, number: int, date: str) -> str:
         return f"{one_line(value)} [{number}] ({one_line(date) or 'undated'})"
@@ -363,7 +370,7 @@ def answer(event: ev.Answered) -> list[Block]:
 
 
 def decision(event: ev.Decided) -> Block:
-    """CONTINUE, REVISE or FINISH, who says so and why."""
+    """CONTINUE, REVISE or FINISH, with the source and the reason."""
     probability = event.probabilities.get(event.action, 1.0)
     sure = f", {probability:.0%}" if probability < 1 else ""
     why = f": {one_line(event.justification)}" if event.justification else ""
@@ -371,7 +378,7 @@ def decision(event: ev.Decided) -> Block:
 
 
 def steered(event: ev.Steered) -> Block:
-    """What the person did to the run."""
+    """How the user steered the run."""
     detail = f": {one_line(event.detail)}" if event.detail else ""
     return Block("you", _STEERED.get(event.what, event.what) + detail)
 
@@ -508,7 +515,7 @@ class Transcript:
         self._run_id = ""  # whoever watches now has not read the question
 
     def rest(self) -> list[Block]:
-        """What is held back: a run that was cut off never came to show it."""
+        """The blocks held back so far, for a run that was cut off."""
         answered, self._answered = self._answered, None
         return [*self._round(), *(answer(answered) if answered is not None else [])]
 
@@ -585,5 +592,5 @@ class Transcript:
 
 
 def going_on(run_id: str, status: str) -> str:
-    """How a person takes up a run again that came to no end."""
+    """How to resume an unfinished run, in a sentence."""
     return f"Run {run_id} {'waits' if status == 'waiting' else 'can go on'}: `deepthink resume {run_id}`"

@@ -1,4 +1,4 @@
-"""Taking away what is stored: a run, a session, or only what a run could be resumed from.
+"""Deleting a run, a session, or the checkpoints of a run.
 
 Checkpoints lie beside the store and go with their run. What another process works on stays.
 """
@@ -14,7 +14,7 @@ from tui.terminal import clean
 
 
 def check_stopped(store: Store, run_id: str) -> None:
-    """Raises `GoingOn` if another process is working on the run, and `UnusableRunId`."""
+    """Raise `GoingOn` if another process is working on the run, or `UnusableRunId`."""
     if checkpoints.held(store, run_id):
         raise checkpoints.GoingOn.of(run_id)
 
@@ -27,7 +27,7 @@ def delete_run(store: Store, run_id: str) -> None:
 
 
 def check_idle(store: Store, session: Session) -> list[Run]:
-    """The runs of a session, none of which is going on.
+    """The runs of a session, after checking that none is running.
 
     Raises:
         GoingOn: another process is working on one of them.
@@ -52,7 +52,7 @@ def delete_session(store: Store, session: Session) -> int:
 
 
 def forget(store: Store, run: Run) -> None:
-    """Give up what a run could be resumed from; a run without an end gets one, as cancelled.
+    """Discard a run's checkpoints; a run without an end gets one, as cancelled.
 
     Raises:
         GoingOn: another process is working on it.

@@ -73,7 +73,7 @@ class RowTable(DataTable[Text]):
         return str(self.coordinate_to_cell_key(Coordinate(self.cursor_row, 0)).row_key.value)
 
     def put(self, row_id: str, values: Sequence[str]) -> None:
-        """Add a row, or show it anew; one value for each column."""
+        """Add or update a row; one value for each column."""
         cells = [self._cell(name, value) for name, value in zip(self.WIDTHS, values, strict=True)]
         if row_id not in self.rows:
             self.add_row(*cells, key=row_id)
@@ -166,7 +166,7 @@ class RunList(RowTable):
             self.go_to(here)
 
     def show(self, run: RunSummary) -> None:
-        """Add a run, or show it anew."""
+        """Add or update a run."""
         self._runs[run.id] = run
         values = (
             when(run.started),
@@ -193,12 +193,12 @@ class RunList(RowTable):
                 self.show(self._runs[changed])
 
     def watch_cursor_coordinate(self, old_coordinate: Coordinate, new_coordinate: Coordinate) -> None:
-        """Ask for more in time."""
+        """Ask for more rows in time."""
         super().watch_cursor_coordinate(old_coordinate, new_coordinate)
         self._look_ahead()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Likewise for who scrolls with the mouse."""
+        """Likewise when scrolling with the mouse."""
         super().watch_scroll_y(old_value, new_value)
         self._look_ahead()
 
@@ -249,7 +249,7 @@ class RunFilter(Horizontal):
         """Other runs are wanted."""
 
     class Done(Message):
-        """Nothing more is typed: the list may have the keys."""
+        """The search is done: the list takes the focus."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -277,11 +277,11 @@ class RunFilter(Horizontal):
 
     @property
     def typing(self) -> bool:
-        """Whether the search has the keys."""
+        """Whether the search has the focus."""
         return self.query_one(Input).has_focus
 
     def type(self) -> None:
-        """Give the search the keys."""
+        """Focus the search."""
         self.screen.set_focus(self.query_one(Input))  # at once: what is typed next belongs there
 
     def turn(self, by: int) -> None:
@@ -361,7 +361,7 @@ class Rated(Message):
 
 @dataclass
 class RunDeleted(Message):
-    """A run is no more."""
+    """A run was deleted."""
 
     run_id: str
 

@@ -184,7 +184,7 @@ two seconds; the last speed lets each event stand as long as its words take to r
         self._draw()
 
     def show(self, player: Player, *, playing: bool) -> None:
-        """Tell where it is."""
+        """Show the position."""
         self._player, self._playing = player, playing
         self._draw()
 
@@ -365,7 +365,7 @@ evidence and the decisions, where you can say what a decision should have been.
             self._timer = None
 
     def _play_on(self) -> None:
-        """Count the wait anew from where it is now, if it plays."""
+        """Restart the wait from the current position, if it plays."""
         if self._timer is not None:
             self._timer.stop()
             self._wait()

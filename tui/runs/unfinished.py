@@ -1,4 +1,4 @@
-"""The runs that did not come to their end: one is chosen to go on, or given up."""
+"""Unfinished runs: resume one, or give it up."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def find_unfinished(store: Store) -> FoundUnfinished:
 
 
 def offered(found: Sequence[Resumable]) -> list[Resumable]:
-    """Those that are offered unasked: not what a person cancelled, and not what goes on elsewhere."""
+    """The runs to offer: not cancelled ones, and not those running in another process."""
     return [entry for entry in found if entry.why not in {"cancelled", "going on"}]
 
 
@@ -58,7 +58,7 @@ class UnfinishedList(OptionList):
 
 
 class UnfinishedScreen(ModalScreen[Run | None]):
-    """Returns the run that is to go on; None for later.
+    """Returns the run to resume; None for later.
 
     Args:
         found: Of `find_unfinished`.
@@ -75,7 +75,7 @@ from where it was; no model call that was answered is made again. `d` gives one 
 
     @dataclass
     class Forgotten(Message):
-        """A run is given up."""
+        """A run was given up."""
 
         run_id: str
 

@@ -127,7 +127,7 @@ class SettingEditor(VerticalScroll, can_focus=False):
         choice.highlighted = list(row.choices).index(row.value)
 
     def edit(self) -> None:
-        """Begin: a switch is thrown, a choice opens, a line gets the keys."""
+        """Start editing: toggle a switch, open a choice, focus a line."""
         if self.row is None or self.row.layer == "environment":
             return
         match self.row.kind:
@@ -198,7 +198,7 @@ class _Rows(OptionList, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = KEYS_BUT_ENTER
 
     class Resized(Message):
-        """There is another width to fill."""
+        """The width has changed."""
 
     def on_resize(self) -> None:
         self.post_message(self.Resized())
@@ -336,7 +336,7 @@ it stays. Theme, motion and keys take effect at once, a model with the next ques
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
-        """The app tells it too; what is shown stays as it was."""
+        """The app shows it too; keep what is shown."""
         error = message.error
         keys = self.deepthink.keys
         again = f"{keys.get('settings.refresh', 'r')} reads the file again."

@@ -97,7 +97,7 @@ class BadSetting(DeepthinkError):
 
 
 class Settings(BaseModel):
-    """Everything that can be set."""
+    """All settings."""
 
     model_config = DESCRIBED
 
@@ -252,7 +252,7 @@ class _Layered(Settings, BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is given
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - likewise
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """No ``.env`` file of whatever folder one happens to stand in, and no secrets folder."""
+        """No ``.env`` file of the current folder, and no secrets folder."""
         return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=read_file())
 
 
@@ -401,7 +401,7 @@ def _unknown() -> list[str]:
 
 
 def _explained(key: str, problem: Mapping[str, Any], flags: Mapping[str, object]) -> BadSetting:
-    """What is wrong with a value, named by where the person can change it."""
+    """What is wrong with a value, named by where it can be changed."""
     reason, way_out = _reason(problem), f"{key}: {keys().get(key, '')}".rstrip(": ")
     if key in flags:
         return BadSetting(f"--{key.rsplit('.', maxsplit=1)[-1].replace('_', '-')}: {reason}.", way_out)

@@ -1,4 +1,4 @@
-"""The planner's language: what is written for a plan is read back as that plan, and nothing else is a plan."""
+"""The planner's language: what is written for a plan is read back as that plan, and nothing else is one."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from tui.app.app import DeepthinkApp
 from tui.app.engine import Engine
 from tui.ask.conversation import Beginning, load_beginning
 from tui.ask.prompt import Prompt
-from tui.ask.welcome import Reading, WelcomeScreen, welcome_needed
+from tui.ask.welcome import Reading, WelcomeScreen
 from tui.ask.welcome import look as what_is_here
 from tui.library.intake import Intake
 from tui.settings.settings import Settings, load
@@ -128,7 +128,6 @@ async def test_enter_enter_enter_and_a_question_that_works(
     app = _make(make_app, machine, monkeypatch)
     answers: list[str | None] = []
     async with app.run_test(size=(80, 24)) as pilot:
-        assert welcome_needed(app.engine)
         await _opened(app, pilot, answers)
         assert "⏎ fetches qwen2.5-coder-1.5b and bge-small-en: 1.2 GB, once." in _shown(app)
         machine.hold.clear()
@@ -142,7 +141,6 @@ async def test_enter_enter_enter_and_a_question_that_works(
         await pilot.press("enter")
         await until(pilot, lambda: "✓ 2" in _shown(app))
         assert "12 in the library, the samples among them." in _shown(app)
-        assert not welcome_needed(app.engine)
         await pilot.press("enter")
         await until(pilot, lambda: answers)
         assert answers == [demo_question().question]

@@ -8,7 +8,7 @@ import pytest
 
 from agent import events as ev
 from tests.tui.parts import LONG, claim, evidence, finished, search, started
-from tui.run.render import PlainRun, SilentRun
+from tui.run.render import PlainRun, Renderer
 
 
 def _plain(events: Sequence[ev.Event], capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -82,7 +82,7 @@ def test_a_run_without_an_end_says_how_to_go_on(
 ) -> None:
     told = f"Run abc123def456 {how}: `deepthink resume abc123def456`"
     assert told in _plain([started(), finished(status)], capsys)[-1]
-    with SilentRun() as silent:
+    with Renderer() as silent:
         silent.take(started())
         silent.take(finished(status))
     assert capsys.readouterr() == ("", f"Note: {told}.\n")

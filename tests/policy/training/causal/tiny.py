@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from gguf import GGUFWriter, TokenType
@@ -11,11 +12,11 @@ WIDTH, HEADS, KV_HEADS, INNER, LAYERS = 64, 4, 2, 96, 2
 _END = "<|im_end|>"
 
 
-def write_tiny(path: Path, seed: int = 0) -> Path:
-    """Write the file: architecture llama, a byte-level vocabulary with `` C``, `` R``, `` F`` as tokens."""
+def write_tiny(path: Path, seed: int = 0, architecture: Literal["llama", "qwen2"] = "llama") -> Path:
+    """Write the file: a byte-level vocabulary with `` C``, `` R``, `` F`` as tokens."""
     draw = np.random.default_rng(seed)
     tokens = ["<|endoftext|>", "<|im_start|>", _END, *_bytes(), "ĠC", "ĠR", "ĠF", "Ġt", "er"]
-    writer = GGUFWriter(path, "llama")
+    writer = GGUFWriter(path, architecture)
     writer.add_name("tiny")
     writer.add_block_count(LAYERS)
     writer.add_context_length(512)
@@ -51,9 +52,11 @@ def write_tiny(path: Path, seed: int = 0) -> Path:
             f"blk.{layer}.ffn_up.weight": (INNER, WIDTH),
             f"blk.{layer}.ffn_down.weight": (WIDTH, INNER),
         }
+        if architecture == "qwen2":
+            shapes |= {f"blk.{layer}.attn_{one}.bias": (kv if one in "kv" else WIDTH,) for one in "qkv"}
     for name, shape in shapes.items():
         weights = np.ones(shape) if "norm" in name else draw.normal(0.0, 0.15, shape)
-        kind = np.float32 if "norm" in name else np.float16
+        kind = np.float32 if len(shape) == 1 else np.float16
         writer.add_tensor(name, weights.astype(kind))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
