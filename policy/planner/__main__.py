@@ -9,7 +9,6 @@ from pathlib import Path
 
 from models.boxed_planner import BASE, SHIPPED, BoxedPlanner
 from models.offline import forbid_hubs
-from policy.causal.base import open_base
 from policy.planner.card import write_card
 from policy.planner.data import examples, natural
 from policy.planner.evaluation import Figures, figures, table, written

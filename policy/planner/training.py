@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from agent.steps.lookups import prompt, reply
 from models.processor import trains_in_bfloat16
-from policy.causal.adapters import to_train, write
-from policy.causal.base import CausalBase, device, load_tokenizer, load_weights
 from policy.planner.data import Example
+from policy.training.causal.adapters import to_train, write
+from policy.training.causal.base import CausalBase, device, load_tokenizer, load_weights
 from policy.training.checkpoints import newest
 
 RANK: Final = 16

@@ -9,9 +9,9 @@ import pytest
 
 from agent.budget import Budget
 from models.scripted import HashEmbedder, Scripted, ScriptedChat
+from policy.collecting.questions import Question
 from policy.collecting.with_model import WithModel, collect, exploration
-from policy.questions import Question
-from policy.reading import load_trees
+from policy.decisions.reading import load_trees
 from tests.agent.conftest import UnsureReader, fill
 from traces.collected import Collected
 from traces.runs import Runs
