@@ -31,6 +31,11 @@ def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
     if headings:
         first = headings[0] if headings[0] is blocks[0] else min(headings, key=lambda block: block.level)
         return first.text[:_LONGEST_TITLE]
+    return title_of_name(path)
+
+
+def title_of_name(path: Path) -> str:
+    """The title of a document that states none."""
     return " ".join(path.stem.replace("_", " ").split()) or path.name
 
 
