@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from agent.documents.document import Block
+from agent.documents.document import Block, ParsedDocument
 from agent.documents.prose import normal
 from agent.text.quantities import dates
 
@@ -21,6 +22,15 @@ _LONGEST_TITLE = 160
 _LONGEST_DATE = 40
 
 
+def with_cover(document: ParsedDocument, path: Path) -> ParsedDocument:
+    """The document with its title, of which ``title`` is the declared one, and its date if it has none."""
+    return replace(
+        document,
+        title=stated_title(normal(document.title), document.blocks, path),
+        date=document.date or stated_date(document.blocks),
+    )
+
+
 def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
     """The document's title: that of a filing's cover, the declared one, the first heading, the name."""
     if cover := _filing(blocks):
@@ -31,6 +41,11 @@ def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
     if headings:
         first = headings[0] if headings[0] is blocks[0] else min(headings, key=lambda block: block.level)
         return first.text[:_LONGEST_TITLE]
+    return title_of_name(path)
+
+
+def title_of_name(path: Path) -> str:
+    """The title of a document that states none."""
     return " ".join(path.stem.replace("_", " ").split()) or path.name
 
 
