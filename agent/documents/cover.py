@@ -1,4 +1,4 @@
-"""What a document's first lines say it is: its title and its date."""
+"""The title and date of a document, from its first lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def with_cover(document: ParsedDocument, path: Path) -> ParsedDocument:
 
 
 def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
-    """The document's title: that of a filing's cover, the declared one, the first heading, the name."""
+    """The document's title: from a filing's cover, else declared, else the first heading, else the name."""
     if cover := _filing(blocks):
         return cover
     if _says_something(declared, path):
@@ -50,9 +50,9 @@ def title_of_name(path: Path) -> str:
 
 
 def stated_date(blocks: Sequence[Block]) -> str:
-    """The date the document gives itself, as ISO: when it was issued, else the period it reports on.
+    """The document's ISO date: when it was issued, else the end of the period it reports on, else "".
 
-    When it was issued comes first because it tells which of two documents on one period is the later.
+    The date of issue comes first, since it shows which of two documents on one period is later.
     """
     first = [block.text for block in blocks[:_FIRST] if block.text]
     for text in first[:20]:
