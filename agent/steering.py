@@ -19,59 +19,67 @@ class Steering:
 
     Args:
         cancel: An event of the caller that also cancels the run, for example on Ctrl-C.
+
+    Attributes (read only):
+        cancelled: Set once the run should end without an answer.
+        left: Whether the run ends because of `leave`.
+        paused: Whether the run is paused.
+        finishing: Whether the run should answer now.
+        skipping: Whether the current step should be skipped.
+        teaching: Whether the user takes the decisions, with the decider's as a suggestion.
     """
 
     def __init__(self, cancel: threading.Event | None = None) -> None:
-        self._cancel = cancel or threading.Event()
+        self.cancelled = cancel or threading.Event()
+        self.left = False
+        self.paused = False
+        self.finishing = False
+        self.skipping = False
+        self.teaching = False
         self._lock = threading.Condition()
-        self._left = False
-        self._paused = False
         self._held = False  # a node waits for the end of the pause
-        self._finish = False
-        self._skip = False
         self._added: list[str] = []
         self._override: Action | None = None
         self._replies: list[str] = []
-        self._teaching = False
 
     # --- for the user -------------------------------------------------------------------------
 
     def cancel(self) -> None:
         """End the run without an answer, within a second. It can be resumed later."""
-        self._cancel.set()
+        self.cancelled.set()
 
     def leave(self) -> None:
         """End the run because its viewer closes: it is interrupted, and can be resumed."""
-        self._left = not self._cancel.is_set()  # a cancelled run stays cancelled
-        self._cancel.set()
+        self.left = not self.cancelled.is_set()  # a cancelled run stays cancelled
+        self.cancelled.set()
 
     def pause(self) -> None:
         """Stop after the current node, until `resume`."""
         with self._lock:
-            self._paused = True
+            self.paused = True
 
     def resume(self) -> None:
         """Continue after `pause`."""
         with self._lock:
-            self._paused = False
+            self.paused = False
             self._lock.notify_all()
 
     def finish(self) -> None:
         """Stop searching and answer now; this also ends a pause."""
         with self._lock:
-            self._finish = True
-            self._paused = False
+            self.finishing = True
+            self.paused = False
             self._lock.notify_all()
 
     def look_again(self) -> None:
         """Undo `finish`: search more."""
         with self._lock:
-            self._finish = False
+            self.finishing = False
 
     def skip(self) -> None:
         """Skip the current research step."""
         with self._lock:
-            self._skip = True
+            self.skipping = True
 
     def add(self, question: str) -> None:
         """Append a step to the plan, from the next decision on."""
@@ -99,40 +107,10 @@ class Steering:
     def teach(self, on: bool) -> None:
         """Turn teaching on or off: the user takes each decision. Off, the decider takes a waiting one."""
         with self._lock:
-            self._teaching = on
+            self.teaching = on
             self._lock.notify_all()
 
-    @property
-    def teaching(self) -> bool:
-        """Whether the user takes the decisions, with the decider's as a suggestion."""
-        return self._teaching
-
-    @property
-    def paused(self) -> bool:
-        """Whether the run is paused."""
-        return self._paused
-
     # --- for the run --------------------------------------------------------------------------
-
-    @property
-    def cancelled(self) -> threading.Event:
-        """Set once the run should end without an answer."""
-        return self._cancel
-
-    @property
-    def left(self) -> bool:
-        """Whether the run ends because of `leave`."""
-        return self._left
-
-    @property
-    def finishing(self) -> bool:
-        """Whether the run should answer now."""
-        return self._finish
-
-    @property
-    def skipping(self) -> bool:
-        """Whether the current step should be skipped."""
-        return self._skip
 
     @property
     def overriding(self) -> bool:
@@ -148,14 +126,14 @@ class Steering:
             on_pause: Called before waiting, by the first thread.
             stopped: Whether the run ends anyway.
         """
-        if not self._paused or stopped():
+        if not self.paused or stopped():
             return False
         with self._lock:
             first, self._held = not self._held, True
         if first:
             on_pause()
         with self._lock:
-            while self._paused and not stopped():
+            while self.paused and not stopped():
                 self._lock.wait(CHECK_SECONDS)
             if first:
                 self._held = False
@@ -178,7 +156,7 @@ class Steering:
     def take_skip(self) -> bool:
         """Whether the step was skipped; resets the request."""
         with self._lock:
-            skip, self._skip = self._skip, False
+            skip, self.skipping = self.skipping, False
             return skip
 
     def take_added(self) -> list[str]:

@@ -6,6 +6,7 @@ both do the same.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 from agent.budget import BudgetExhausted
@@ -28,7 +29,7 @@ from agent.steps.verify import verify
 def begun(question: str, deps: Deps) -> RunState:
     """The state of a deep run in which the question itself was searched and nothing is planned yet."""
     state = new_state(question)
-    state = updated(state, {**route(state, deps), "route": "deep"})
+    state = updated(state, route(state, replace(deps, route="deep")))
     return updated(state, look(state, deps))
 
 

@@ -64,7 +64,7 @@ def insert_document(db: DuckDBPyConnection, document: NewDocument) -> int:
     """Store the document's own row, not its chunks; returns its id."""
     (document_id,) = the_row(db.execute("SELECT nextval('document_ids')").fetchone())
     db.execute(
-        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             document_id,
             document.collection,
@@ -81,6 +81,8 @@ def insert_document(db: DuckDBPyConnection, document: NewDocument) -> int:
             document.reader,
             now(),
             document.author,
+            document.sender,
+            document.modified,
         ],
     )
     return int(document_id)

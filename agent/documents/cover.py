@@ -8,15 +8,9 @@ from datetime import date
 from pathlib import Path
 
 from agent.documents.document import Block
+from agent.documents.prose import normal
+from agent.text.quantities import dates
 
-_MONTHS = "january february march april may june july august september october november december".split()
-_MONTH = r"(?:" + "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS) + r")\.?"
-_DATES = re.compile(
-    rf"(?P<iso>\d{{4}}-\d{{2}}-\d{{2}})|(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}}),?\s+(?P<year>\d{{4}})"
-    rf"|(?P<day2>\d{{1,2}})\s+(?P<month2>{_MONTH}),?\s+(?P<year2>\d{{4}})"
-    r"|(?P<year3>\d{4})年(?P<month3>\d{1,2})月(?P<day3>\d{1,2})日",
-    re.IGNORECASE,
-)
 _PERIOD = re.compile(r"(?:fiscal year|year|quarterly period|quarter|period)\s+ended:?\s", re.IGNORECASE)
 _FORM = re.compile(r"form\s+(?:10-[KQ]|20-F|8-K|40-F|6-K|S-1)(?:/A)?|annual report", re.IGNORECASE)
 _ISSUED = re.compile(r"\b(?:date:|dated|(?:filed|published|issued) on)\s+", re.IGNORECASE)
@@ -24,6 +18,7 @@ _GENERATED = re.compile(r"[\w-]*\d{6,}[\w-]*|.*\.(?:docx?|pdf|html?|indd|tex)|Mi
 _REGISTRANT = "exact name of registrant"
 _FIRST = 60  # blocks of the first page or so
 _LONGEST_TITLE = 160
+_LONGEST_DATE = 40
 
 
 def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
@@ -36,6 +31,11 @@ def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
     if headings:
         first = headings[0] if headings[0] is blocks[0] else min(headings, key=lambda block: block.level)
         return first.text[:_LONGEST_TITLE]
+    return title_of_name(path)
+
+
+def title_of_name(path: Path) -> str:
+    """The title of a document that states none."""
     return " ".join(path.stem.replace("_", " ").split()) or path.name
 
 
@@ -46,15 +46,16 @@ def stated_date(blocks: Sequence[Block]) -> str:
     """
     first = [block.text for block in blocks[:_FIRST] if block.text]
     for text in first[:20]:
-        if (issued := _ISSUED.search(text)) and (match := _DATES.match(text, issued.end())):
-            return _iso(match)
+        if (issued := _ISSUED.search(text)) and (day := _date(text[issued.end() :])[1]):
+            return day
     if any(_FORM.fullmatch(text) for text in first):
         for text in first:
-            if (period := _PERIOD.search(text)) and (match := _DATES.match(text, period.end())):
-                return _iso(match)
+            if (period := _PERIOD.search(text)) and (day := _date(text[period.end() :])[1]):
+                return day
     for text in first[:20]:
-        if match := _DATES.fullmatch(text.strip()):
-            return _iso(match)
+        written, day = _date(text)
+        if day and written == normal(text):
+            return day
     return ""
 
 
@@ -62,10 +63,7 @@ def _says_something(title: str, path: Path) -> bool:
     plain = re.sub(r"[\W_]+", "", title).casefold()
     if plain in {"", "untitled", "document", re.sub(r"[\W_]+", "", path.stem).casefold()}:
         return False
-    generated = re.fullmatch(
-        r"[\w-]*\d{6,}[\w-]*|.*\.(?:docx?|pdf|html?|indd|tex)|Microsoft \w+ - .*", title
-    )
-    return generated is None and any(character.isalpha() for character in title)
+    return _GENERATED.fullmatch(title) is None and any(character.isalpha() for character in title)
 
 
 def _filing(blocks: Sequence[Block]) -> str:
@@ -77,32 +75,21 @@ def _filing(blocks: Sequence[Block]) -> str:
             name = block.text.casefold().partition(_REGISTRANT)[0].strip(" (")
             above = [other.text for other in first[max(0, index - 4) : index] if other.text]
             company = block.text[: len(name)] if name else above[-1] if above else ""
-            ended = next(
-                (
-                    match[0]
-                    for other in first
-                    if (period := _PERIOD.search(other.text))
-                    and (match := _DATES.match(other.text, period.end()))
-                ),
-                "",
-            )
+            periods = (_PERIOD.search(other.text) for other in first)
+            ends = (_date(period.string[period.end() :])[0] for period in periods if period)
+            ended = next(filter(None, ends), "")
             return ", ".join(part for part in (company, form, ended) if part)[:_LONGEST_TITLE]
     return ""
 
 
-def _iso(match: re.Match[str]) -> str:
-    if match["iso"]:
-        parts = [int(part) for part in match["iso"].split("-")]
-    else:
-        month = match["month"] or match["month2"] or match["month3"]
-        number = (
-            int(month)
-            if month.isdecimal()
-            else next(i for i, name in enumerate(_MONTHS, 1) if name[:3] == month[:3].lower())
-        )
-        year = match["year"] or match["year2"] or match["year3"]
-        parts = [int(year), number, int(match["day"] or match["day2"] or match["day3"])]
-    try:
-        return date(*parts).isoformat()
-    except ValueError:
-        return ""  # February 30: printed, but no day
+def _date(text: str) -> tuple[str, str]:
+    """The full date at the start of ``text``, as written and as ISO; else two empty strings."""
+    head = normal(text[:_LONGEST_DATE])
+    for found in dates(head):
+        # A date with slashes is ambiguous.
+        if found.year and found.day and head.startswith(found.shown) and "/" not in found.shown:
+            try:
+                return found.shown, date(found.year, found.month, found.day).isoformat()
+            except ValueError:
+                continue  # February 30: printed, but no day
+    return "", ""

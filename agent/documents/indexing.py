@@ -19,6 +19,7 @@ import numpy as np
 from agent.documents.chunking import chunk, estimate
 from agent.documents.coverage import coverage
 from agent.documents.document import Chunk, NoText, ParsedDocument
+from agent.documents.media_types import MESSAGES
 from agent.text.language import language
 from agent.text.terms import terms
 from models.protocols import Embedder, GenerationCancelled, Vectors
@@ -27,7 +28,7 @@ from traces.records import Document, NewChunk, NewDocument
 
 # Grows when reading or chunking changes, so that files are read anew. Stored below zero with a document
 # whose scanned pages were not read.
-READER_VERSION = 2
+READER_VERSION = 3
 _BATCH = 32
 _LOOKED_AT = 5  # passages of a document whose language is looked at, about
 
@@ -41,14 +42,19 @@ class Origin:
         name: What a person calls it.
         sha256: Of the content, to know it again by.
         size: Bytes of the content.
-        fetched: The ISO date it was fetched on, which dates what gives itself no date; "" for a file.
+        date: An ISO date for what gives itself none: when a page was fetched, or when the mail that a file
+            is attached to was sent; else "".
+        sender: Who sent that mail.
+        modified: When the file was last changed, in nanoseconds since 1970; 0 if it is no file.
     """
 
     source: str
     name: str
     sha256: str
     size: int
-    fetched: str = ""
+    date: str = ""
+    sender: str = ""
+    modified: int = 0
 
     @classmethod
     def of_page(cls, url: str, content: bytes) -> Origin:
@@ -60,7 +66,12 @@ class Origin:
         """Whether ``document`` is this very content, read as it would be now, ``with_scans`` or not."""
         if document is None or document.sha256 != self.sha256:
             return False
-        return document.reader == READER_VERSION or (document.reader == -READER_VERSION and not with_scans)
+        return is_read_as_now(document.reader, with_scans=with_scans)
+
+
+def is_read_as_now(reader: int, *, with_scans: bool) -> bool:
+    """Whether a stored reader's version is that of now, ``with_scans`` or not."""
+    return reader == READER_VERSION or (reader == -READER_VERSION and not with_scans)
 
 
 def page_name(url: str) -> str:
@@ -138,6 +149,7 @@ class Indexing:
 
     def _document(self, collection: str) -> NewDocument:
         origin, parsed = self._origin, self._parsed
+        people = (parsed.author, origin.sender)
         return NewDocument(
             collection=collection,
             source=origin.source,
@@ -147,11 +159,13 @@ class Indexing:
             sha256=origin.sha256,
             bytes=origin.size,
             pages=parsed.pages,
-            date=parsed.date or origin.fetched,
+            date=parsed.date or origin.date,
             coverage=self.coverage,
             notices=parsed.notices,
             reader=-READER_VERSION if parsed.scans else READER_VERSION,
             author=parsed.author,
+            sender=parsed.author if parsed.media_type in MESSAGES else origin.sender,
+            modified=origin.modified,
             chunks=tuple(
                 NewChunk(
                     position=piece.position,
@@ -159,7 +173,7 @@ class Indexing:
                     section=piece.section,
                     page=piece.page,
                     text=piece.text,
-                    terms=tuple(terms(passage_text(parsed.title, piece.section, piece.text))),
+                    terms=tuple(terms(keyword_text(parsed.title, people, piece.section, piece.text))),
                 )
                 for piece in self.chunks
             ),
@@ -176,6 +190,11 @@ def stop_if(cancel: threading.Event | None) -> None:
         raise GenerationCancelled(
             "Reading was stopped.", "Run the same command again; what is read stays read."
         )
+
+
+def keyword_text(title: str, people: Sequence[str], section: Sequence[str], text: str) -> str:
+    """What the keyword terms of a chunk are taken from: also who wrote or sent its document."""
+    return " ".join([*people, passage_text(title, section, text)])
 
 
 def passage_text(title: str, section: Sequence[str], text: str) -> str:

@@ -50,7 +50,7 @@ def _routed(
         asking = made.question
     elif made is not None:
         # Typed words are kept where they are complete in themselves.
-        question = made.question if state["turns"] else question
+        question = made.question if state["turns"] or state["clarified"] else question
         steps = made.steps
     reason = "as you asked for" if source == "person" else _REASONS[chosen]
     deps.session.emit(Routed(chosen, reason, source, state["asked"], question))

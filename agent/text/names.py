@@ -62,6 +62,21 @@ def names(text: str, language: str, known: Iterable[frozenset[str]] = ()) -> lis
     )
 
 
+def phrases(text: str, language: str) -> list[str]:
+    """The names in ``text``, each once, with name words that stand side by side as one: ``Ann Lee``."""
+    text = _normal(text)
+    words = set(names(text, language))
+    spans: list[tuple[int, int]] = []
+    for match in _TOKEN.finditer(text):
+        if match.group() not in words:
+            continue
+        if spans and text[spans[-1][1] : match.start()] in {" ", "-"}:
+            spans[-1] = spans[-1][0], match.end()
+        else:
+            spans.append(match.span())
+    return _each(text[start:end] for start, end in spans)
+
+
 def stands(name: str, text: str) -> bool:
     """True if ``text`` has the word ``name`` in any case, a form of it, or the words it abbreviates."""
     wanted, held = _folded(name), tokens(text)

@@ -118,6 +118,12 @@ def read(text: str, language: str = "") -> tuple[Measure, ...]:
     return tuple(found)
 
 
+def dates(text: str, language: str = "") -> list[Date]:
+    """The dates of ``text``, full or partial; arguments as for `read`."""
+    found = _dates(unicodedata.normalize("NFKC", text), vocabulary(language))
+    return [measure for _, _, measure in found]
+
+
 def dated(text: str, language: str = "") -> bool:
     """Whether ``text`` names a day, a month or a year."""
     return any(
@@ -264,7 +270,7 @@ def _registry() -> pint.UnitRegistry[Any]:
     return pint.UnitRegistry(non_int_type=Decimal, cache_folder=None)
 
 
-def _dates(text: str, words: Vocabulary) -> Iterator[tuple[int, int, Measure]]:
+def _dates(text: str, words: Vocabulary) -> Iterator[tuple[int, int, Date]]:
     for match in [*_ISO_DATE.finditer(text), *_CJK_DATE.finditer(text)]:
         year, month, day = (int(match[name] or 0) for name in ("year", "month", "day"))
         if (year or month) and month <= 12 and day <= 31:

@@ -13,7 +13,6 @@ from typing import Final
 from models.catalogue import QWEN_CODER_0_5B
 from models.fetch import checked
 from models.llama_cpp.engine import Engine
-from models.protocols import ModelMissing
 
 NAME: Final = "boxed-planner"
 SHIPPED: Final = Path(__file__).parent / "adapter.gguf"
@@ -72,14 +71,6 @@ def shipped_planner() -> BoxedPlanner | None:
     """
     base = checked(BASE)
     return BoxedPlanner(base) if base else None
-
-
-def base_missing() -> ModelMissing:
-    """What to tell a person who has no base."""
-    return ModelMissing(
-        f"The planner needs {BASE.name}, which is not on this machine; the answering model plans instead.",
-        f"Fetch it: `deepthink models pull {BASE.name}`.",
-    )
 
 
 def _continued(engine: Engine, text: str, max_tokens: int) -> str:

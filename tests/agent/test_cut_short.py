@@ -19,7 +19,7 @@ from agent.steps import correct
 from agent.web.gather import Gathered
 from agent.web.waiting import within
 from models.protocols import GenerationCancelled, Message, Reading
-from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
+from models.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, WordReader
 from tests.agent.conftest import UnsureReader
 from traces.library import Library
 from traces.store import Store
@@ -169,7 +169,8 @@ def test_answering_now_ends_a_clarifying_question(watch: Watch, at: type[ev.Even
             if reply:
                 wheel.reply(reply)
 
-    events = watch([], Request("what about it?", approve="always", interactive=True), do)
+    request = Request("what about it?", approve="always", interactive=True)
+    events = watch([], request, do, planner=ScriptedCompleter([" ASK What do you mean?"]))
     assert _end(events).stopped_because == ANSWER_NOW
     assert _nodes(events)["route"] == 1
 

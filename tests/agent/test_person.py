@@ -18,7 +18,7 @@ from agent.prompts import NOT_FOUND, WITHHELD
 from agent.run import NotResumable, Request, resumable, resume, run
 from agent.steering import Steering
 from models.protocols import GenerationCancelled, Message, Reader
-from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
+from models.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, WordReader
 from tests.agent.conftest import UnsureReader
 from traces.labels import Labels
 from traces.library import Library
@@ -51,14 +51,16 @@ class Person:
         do: Callable[[ev.Event], None] = lambda _event: None,
         run_id: str = "",
         teaching: bool = False,
+        plans: Sequence[str | tuple[str, str]] | None = None,
     ) -> list[ev.Event]:
-        """All events; with a ``run_id`` the run is resumed."""
+        """All events; with a ``run_id`` the run is resumed; without ``plans`` the model plans."""
         self.steering = Steering()
         self.steering.teach(teaching)
         seen: list[ev.Event] = []
-        with ScriptedChat(list(replies)) as chat:
+        with ScriptedChat(replies) as chat, ScriptedCompleter(plans or ()) as planner:
             parts: dict[str, Any] = {
                 "chat": chat,
+                "planner": None if plans is None else planner,
                 "embedder": self.embedder,
                 "reader": self.reader,
                 "store": self.store,
@@ -83,6 +85,11 @@ class Person:
                 self.steering.reply(left.pop(0))
 
         return do
+
+    def cancels(self, _messages: Sequence[Message]) -> Any:
+        """A model reply during which the person cancels."""
+        self.steering.cancel()
+        raise GenerationCancelled("cancelled")
 
     def when_asked(self, act: Callable[[Steering], None], reply: Any) -> Callable[[Sequence[Message]], Any]:
         """A model reply during which the person acts: then there is no race."""
@@ -192,9 +199,13 @@ def test_a_vague_question_is_asked_back_and_then_answered(person: Person) -> Non
             time.sleep(0.05)
             person.steering.reply(reply)
 
-    events = person.watch([ONE, TRUE], request, do)
+    plans: list[str | tuple[str, str]] = [
+        " ASK What do you mean?",
+        (f"Question: what about it? ({reply})", f" {reply}\n="),
+    ]
+    events = person.watch([TRUE], request, do, plans=plans)
     (asked,) = _only(events, ev.Asked)
-    assert asked.about == "clarify"
+    assert (asked.about, asked.question) == ("clarify", "What do you mean?")
     assert _only(events, ev.Replied)[0].waited >= 0.05
     assert _only(events, ev.Routed)[0].route == "clarify"
     assert _only(events, ev.Routed)[-1].question == reply
@@ -219,7 +230,7 @@ def test_a_fact_of_which_the_reader_is_sure_is_answered_without_the_model(person
     question = "Who supplies Orlavane's ceramic bearings?"
     person.reader = WordReader({question: ("Tolvang Ceramics", 0.9)})
     for route in ("", "single"):
-        events = person.watch([], Request(question, route=route, approve="always"))
+        events = person.watch([], Request(question, route=route, approve="always"), plans=[" =\n="])
         (answered,) = _only(events, ev.Answered)
         assert answered.answer.startswith("Tolvang Ceramics – Orlavane buys all of its ceramic bearings")
         assert (answered.grounded, _end(events).model_calls) == (True, 0)
@@ -227,24 +238,27 @@ def test_a_fact_of_which_the_reader_is_sure_is_answered_without_the_model(person
         assert not _only(events, ev.FirstLook)
 
 
-def test_a_plan_of_one_step_is_a_single_look_up_unless_it_is_known_to_need_more(person: Person) -> None:
+def test_a_plan_of_one_step_is_a_single_look_up(person: Person) -> None:
     request = Request("Who supplies Orlavane's ceramic bearings?", approve="always")
-    events = person.watch([ONE, TRUE], request)
+    events = person.watch([{"route": "deep"}, ONE, TRUE], request)
     assert _end(events).status == "answered"
     assert not _only(events, ev.Decided)
 
 
 def test_a_follow_up_leans_on_its_own_session_and_on_no_other(person: Person) -> None:
+    asked, complete = "How many people did Orlavane employ in 2024?", "How many did it employ in 2023?"
     first = person.watch(
         ["Orlavane employed 3,940 people at the end of 2024 [1]."],
-        replace(DEEP, question="How many people did Orlavane employ in 2024?", route="single"),
+        replace(DEEP, question=asked, route="single"),
+        plans=[" =\n="],
     )
     session = _only(first, ev.RunStarted)[0].session
     assert [s.runs for s in Sessions(person.store).recent()] == [1]
-    follow_up = Request("and in 2023?", route="single", approve="always", session=session)
-    events = person.watch([NOT_FOUND], follow_up)
-    assert _only(events, ev.Routed)[0].question == "How many people did Orlavane employ in 2023?"
-    elsewhere = person.watch([NOT_FOUND], replace(follow_up, session=""))
+    follow_up = Request("and in 2023?", approve="always", session=session)
+    plans = [(f"Before: {asked}\nAnswer: Orlavane employed", f" {complete}\n=")]
+    events = person.watch([NOT_FOUND], follow_up, plans=plans)
+    assert _only(events, ev.Routed)[0].question == complete
+    elsewhere = person.watch([NOT_FOUND], replace(follow_up, session=""), plans=[" =\n="])
     assert _only(elsewhere, ev.Routed)[0].question == "and in 2023?"
     assert sorted(s.runs for s in Sessions(person.store).recent()) == [1, 2]
 
@@ -288,7 +302,7 @@ def test_answering_now_before_anything_was_searched_says_nothing_of_the_document
         if isinstance(event, ev.Routed):
             person.steering.finish()
 
-    events = person.watch([], DEEP, do)
+    events = person.watch([], DEEP, do, plans=[" =\n="])
     (answered,) = _only(events, ev.Answered)
     assert (answered.answer, answered.share) == ("Stopped before an answer was found.", None)
     assert _end(events).status == "stopped"
@@ -438,13 +452,9 @@ def test_leaving_a_run_that_was_cancelled_leaves_it_cancelled() -> None:
 
 
 def test_what_was_waited_for_a_person_is_not_counted_when_the_run_goes_on(person: Person) -> None:
-    def cancel(_messages: Sequence[Message]) -> Any:
-        person.steering.cancel()
-        raise GenerationCancelled("cancelled")
-
     request = replace(DEEP, approve="always")
     with pytest.raises(GenerationCancelled):
-        person.watch([TWO, FIRST, cancel], request, person.replies("REVISE"), teaching=True)
+        person.watch([TWO, FIRST, person.cancels], request, person.replies("REVISE"), teaching=True)
     (cancelled,) = resumable(person.store)
     with person.store.transaction() as db:  # as if the person had taken two hours
         db.execute(
@@ -461,10 +471,6 @@ def test_what_was_waited_for_a_person_is_not_counted_when_the_run_goes_on(person
 
 @pytest.mark.parametrize("kind", ["Replied", "Steered"])
 def test_neither_is_what_was_waited_for_a_reply_or_in_a_pause(person: Person, kind: str) -> None:
-    def cancel(_messages: Sequence[Message]) -> Any:
-        person.steering.cancel()
-        raise GenerationCancelled("cancelled")
-
     def do(event: ev.Event) -> None:
         if isinstance(event, ev.Asked):
             person.steering.reply("Who supplies Orlavane's ceramic bearings?")
@@ -472,8 +478,10 @@ def test_neither_is_what_was_waited_for_a_reply_or_in_a_pause(person: Person, ki
             person.steering.resume()
 
     request = Request("what about it?", route="", approve="always", interactive=True)
+    paused = person.when_asked(Steering.pause, TWO)
+    asked: list[Scripted] = [{"route": "clarify"}, "What do you mean?"]
     with pytest.raises(GenerationCancelled):
-        person.watch([person.when_asked(Steering.pause, TWO), cancel], request, do)
+        person.watch([*asked, {"route": "deep"}, paused, person.cancels], request, do)
     (cancelled,) = resumable(person.store)
     with person.store.transaction() as db:  # as if the person had taken two hours
         db.execute(
@@ -496,12 +504,8 @@ def test_a_shadow_that_is_the_decider_itself_is_not_asked(person: Person) -> Non
 
 
 def test_a_cancelled_run_goes_on_where_it_was(person: Person) -> None:
-    def cancel(_messages: Sequence[Message]) -> Any:
-        person.steering.cancel()
-        raise GenerationCancelled("cancelled")
-
     with pytest.raises(GenerationCancelled):
-        person.watch([TWO, cancel], replace(DEEP, approve="always"))
+        person.watch([TWO, person.cancels], replace(DEEP, approve="always"))
     (cancelled,) = resumable(person.store)
     assert cancelled.why == "cancelled"
     events = person.watch([FIRST, TRUE], replace(DEEP, approve="always"), run_id=cancelled.run.id)
@@ -513,13 +517,8 @@ def test_a_cancelled_run_goes_on_where_it_was(person: Person) -> None:
 @pytest.fixture
 def cancelled(person: Person) -> str:
     """A run that was cancelled after its plan was made."""
-
-    def cancel(_messages: Sequence[Message]) -> Any:
-        person.steering.cancel()
-        raise GenerationCancelled("cancelled")
-
     with pytest.raises(GenerationCancelled):
-        person.watch([TWO, cancel], replace(DEEP, approve="always"))
+        person.watch([TWO, person.cancels], replace(DEEP, approve="always"))
     (one,) = resumable(person.store)
     return one.run.id
 

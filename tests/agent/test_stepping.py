@@ -12,7 +12,6 @@ from agent.profiles import profile
 from agent.retrieval.recall import Recall
 from agent.run import Request, run
 from agent.session import Session
-from agent.state import new_state
 from agent.steering import Steering
 from agent.stepping import begun, finish, planned_step, updated
 from models.scripted import HashEmbedder, Scripted, ScriptedChat
@@ -69,16 +68,14 @@ def test_the_graph_and_the_plain_function_come_to_the_same_states(
 def test_a_budget_that_runs_out_is_told_and_leaves_the_last_whole_state(
     library: Library, embedder: HashEmbedder
 ) -> None:
-    with ScriptedChat([]) as chat:
-        at_once = _deps(chat, Budget(tokens=1), library, embedder)
-        assert planned_step(new_state(QUESTION), at_once) == (new_state(QUESTION), "token budget")
     with ScriptedChat([{"steps": STEPS}]) as chat:
         deps = _deps(chat, Budget(), library, embedder)
+        before = begun(QUESTION, deps)
         deps.session.emit = lambda event: deps.session.stop.extend(-1e6 * isinstance(event, Planned))
-        state, stopped = planned_step(new_state(QUESTION), deps)
+        state, stopped = planned_step(before, deps)
     assert stopped == "time budget"
-    assert [step["question"] for step in state["plan"]] == STEPS
-    assert finish(state, deps)["status"] == "not_found"
+    assert ([step["question"] for step in state["plan"]], state["step"]) == (STEPS, 0)
+    assert finish(state, deps)["status"] == "answered"  # from what the question found by itself
 
 
 def test_what_is_stored_of_a_state_is_what_training_would_make_of_it(

@@ -15,11 +15,12 @@ from traces import paths
 NAMES = (
     "startup",
     "ingestion",
+    "sync",
+    "ocr",
     "retrieval",
     "scale",
     "funnel",
     "filings",
-    "routing",
     "loop",
     "deciding",
     "training",

@@ -4,7 +4,7 @@
 
 Rows hold ids, outcomes and counts and no passages. They lie beside the tables, so another machine goes on
 where this one stopped; what is to be asked anew is removed from there. Everything that is told of them, the
-README's table too, is made from them.
+table of BENCHMARKS.md too, is made from them.
 """
 
 from __future__ import annotations
@@ -16,17 +16,13 @@ from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
-from policy.folder import open_policy, read
-from policy.lines import write
-from policy.manifest import seal
-from policy.registry import Registry, base_of
-from policy.systems.answered import Parts
-from policy.systems.cache import CachedChat
-from policy.systems.libraries import recognised
-from policy.systems.reading import first
-from policy.systems.report import points
-from policy.systems.rows import Row, Rows
-from policy.systems.summary import (
+from policy.evaluation.answered import Parts
+from policy.evaluation.cache import CachedChat
+from policy.evaluation.cases import first
+from policy.evaluation.libraries import recognised
+from policy.evaluation.report import points
+from policy.evaluation.rows import Row, Rows, write
+from policy.evaluation.summary import (
     CLOSED_BOOK,
     CRAG,
     GUESS,
@@ -44,6 +40,9 @@ from policy.systems.summary import (
     multihop,
     summarise,
 )
+from policy.serving.folder import open_policy, read
+from policy.serving.manifest import seal
+from policy.serving.registry import Registry, base_of
 from tests.benchmarks.stopping import Learned, stopped
 from tests.benchmarks.table import RESULTS
 from tests.conftest import DATA
@@ -52,7 +51,7 @@ from tui.assemble import open_chat, open_embedder, open_planner, open_reader
 from tui.policy.evaluating import Wanted, run_evaluation, show_tables
 from tui.settings.settings import load
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "BENCHMARKS.md"
 ROWS = RESULTS / "evaluation.rows.jsonl"
 TABLES = RESULTS / "evaluation.md"
 SETS = ("hotpotqa_dev", "2wikimultihopqa_dev", "musique_dev")
@@ -136,17 +135,17 @@ def merge(committed: Path, work: Path) -> None:
 
 
 def keep(rows: Path) -> None:
-    """Put the rows beside the tables, and what they say into the README."""
+    """Put the rows beside the tables, and what they say into the PAGE."""
     found = sorted(Rows(rows).all(), key=lambda row: row.key)
     if not found:
         return
     write(ROWS, map(asdict, found))
-    text = README.read_text("utf-8")
-    README.write_text(with_digest(text, found), "utf-8")
+    text = PAGE.read_text("utf-8")
+    PAGE.write_text(with_digest(text, found), "utf-8")
 
 
 def with_digest(readme: str, rows: Iterable[Row]) -> str:
-    """The README with what the rows say between its two marks."""
+    """BENCHMARKS.md with what the rows say between its two marks."""
     before, _, rest = readme.partition(_BEGIN)
     _, _, after = rest.partition(_END)
     return f"{before}{_BEGIN}\n{digest(list(rows))}\n{_END}{after}"

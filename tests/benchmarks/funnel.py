@@ -21,9 +21,9 @@ from agent.retrieval.passage_text import show
 from agent.state import PlanStep, RunState, new_state
 from agent.stepping import research_step
 from models.protocols import Embedder
-from policy.collecting.pooling import RememberingEmbedder, pool
-from policy.evaluation.bootstrap import draws, mean
-from policy.questions import Question, QuestionSet, filled, named, read_questions
+from policy.collecting.questions import Question, QuestionSet, filled, named, read_questions
+from policy.evaluation.libraries import RememberingEmbedder, pool
+from policy.judging.bootstrap import draws, mean
 from tests.benchmarks import library as made
 from tests.benchmarks.collecting.remembering import RememberingRecall
 from tests.benchmarks.collecting.unread import first_plan, graded, resolved, unread
@@ -216,10 +216,9 @@ _NOTES: Final = [
     "sub-questions: each of its facts (subject, relation, object) is asked as a planner words a look-up, "
     "“What is the RELATION of SUBJECT?”, with the subject itself. The passage of such a look-up is "
     "the gold one whose title stands in it.",
-    "HotpotQA tells no sub-questions: where the question's form shows its clauses these are asked; "
-    "else the question itself, and then the question with the title of the best passage that its "
-    "steps have kept and that it does not name (`tests.benchmarks.collecting`). Nothing of that is told by "
-    "gold.",
+    "HotpotQA tells no sub-questions: the question itself is asked, and then the question with the title "
+    "of the best passage that its steps have kept and that it does not name "
+    "(`tests.benchmarks.collecting`). Nothing of that is told by gold.",
     "“Kept by the steps of a run”: each sub-question goes through the run's own step (the "
     "reader, the grade, what is far behind the best left out, corrections where the grade "
     f"asks for them), which keeps at most {KEPT} passages. “The {KEPT} … the reader puts first” has "

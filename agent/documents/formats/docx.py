@@ -44,6 +44,7 @@ def read_docx(path: Path, data: bytes) -> ParsedDocument:
         blocks=tuple(blocks),
         visible_text=_visible_text(data),
         date=stated_date(blocks),
+        author=normal(document.core_properties.author or ""),
     )
 
 

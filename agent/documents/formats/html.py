@@ -351,6 +351,7 @@ def read_html(path: Path, data: bytes) -> ParsedDocument:
         blocks=tuple(replace(block, page=None) for block in blocks),
         visible_text=visible_text(_parsed(data, path.name)),
         date=_meta_date(root) or stated_date(blocks),
+        author=normal(next(iter(root.xpath("//meta[@name='author']/@content")), "")),
     )
 
 

@@ -25,12 +25,12 @@ _FRONT_MATTER = re.compile(
     rf"\A---[ \t]*\n((?:\#.*\n)*{_KEY}(?:{_KEY}|(?:[ \t\#\]}}].*|-(?:[ \t].*)?)?\n)*?)"
     r"(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 )
-_FIELD = re.compile(r"^(title|date)\s*:\s*[\"']?(.*?)[\"']?\s*$", re.IGNORECASE | re.MULTILINE)
+_FIELD = re.compile(r"^(title|date|author)\s*:\s*[\"']?(.*?)[\"']?\s*$", re.IGNORECASE | re.MULTILINE)
 _FENCE = "`" * 12
 
 
 def read_markdown(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as Markdown; of a front matter, title and date are used and the rest is dropped."""
+    """Read ``data`` as Markdown; of a front matter, title, date and author are used."""
     text = decode(data).removeprefix("\ufeff")
     matter = _FRONT_MATTER.match(text)
     fields = {name.lower(): value for name, value in _FIELD.findall(matter[1])} if matter else {}
@@ -43,6 +43,7 @@ def read_markdown(path: Path, data: bytes) -> ParsedDocument:
         blocks=tuple(blocks),
         visible_text=fragment_text(parser.render(body)),
         date=stated_date([Block("text", fields.get("date", "")[:10])]) or stated_date(blocks),
+        author=normal(fields.get("author", "")),
     )
 
 

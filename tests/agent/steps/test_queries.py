@@ -1,4 +1,4 @@
-"""The searches of a step: references are resolved, each search is made once, none is about something else."""
+"""The searches of a step: references are resolved, each search is made once and about the same thing."""
 
 from __future__ import annotations
 

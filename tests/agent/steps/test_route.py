@@ -67,8 +67,10 @@ def test_a_follow_up_becomes_a_question_of_its_own(make: Make, events: list[ev.E
     assert (routed.asked, routed.question) == ("and in 2022?", complete)
 
 
-def test_words_that_stand_alone_are_kept_as_typed(make: Make) -> None:
-    assert _routed(make, " What was the revenue, and why?\n=")["question"] == _ASKED
+def test_the_planners_words_take_the_place_of_typed_ones_only_after_a_clarification(make: Make) -> None:
+    complete = "What was the revenue, and why?"
+    assert _routed(make, f" {complete}\n=")["question"] == _ASKED
+    assert _routed(make, f" {complete}\n=", changes={"clarified": True})["question"] == complete
 
 
 @pytest.mark.parametrize(

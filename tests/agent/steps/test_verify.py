@@ -1,128 +1,287 @@
-"""Step ``verify``: the draft against its passages, and what is missing."""
+"""Step ``verify``: each sentence against its passages, what is left of the draft, and what is missing."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 import agent.events as ev
+from agent.budget import BudgetExhausted
 from agent.prompts import NOT_FOUND
-from agent.state import Note
-from agent.steps.verify import verify
-from models.scripted import WordReader
-from tests.agent.made import evidence, state
+from agent.session import Session
+from agent.state import Claim, Evidence, Note, Verdict
+from agent.steps.verify import ModelVerifier, ReadingVerifier, copied, grounded, share, verify
+from models.protocols import Support
+from models.scripted import Scripted, ScriptedReader, WordReader
+from tests.agent.made import evidence, note, scripted, state
 from tests.agent.steps.conftest import Make
 
-_HELD = [
-    evidence(
-        1, "A fire halted production at the Brevnes plant of Tolvang for seven weeks. Nobody was hurt."
-    ),
-    evidence(2, "Net revenue of Orlavane for fiscal 2024 was $1,284.6 million."),
-]
+_YES, _NO, _NEITHER = Support(0.9, 0.05, 0.05), Support(0.05, 0.9, 0.05), Support(0.1, 0.1, 0.8)
+_FIRE = evidence(
+    1,
+    "A fire at the Brevnes plant of Tolvang Ceramics on 9 April 2025 halted all production for seven "
+    "weeks. Three of its five kilns were destroyed. The plant did not restart in May. Nobody was injured.",
+)
+_SEGMENTS = evidence(2, "In millions | 2024 | 2023\nServices | 1,284.6 | 214.9", kind="table")
+_LEASE = evidence(
+    3,
+    "Die Miete beträgt 1.200 Euro im Monat, die Laufzeit 24 Monate.",
+    title="Mietvertrag Kramer",
+    document="lease.md",
+    date="2024-03-01",
+)
+_ALL = [_FIRE, _SEGMENTS, _LEASE]
 
 
-def _note(question: str, answer: str, *cites: int) -> Note:
-    return Note(
-        step=1,
-        question=question,
-        sentence=answer,
-        answer=answer,
-        cites=list(cites),
-        found=bool(cites),
-        revision=0,
-    )
+def _claim(text: str, *cites: int) -> Claim:
+    return Claim(text=text, cites=list(cites), support=0.0, verdict="not", reason="")
 
 
-_FOUND = _note("What halted production at Brevnes?", "A fire", 1)
+class _Undecided(WordReader):
+    """Judges every claim undecided."""
+
+    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """Neither."""
+        return [_NEITHER for _ in pairs]
+
+
+@pytest.mark.parametrize(
+    ("text", "probability", "verdict"),
+    [
+        ("7 weeks", 0.6, "supported"),
+        ("Halted for seven weeks", 0.6, "supported"),
+        ("7 weeks", 0.4, "not"),
+        ("8 weeks", 0.6, "not"),
+        ("Not for seven weeks", 0.6, "not"),
+        ("Seven weeks, the insurer said", 0.6, "not"),
+    ],
+)
+def test_an_answer_of_a_few_words_is_supported_where_the_reader_takes_them_for_it(
+    idle_session: Session, text: str, probability: float, verdict: Verdict
+) -> None:
+    question = "For how long was production halted?"
+    verifier = ReadingVerifier(_Undecided({question: ("seven weeks", probability)}))
+    (claim,) = verifier.verify(idle_session, question, [_claim(text, 1)], [_FIRE])
+    assert claim["verdict"] == verdict
 
 
 def _verified(
-    make: Make, events: list[ev.Event], draft: str, notes: list[Note], **changes: Any
-) -> tuple[dict[str, Any], ev.Answered]:
-    update = verify(state(draft=draft, notes=notes, evidence=_HELD), make(**changes))
+    session: Session,
+    claims: list[Claim],
+    *judgements: Support | tuple[str, Support],
+    held: Sequence[Evidence] = (),
+) -> list[Claim]:
+    with ScriptedReader(judgements) as reader:
+        verifier = ReadingVerifier(reader)
+        return verifier.verify(session, "What happened at Brevnes?", claims, held or [_FIRE])
+
+
+@pytest.mark.parametrize(
+    ("text", "cited"),
+    [
+        ("A fire halted all production at the Brevnes plant for seven weeks.", _FIRE),
+        ("Production was halted for 7 weeks after the fire of 2025-04-09.", _FIRE),
+        ("In spring two kilns of Tolvang were left.", _FIRE),  # a small number in words may be a count
+        ("Services earned $1.28 billion in 2024.", _SEGMENTS),
+        ("Kramer's lease of 1 March 2024 costs €1,200 a month for 2 years.", _LEASE),
+    ],
+)
+def test_supported(idle_session: Session, text: str, cited: Evidence) -> None:
+    (claim,) = _verified(idle_session, [_claim(text, cited["number"])], _YES, held=[cited])
+    assert (claim["verdict"], claim["reason"], claim["support"]) == ("supported", "", 0.9)
+
+
+@pytest.mark.parametrize(
+    ("text", "judgement", "verdict", "reason"),
+    [
+        ("The plant restarted in May.", _NO, "not", "[1] says otherwise"),
+        ("The insurer paid.", _NEITHER, "not", "[1] does not say this"),
+        ("The fire cost 48,500 euros.", _NEITHER, "not", "[1] does not mention 48,500"),
+        ("The fire cost 48,500 euros.", _YES, "not", "[1] does not mention 48,500"),
+        ("Production halted for 7 days.", _YES, "not", "[1] does not mention 7"),
+        ("On 10 April 2025 a fire broke out.", _YES, "not", "[1] does not mention 10 April 2025"),
+        (
+            "On 9 April 2025 a fire halted all production for 8 weeks.",
+            _YES,
+            "partly",
+            "[1] does not mention 8",
+        ),
+        ("A fire halted the plant of Sundrell Oy.", _YES, "partly", "[1] does not mention Sundrell Oy"),
+    ],
+)
+def test_not_or_only_partly_supported(
+    idle_session: Session, text: str, judgement: Support, verdict: Verdict, reason: str
+) -> None:
+    (claim,) = _verified(idle_session, [_claim(text, 1)], judgement)
+    assert (claim["verdict"], claim["reason"]) == (verdict, reason)
+
+
+def test_several_passages_support_a_sentence_alone_or_together(idle_session: Session) -> None:
+    claim = _claim("Services earned 1,284.6 and a fire halted production.", 1, 2)
+    for judgements in ((_YES, _NEITHER, _NEITHER), (_NEITHER, _NEITHER, _YES)):
+        (judged,) = _verified(idle_session, [claim], *judgements, held=_ALL[:2])
+        assert (judged["verdict"], judged["cites"]) == ("supported", [1, 2])  # the figure is the second's
+    (judged,) = _verified(idle_session, [claim], _YES, _NO, _YES, held=_ALL[:2])
+    assert (judged["verdict"], judged["reason"]) == ("not", "[2] says otherwise")
+
+
+def test_a_passage_that_does_not_say_it_is_no_longer_cited(idle_session: Session) -> None:
+    claim = _claim("A fire halted production.", 1, 2)
+    (judged,) = _verified(idle_session, [claim], _YES, _NEITHER, _YES, held=_ALL[:2])
+    assert (judged["verdict"], judged["cites"]) == ("supported", [1])
+
+
+def test_a_sentence_is_given_the_passage_that_supports_it(idle_session: Session) -> None:
+    claims = [_claim("A fire halted production.", 2), _claim("A fire halted production.")]
+    told = (("Services", _NEITHER), ("kilns", _YES), ("kilns", _YES), ("Services", _NEITHER))
+    judged = _verified(idle_session, claims, *told, held=_ALL[:2])
+    assert [(claim["cites"], claim["verdict"]) for claim in judged] == [([1], "supported")] * 2
+
+
+def test_a_sentence_that_its_passage_refutes_keeps_its_citation(idle_session: Session) -> None:
+    (judged,) = _verified(idle_session, [_claim("The plant restarted.", 1)], _NO, held=_ALL)
+    assert (judged["cites"], judged["verdict"]) == ([1], "not")
+
+
+def test_what_no_passage_supports_stays_without_a_citation(idle_session: Session) -> None:
+    (judged,) = _verified(idle_session, [_claim("Aliens landed.")], _NEITHER)
+    assert (judged["cites"], judged["verdict"], judged["reason"]) == ([], "not", "no passage is cited")
+
+
+def test_a_name_of_the_question_may_stand_elsewhere_in_the_document(idle_session: Session) -> None:
+    about = evidence(5, "The plant burned.")
+    (judged,) = _verified(
+        idle_session, [_claim("The plant in Brevnes burned.", 5)], _YES, held=[_FIRE, about]
+    )
+    assert judged["verdict"] == "supported"
+    elsewhere = evidence(5, "The plant burned.", document="other.md")
+    (judged,) = _verified(
+        idle_session, [_claim("The plant in Brevnes burned.", 5)], _YES, held=[_FIRE, elsewhere]
+    )
+    assert (judged["verdict"], judged["reason"]) == ("partly", "[5] does not mention Brevnes")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected", "part"),
+    [
+        (["supported"], True, 1.0),
+        (["supported", "partly"], True, 0.75),
+        (["partly"], False, 0.5),
+        (["supported", "partly", "partly"], False, 2 / 3),
+        (["supported"] * 9 + ["not"], False, 0.9),
+        ([], False, 0.0),
+    ],
+)
+def test_grounded(verdicts: list[Verdict], expected: bool, part: float) -> None:
+    claims = [Claim({**_claim("x", 1), "verdict": verdict}) for verdict in verdicts]
+    assert grounded(claims, _ALL) is expected
+    assert share(claims) == pytest.approx(part)  # partly counts half
+    assert not grounded(claims, [])
+
+
+def _asked(claims: list[Claim], judgements: Sequence[Support], *replies: Scripted) -> list[Claim]:
+    with scripted(*replies) as session, ScriptedReader(judgements) as reader:
+        return ModelVerifier(ReadingVerifier(reader)).verify(session, "What happened?", claims, [_FIRE])
+
+
+def test_the_model_judges_but_not_what_code_knows() -> None:
+    claims = [
+        _claim("A fire halted production for seven weeks.", 1),
+        _claim("A fire halted production for 9 weeks.", 1),
+        _claim("Nobody knows."),
+    ]
+    verdicts = {"verdicts": ["partly", "supported", "supported"]}
+    judged = _asked(claims, [_YES, _YES, _NEITHER], ("1. A fire", verdicts))
+    assert [claim["verdict"] for claim in judged] == ["partly", "not", "not"]
+    assert judged[0]["reason"] == "[1] says only part of this"
+    (uncited,) = _asked(claims[2:], [_NEITHER])  # nothing is asked
+    assert uncited["reason"] == "no passage is cited"
+
+
+@pytest.mark.parametrize("reply", [{"verdicts": []}, BudgetExhausted("tokens")])
+def test_where_the_model_gives_no_verdict_the_readers_stands(reply: Scripted) -> None:
+    (judged,) = _asked([_claim("A fire halted production for seven weeks.", 1)], [_YES], reply)
+    assert judged["verdict"] == "supported"
+
+
+def test_a_whole_sentence_that_is_copied_needs_no_reading() -> None:
+    passage = "Manual\nThe maximum is 16 on ESP8266 and 32 on ESP32. Nobody says that ten are enough."
+    assert copied("32 – The maximum is 16 on ESP8266 and 32 on ESP32.", passage)
+    assert copied("The maximum is 16 on ESP8266, and 32 on ESP32", passage)
+    assert copied("32 – … is 16 on ESP8266 and 32 on ESP32.", passage)
+    assert not copied("ten are enough", passage)
+    assert not copied("The maximum is 32 on ESP8266.", passage)
+    assert not copied("33 – The maximum is 16 on ESP8266 and 32 on ESP32.", passage)
+    assert not copied("", passage)
+
+
+# --- the step ---------------------------------------------------------------------------------------
+
+_BURNED = "A fire halted production at the Brevnes plant of Tolvang for seven weeks."
+_HELD = [evidence(1, f"{_BURNED} Nobody was hurt."), evidence(2, "Net revenue was $1,284.6 million.")]
+_HALTED = "A fire halted production for seven weeks [1]."
+_PAID = "The insurer of Sundrell paid (not supported by the sources) [1]."
+_FOUND = note("A fire", 1, question="What halted production at Brevnes?")
+_LOST = note("", question="How much did the insurer pay?")
+_MISSING = "Not found in your documents: How much did the insurer pay?"
+
+
+def _run(make: Make, events: list[ev.Event], draft: str, *notes: Note, **changes: Any) -> ev.Answered:
+    update = verify(state(draft=draft, notes=list(notes), evidence=_HELD), make(**changes))
     answered = events[-1]
     assert isinstance(answered, ev.Answered)
-    assert answered.answer == update["answer"]
-    return update, answered
+    told = (update["answer"], update["claims"], update["share"], update["grounded"])
+    assert (answered.answer, answered.sentences, answered.share, answered.grounded) == told
+    return answered
 
 
 def test_a_grounded_answer(make: Make, events: list[ev.Event]) -> None:
-    update, answered = _verified(make, events, "A fire halted production for seven weeks [1].", [_FOUND])
-    assert update["answer"] == "A fire halted production for seven weeks [1]."
-    assert (update["status"], update["grounded"], update["share"]) == ("answered", True, 1.0)
+    answered = _run(make, events, _HALTED, _FOUND)
+    assert (answered.answer, answered.grounded, answered.share) == (_HALTED, True, 1.0)
     assert [item["number"] for item in answered.sources] == [1]
-    assert answered.quotes == {
-        "1": "A fire halted production at the Brevnes plant of Tolvang for seven weeks."
-    }
+    assert answered.quotes == {"1": _BURNED}
 
 
-def test_what_is_not_supported_is_flagged_and_not_grounded(make: Make, events: list[ev.Event]) -> None:
-    draft = "A fire halted production for seven weeks [1]. The insurer of Sundrell paid [1]."
-    update, answered = _verified(make, events, draft, [_FOUND])
-    assert update["answer"].endswith("The insurer of Sundrell paid (not supported by the sources) [1].")
-    assert (update["grounded"], update["share"]) == (False, 0.5)
-    assert answered.sentences[1]["reason"]
-
-
-def test_a_sentence_said_four_times_is_one_claim_and_stands_once(
+def test_what_is_not_supported_is_flagged_and_what_is_repeated_stands_once(
     make: Make, events: list[ev.Event]
 ) -> None:
-    draft = (
-        "A fire halted production [1]. " * 3 + "The insurer of Sundrell paid [1]. A fire halted production."
-    )
-    update, answered = _verified(make, events, draft, [_FOUND])
-    assert update["answer"] == (
-        "A fire halted production [1]. The insurer of Sundrell paid (not supported by the sources) [1]."
-    )
-    assert [claim["text"] for claim in answered.sentences] == [
-        "A fire halted production.",
-        "The insurer of Sundrell paid.",
-    ]
-    assert update["share"] == 0.5
+    draft = f"{_HALTED} {_HALTED} The insurer of Sundrell paid [1]. {_HALTED}"
+    answered = _run(make, events, draft, _FOUND)
+    assert answered.answer == f"{_HALTED} {_PAID}"
+    assert (answered.grounded, answered.share) == (False, 0.5)
+    assert [bool(claim["reason"]) for claim in answered.sentences] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("lost", "length", "shown"),
+    [
+        (_LOST, "normal", f"{_HALTED} {_MISSING}"),
+        (_LOST, "report", f"{_HALTED}\n\n## What was not found\n\n- {_MISSING}"),
+        (Note({**_LOST, "relevance": 0.3}), "normal", _HALTED),  # it may stand in a passage
+    ],
+)
 def test_what_a_step_did_not_find_is_said_and_counts_for_nothing(
-    make: Make, events: list[ev.Event]
+    make: Make, events: list[ev.Event], lost: Note, length: str, shown: str
 ) -> None:
-    notes = [_FOUND, _note("How much did the insurer pay?", "")]
-    update, _ = _verified(make, events, "A fire halted production for seven weeks [1].", notes)
-    assert update["answer"].endswith("[1]. Not found in your documents: How much did the insurer pay?")
-    assert (update["grounded"], len(update["claims"])) == (True, 1)
-
-
-def test_what_stands_in_a_possible_passage_is_not_called_missing(
-    make: Make, events: list[ev.Event]
-) -> None:
-    missed = Note({**_note("How much did the insurer pay?", ""), "relevance": 0.3})
-    draft = "A fire halted production for seven weeks [1]."
-    update, _ = _verified(make, events, draft, [_FOUND, missed])
-    assert update["answer"] == draft
-
-
-def test_a_report_has_a_section_for_what_is_missing(make: Make, events: list[ev.Event]) -> None:
-    notes = [_FOUND, _note("How much did the insurer pay?", "")]
-    draft = "## Short answer\n\nA fire halted production for seven weeks [1]."
-    update, _ = _verified(make, events, draft, notes, length="report")
-    assert update["answer"] == (
-        "## Short answer\n\nA fire halted production for seven weeks [1].\n\n"
-        "## What was not found\n\n- Not found in your documents: How much did the insurer pay?"
-    )
+    answered = _run(make, events, _HALTED, _FOUND, lost, length=length)
+    assert (answered.answer, answered.grounded, len(answered.sentences)) == (shown, True, 1)
 
 
 @pytest.mark.parametrize(
     ("draft", "status"),
     [
         ("", "not_found"),
-        ("Not found in your documents. A fire halted production [1].", ""),
-        ("Not found in your documents.", ""),
+        (f"{NOT_FOUND} A fire halted production [1].", ""),
+        (NOT_FOUND, ""),
     ],
 )
 def test_not_found(make: Make, events: list[ev.Event], draft: str, status: str) -> None:
     update = verify(state(draft=draft, status=status, notes=[_FOUND], evidence=_HELD), make())
     assert update["status"] == "not_found"
-    assert (update["answer"], update["grounded"]) == ("Not found in your documents.", False)
-    assert events == [ev.Answered("Not found in your documents.", [], [])]
+    assert (update["answer"], update["grounded"]) == (NOT_FOUND, False)
+    assert events == [ev.Answered(NOT_FOUND, [], [])]
 
 
 _ASKED = "Who supplies Orlavane's bearings?"
@@ -154,19 +313,9 @@ def test_where_no_passage_is_likely_what_is_supported_and_answers_stands(
 def test_what_is_not_supported_is_marked_where_the_reader_takes_a_passage_for_an_answer(
     make: Make, score: float, status: str
 ) -> None:
-    held = [{**evidence(1, "Orlavane buys its bearings from Tolvang."), "score": score}]
+    held = [evidence(1, "Orlavane buys its bearings from Tolvang.", score=score)]
     missed = [{**_FOUND, "found": False}]
     draft = "Zanzibar owns the mill [1]."
     update = verify(state(question=_ASKED, draft=draft, status="", notes=missed, evidence=held), make())
     assert update["status"] == status
     assert all(claim["verdict"] == "not" for claim in update["claims"])
-
-
-def test_a_passage_that_denies_something_is_an_answer(make: Make, events: list[ev.Event]) -> None:
-    held = [evidence(1, "The company does not give any guidance on prices.")]
-    note = _note("What guidance is there?", "The company does not give any guidance on prices.", 1)
-    update = verify(
-        state(draft="The company does not give any guidance on prices [1].", notes=[note], evidence=held),
-        make(),
-    )
-    assert update["status"] == "answered"

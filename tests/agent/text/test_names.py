@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.text.language import language
-from agent.text.names import codes, inside, names, stands
+from agent.text.names import codes, inside, names, phrases, stands
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,11 @@ def test_names(text: str, spoken: str, found: list[str]) -> None:
         names(text, spoken, [inside("We buy from Tolvang and Yunpu, and so do Suppliers and suppliers.")])
         == found
     )
+
+
+def test_names_that_stand_side_by_side_are_one() -> None:
+    text = "It was sold by Noor Al-Rashid of Tolvang Ceramics, Brevnes and Noor Al-Rashid."
+    assert phrases(text, "en") == ["Noor Al-Rashid", "Tolvang Ceramics", "Brevnes"]
 
 
 def test_codes_are_names_in_any_language() -> None:

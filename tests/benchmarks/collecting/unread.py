@@ -11,21 +11,22 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agent.cognition.decomposing import decompose
-
 from agent.budget import Budget
+from agent.cognition import Finding, Spans
 from agent.deps import Deps
 from agent.profiles import profile
 from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.state import RELEVANCE, Evidence, Note, PlanStep, RunState
 from agent.steering import Steering
-from agent.steps.reflect import NOTHING, Finding, Spans
-from agent.text.names import names
+from agent.steps.plan import look_up
+from agent.steps.reflect import NOTHING
+from agent.text.language import language
+from agent.text.names import phrases
 from agent.text.terms import terms
 from models.protocols import ChatOptions, Choice, Message, ModelError, Reader, Reply
 from models.token_estimate import at_most
-from policy.questions import Hop, Question, references
+from policy.collecting.questions import Hop, Question, references
 from traces.library import Library
 
 FOUND = 0.5
@@ -107,9 +108,9 @@ def unread(
 
 
 def first_plan(question: Question) -> list[PlanStep]:
-    """The data set's smaller questions, else the question's own clauses, else it with what it finds."""
-    steps = [hop.question for hop in question.hops] or decompose(question.text)
-    return [_step(one) for one in steps or [question.text, f"{question.text} #1"]]
+    """The data set's smaller questions, else the question itself, and then with what it finds."""
+    steps = [hop.question for hop in question.hops]
+    return [look_up(one) for one in steps or [question.text, f"{question.text} #1"]]
 
 
 def resolved(state: RunState, question: Question) -> RunState:
@@ -142,17 +143,17 @@ def revised(state: RunState, question: Question) -> RunState:
     made = {" ".join(note["question"].split()).casefold() for note in state["notes"]}
     searches = (search for search in _revisions(state, question) if search.casefold() not in made)
     search = next(searches, question.text)
-    return RunState({**state, "plan": [*done, _step(search), *rest], "revisions": state["revisions"] + 1})
+    return RunState({**state, "plan": [*done, look_up(search), *rest], "revisions": state["revisions"] + 1})
 
 
 def _revisions(state: RunState, question: Question) -> Iterator[str]:
     weak = [note for note in state["notes"] if note.get("relevance", 0.0) < FOUND]
     for note in sorted(weak, key=lambda note: note.get("relevance", 0.0)):
-        named = " ".join(names(note["question"]))
+        named = " ".join(_names(note["question"]))
         if named:
             yield named
     titles = [set(terms(e["title"])) for e in state["evidence"]]
-    for name in names(question.text):
+    for name in _names(question.text):
         if not any(title.issuperset(terms(name)) for title in titles):
             yield name
     asked = question.text.casefold()
@@ -176,5 +177,5 @@ def _strongest(evidence: Sequence[Evidence]) -> list[Evidence]:
     return sorted(evidence, key=lambda item: -item.get("relevance", 0.0))
 
 
-def _step(question: str) -> PlanStep:
-    return PlanStep(question=question, reason="", tool="", keywords="", section="")
+def _names(text: str) -> list[str]:
+    return phrases(text, language(text))

@@ -1,0 +1,36 @@
+"""What the planner learns from can be read back from what it writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent.steps.lookups import parse, reply
+from policy.planner.data import HELD_OUT_EVERY, Example, examples, natural
+
+
+def test_every_plan_to_learn_is_read_back_as_it_was_written(data: Path) -> None:
+    made = examples(data / "reading", data / "multihop")
+    odd = [one for one in made if not _same(one)]
+    assert len(made) > 3_000
+    assert len(odd) / len(made) < 0.005  # two spaces in a question, or a repeated look-up
+
+
+def test_no_question_that_is_held_out_is_learned(data: Path) -> None:
+    held_out = {one.request for one in map(_hashable, natural(data / "reading" / "plans", held_out=True))}
+    learned = {one.request for one in map(_hashable, examples(data / "reading", data / "multihop"))}
+    assert len(held_out) > 2_000 // HELD_OUT_EVERY
+    assert not held_out & learned
+
+
+def _same(one: Example) -> bool:
+    return parse(reply(one.plan, one.request), one.request) == one.plan
+
+
+class _Key:
+    def __init__(self, one: Example) -> None:
+        request = one.request
+        self.request = (request.question, tuple(request.history), tuple(request.findings))
+
+
+def _hashable(one: Example) -> _Key:
+    return _Key(one)

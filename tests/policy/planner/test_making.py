@@ -1,0 +1,89 @@
+"""An adapter is trained, exported, and computes in llama.cpp what it computes in PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from policy.causal import adapters
+
+from agent.steps.lookups import Lookup, Plan, PlanRequest, prompt
+from models.boxed_planner import BoxedPlanner
+from models.llama_cpp.engine import Engine
+from models.protocols import ModelError
+from policy.planner.data import Example
+from policy.planner.evaluation import figures, written
+from policy.planner.export import export
+from policy.planner.training import train
+from policy.training.causal.base import CausalBase, load_tokenizer, open_base
+from tests.policy.training.causal.tiny import write_tiny
+from tests.policy.training.causal.warned import by_the_old_name
+
+pytestmark = by_the_old_name
+
+
+def _example(number: int) -> Example:
+    request = PlanRequest(f"rent {number} and fee {number}")
+    lookups = (Lookup(f"rent {number}"), Lookup(f"fee {number}"))
+    return Example("multi", request, Plan("search", request.question, lookups))
+
+
+EXAMPLES = [_example(number) for number in range(24)]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> CausalBase:
+    folder = tmp_path_factory.mktemp("models")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEEPTHINK_MODELS", str(folder))
+        return open_base(write_tiny(folder / "tiny.gguf", architecture="qwen2"))
+
+
+@pytest.fixture(scope="module")
+def adapter(base: CausalBase, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train(EXAMPLES, base, tmp_path_factory.mktemp("work"))
+
+
+def test_llama_cpp_computes_what_pytorch_computes(base: CausalBase, adapter: Path, tmp_path: Path) -> None:
+    import torch
+
+    assert base.gguf is not None
+    export(adapter, base.gguf, tmp_path / "adapter.gguf")
+    tokenizer = load_tokenizer(base.folder)
+    model = adapters.merged(base, adapter, exact=True).eval()
+    adapted = Engine(base.gguf, context_tokens=256, threads=1, adapter=tmp_path / "adapter.gguf")
+    plain = Engine(base.gguf, context_tokens=256, threads=1)
+    for example in EXAMPLES[:3]:
+        ids = tokenizer(prompt(example.request), add_special_tokens=False)["input_ids"]
+        assert adapted.tokenize(prompt(example.request), special=False) == ids
+        with torch.inference_mode():
+            wanted = model(torch.tensor([ids])).logits[0, -1].float().numpy()
+        for engine in (adapted, plain):
+            engine.evaluate(ids)
+        apart = np.abs(adapted.logits() - wanted).max()
+        assert apart < 0.2 * np.abs(plain.logits() - wanted).max()
+
+
+def test_a_finished_training_is_not_done_again_and_can_be_trained_further(
+    base: CausalBase, adapter: Path, tmp_path: Path
+) -> None:
+    assert train(EXAMPLES, base, adapter.parent) == adapter
+    further = train(EXAMPLES, base, tmp_path / "further", start=adapter)
+    assert adapters.digest(further) != adapters.digest(adapter)
+
+
+def test_a_planner_is_measured_by_kind_of_question(base: CausalBase, adapter: Path, tmp_path: Path) -> None:
+    assert base.gguf is not None
+    export(adapter, base.gguf, tmp_path / "adapter.gguf")
+    measured = figures(written(BoxedPlanner(base.gguf, tmp_path / "adapter.gguf"), EXAMPLES[:2]))
+    assert measured["all"]["questions"] == measured["multi"]["questions"] == 2
+
+
+def test_an_adapter_for_another_kind_of_model_is_refused(adapter: Path, tmp_path: Path) -> None:
+    other = write_tiny(tmp_path / "llama.gguf")
+    with pytest.raises(ModelError, match="llama"):
+        export(adapter, other, tmp_path / "adapter.gguf")
+    (tmp_path / "broken.gguf").write_bytes(b"GGUF")
+    with pytest.raises(ModelError, match=r"broken\.gguf"):
+        Engine(other, context_tokens=64, adapter=tmp_path / "broken.gguf")
