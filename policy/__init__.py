@@ -1,9 +1,10 @@
-"""Learning to decide: from what was decided to a policy that decides better.
+"""Learning to decide, in folders by what happens to a decision.
 
-Owns: questions whose answers are known and how they are collected (`collecting`), trees of decisions and
-what each action is worth, the trainers (`forest`, `encoder`, `causal`, led by `training`), calibration and
-the frozen rule, walks of policies over trees with their intervals (`evaluation`), policy folders, which one
-is active and the gate before it, and whole systems held against each other (`systems`).
+`collecting` makes decisions from questions with known answers; `decisions` reads them from a store as trees
+and works out what each action was worth; `training` fits a policy to them (forest, encoder, causal model);
+`judging` calibrates it, walks it over held-out questions and asks the gate; `serving` keeps policies in
+folders and lets the active one decide. `evaluation` compares whole systems; `reader` and `planner` train
+the models of those names.
 
 Must not know: the terminal. It may use everything the agent offers; the agent never imports it.
 """

@@ -28,7 +28,7 @@ from tui.terminal import size
 if TYPE_CHECKING:
     from agent.web.fetch import Fetcher, Limits
     from agent.web.gather import Web
-    from policy.learned import Served
+    from policy.serving.learned import Served
 
 OLLAMA = "ollama:"
 OPENAI = "openai:"
@@ -192,7 +192,7 @@ def open_planner(settings: Settings) -> Completer | None:
 def open_learned() -> Served | None:
     """The active learned policy, not yet loaded; None where there is none, not even in the box."""
     forbid_hubs()
-    from policy.learned import active_policy
+    from policy.serving.learned import active_policy
 
     return active_policy()
 

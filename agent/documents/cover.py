@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from agent.documents.document import Block
+from agent.documents.document import Block, ParsedDocument
 from agent.documents.prose import normal
 from agent.text.quantities import dates
 
@@ -19,6 +20,15 @@ _REGISTRANT = "exact name of registrant"
 _FIRST = 60  # blocks of the first page or so
 _LONGEST_TITLE = 160
 _LONGEST_DATE = 40
+
+
+def with_cover(document: ParsedDocument, path: Path) -> ParsedDocument:
+    """The document with its title, of which ``title`` is the declared one, and its date if it has none."""
+    return replace(
+        document,
+        title=stated_title(normal(document.title), document.blocks, path),
+        date=document.date or stated_date(document.blocks),
+    )
 
 
 def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:

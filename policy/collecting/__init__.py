@@ -1,5 +1,1 @@
-"""Collecting: questions whose evidence is known become trees of decisions.
-
-Owns how a question is run with exploration, and how published paragraphs become a library. Knows nothing of
-how the trees are learned from.
-"""
+"""Collecting: questions with known answers become trees of decisions."""

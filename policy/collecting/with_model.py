@@ -1,8 +1,7 @@
-"""Collecting with the language model: questions are worked through to the full horizon, with exploration.
+"""Collect with the language model: work questions through to the full horizon, with exploration.
 
-The nodes are the run's own, without checkpoints. A run that stops as soon as it is told to shows nothing of
-what would have followed; so FINISH is never chosen here before nothing else is possible, and what
-finishing at each state would have been worth is known by answering there.
+The nodes are the run's own, without checkpoints. FINISH is chosen only where nothing else is possible, so
+that what follows each state is seen; what finishing there is worth is known by answering there.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agent.budget import Budget
 from agent.decisions.decider import STATE_VERSION, PolicyState, policy_state, used_up, valid_actions
@@ -26,15 +26,36 @@ from agent.state import ACTIONS, Action, RunState
 from agent.steering import Steering
 from agent.stepping import begun, finish, planned_step, updated
 from models.protocols import Chat, Completer, Embedder, GenerationCancelled, Reader
-from policy.collecting.progress import CollectingProgress
-from policy.questions import Question
-from policy.scoring import exact_match, f1, holds
+from policy.collecting.questions import Question
+from policy.evaluation.scoring import exact_match, f1, holds
 from traces.collected import Collected, CollectedQuestion
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.outcomes import Outcome
 from traces.runs import DecisionRow
 from traces.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class CollectingProgress:
+    """How far a collection is.
+
+    Attributes:
+        doing: ``reading`` the paragraphs of a set, or ``collecting`` its questions.
+        done: Of them.
+        total: Of them.
+        states: Collected so far in this go.
+        seconds_left: Estimate; None before there is one.
+        failed: Questions of this go that could not be collected, with why.
+    """
+
+    doing: Literal["reading", "collecting"]
+    done: int
+    total: int
+    states: int = 0
+    seconds_left: float | None = None
+    failed: tuple[str, ...] = ()
+
 
 HORIZON = "horizon"
 """Source of a decision taken to see what follows: never FINISH while something else is possible."""

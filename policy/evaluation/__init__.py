@@ -1,4 +1,4 @@
-"""How good a policy is: policies are walked over whole trees of decisions, every claim with its interval.
+"""Whole systems on sets of questions, from the bare model to the full loop, compared without a judge.
 
-What is scored is the policy, never the classifier inside it: one early stop hides every later state.
+Must not know: the terminal, and how a policy is trained.
 """

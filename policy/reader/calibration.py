@@ -12,9 +12,9 @@ from models.boxed_reader import Score, log_odds
 from models.boxed_reader.manifest import Calibration
 from models.boxed_reader.spans import found
 from models.boxed_reader.windows import Window
+from policy.evaluation.scoring import exact_match
 from policy.reader.data import VERDICTS
 from policy.reader.held_out import Claim, Question
-from policy.scoring import exact_match
 
 Scored = list[tuple[Window, Score]]
 Floats = npt.NDArray[np.float64]

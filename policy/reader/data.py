@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 
 from agent.retrieval.keyword import KeywordIndex
 from agent.text.terms import terms
-from policy.questions import QuestionSet, filled, read_questions, references
+from policy.collecting.questions import QuestionSet, filled, read_questions, references
 from policy.reader.passages import Source, Span, body, cut, evidence, places, shown
 
 Verdict = Literal["supported", "refuted", "neither"]

@@ -17,10 +17,10 @@ from typing import Any
 from models.boxed_reader import BoxedReader, judgement, reading
 from models.boxed_reader.manifest import Calibration
 from models.protocols import Reading, Support
+from policy.evaluation.scoring import f1
 from policy.reader import held_out
 from policy.reader.calibration import Scored, calibrated
 from policy.reader.held_out import FOLDS, Claim, Question
-from policy.scoring import f1
 
 Figures = dict[str, Any]
 ScoredQuestions = list[tuple[Question, list[Scored]]]

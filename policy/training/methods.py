@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from policy.examples import Examples
-from policy.manifest import Manifest
+from policy.decisions.returns import Examples
+from policy.serving.manifest import Manifest
 from policy.training.request import TrainingRequest
 from policy.training.watching import Watch
 
@@ -32,14 +32,14 @@ def fit(request: TrainingRequest, examples: Examples, base: Path | None, work: P
         watch: Who is told, and who may stop it.
 
     Returns:
-        A `policy.scorers.Scorer` that can be saved.
+        A `policy.serving.scorers.Scorer` that can be saved.
 
     Raises:
         CannotTrain, TrainingFailed, TrainingCancelled: as `policy.training.errors` says.
         ModelMissing, ModelError: the base cannot be loaded.
     """
     if request.method == "forest":
-        from policy import forest
+        from policy.training import forest
 
         def told(done: int, total: int) -> None:
             watch.stepped(done, total, float("nan"))
@@ -47,7 +47,7 @@ def fit(request: TrainingRequest, examples: Examples, base: Path | None, work: P
         return forest.fit(examples, seed=request.seed, on_progress=told)
     assert base is not None
     if request.method == "reward":
-        from policy.encoder import fitting
+        from policy.training.encoder import fitting
 
         return fitting.fit(
             examples,
@@ -58,7 +58,7 @@ def fit(request: TrainingRequest, examples: Examples, base: Path | None, work: P
             steps=request.steps,
             watch=watch,
         )
-    from policy.causal import fitting as causal
+    from policy.training.causal import fitting as causal
 
     return causal.fit(
         request.method,
@@ -75,14 +75,14 @@ def read_back(request: TrainingRequest, folder: Path, base: Path | None, feature
     """The scorer that was saved into ``folder`` before its policy was written."""
     stored = cast(Manifest, Stored("unfinished", request.method, features))
     if request.method == "forest":
-        from policy import forest
+        from policy.training import forest
 
         return forest.load(folder, stored)
     assert base is not None
     if request.method == "reward":
-        from policy.encoder import scorer
+        from policy.training.encoder import scorer
 
         return scorer.load(folder, stored, base)
-    from policy.causal import scorer as causal_scorer
+    from policy.training.causal import scorer as causal_scorer
 
     return causal_scorer.load(folder, stored, base)

@@ -10,8 +10,8 @@ from typing import Final, Literal
 from models.catalogue import ALL_MINILM_L6_V2, entry
 from models.fetch import checked
 from models.protocols import ModelMissing
-from policy.manifest import Method
-from policy.returns import COST
+from policy.decisions.returns import COST
+from policy.serving.manifest import Method
 from policy.training.errors import NoBase, NotHeeded
 from traces.typed_path import existing_path
 
@@ -97,7 +97,7 @@ def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
             raise NoBase("A forest adapts no base model.", "Leave --base out, or name another --method.")
         return None
     if not request.base and request.method in CAUSAL:
-        from policy.causal.base import default_base, open_base
+        from policy.training.causal.base import default_base, open_base
 
         place = default_base()
         return open_base(place).name, place

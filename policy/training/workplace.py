@@ -18,9 +18,9 @@ from typing import Any, Final
 import numpy as np
 
 from agent.decisions.decider import STATE_VERSION
-from policy.examples import Examples
+from policy.decisions.returns import Examples
+from policy.decisions.trees import Floats
 from policy.training.request import CAUSAL, TrainingRequest
-from policy.trees import Floats
 from traces.paths import data_dir
 
 _TRAINED: Final = "trained"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from policy.systems.rows import Row as Outcome
-from policy.systems.rows import Rows
-from policy.systems.summary import SEED_SYSTEM
+from policy.evaluation.rows import Row as Outcome
+from policy.evaluation.rows import Rows
+from policy.evaluation.summary import SEED_SYSTEM
 from tests.benchmarks.evaluation import ROWS, SETS
 from tests.benchmarks.table import Row, Table
 from tests.conftest import DATA

@@ -20,10 +20,10 @@ from agent.session import Session
 from agent.state import Action
 from models.catalogue import entry
 from models.fetch import installed
-from policy.collecting.pooling import RememberingEmbedder, pool
-from policy.learned import Served
-from policy.questions import read_questions
-from policy.registry import Registry
+from policy.collecting.questions import read_questions
+from policy.evaluation.libraries import RememberingEmbedder, pool
+from policy.serving.learned import Served
+from policy.serving.registry import Registry
 from tests.benchmarks import library as made
 from tests.benchmarks.collecting.growing import Grower
 from tests.benchmarks.few import few
@@ -42,8 +42,8 @@ _OPENINGS: Final = 3
 _OPEN: Final = """
 import sys, time
 from models.offline import forbid_hubs
-from policy.learned import Served
-from policy.registry import Registry
+from policy.serving.learned import Served
+from policy.serving.registry import Registry
 forbid_hubs()
 began = time.perf_counter()
 Served(Registry().find(sys.argv[1])).decider()

@@ -16,17 +16,13 @@ from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
-from policy.folder import open_policy, read
-from policy.lines import write
-from policy.manifest import seal
-from policy.registry import Registry, base_of
-from policy.systems.answered import Parts
-from policy.systems.cache import CachedChat
-from policy.systems.libraries import recognised
-from policy.systems.reading import first
-from policy.systems.report import points
-from policy.systems.rows import Row, Rows
-from policy.systems.summary import (
+from policy.evaluation.answered import Parts
+from policy.evaluation.cache import CachedChat
+from policy.evaluation.cases import first
+from policy.evaluation.libraries import recognised
+from policy.evaluation.report import points
+from policy.evaluation.rows import Row, Rows, write
+from policy.evaluation.summary import (
     CLOSED_BOOK,
     CRAG,
     GUESS,
@@ -44,6 +40,9 @@ from policy.systems.summary import (
     multihop,
     summarise,
 )
+from policy.serving.folder import open_policy, read
+from policy.serving.manifest import seal
+from policy.serving.registry import Registry, base_of
 from tests.benchmarks.stopping import Learned, stopped
 from tests.benchmarks.table import RESULTS
 from tests.conftest import DATA

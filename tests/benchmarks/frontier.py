@@ -19,11 +19,11 @@ from itertools import product
 import numpy as np
 
 from agent.state import Action
-from policy.evaluation.bootstrap import NOTHING, RESAMPLES, SEED, Draws, Interval, draws, interval, means
-from policy.evaluation.untrained import UNTRAINED, stop
-from policy.evaluation.walking import Decide, Outcomes, follow, follow_each, is_stop
-from policy.returns import COST
-from policy.trees import Floats, Node, Tree
+from policy.decisions.returns import COST
+from policy.decisions.trees import Floats, Node, Tree
+from policy.judging.bootstrap import NOTHING, RESAMPLES, SEED, Draws, Interval, draws, interval, means
+from policy.judging.untrained import UNTRAINED, stop
+from policy.judging.walking import Decide, Outcomes, follow, follow_each, is_stop
 
 _ACTIONS: dict[str, Action] = {"C": "CONTINUE", "R": "REVISE"}
 _OTHER: dict[str, str] = {"C": "R", "R": "C"}
@@ -370,7 +370,7 @@ class Baselines:
         schedules: The best schedule of each number of steps, as the training questions chose it; they
             span the frontier.
         best: The schedule with the most utility at ``cost``, chosen on the training questions too.
-        untrained: `policy.evaluation.schedules.UNTRAINED`, by name.
+        untrained: `policy.judging.schedules.UNTRAINED`, by name.
         oracles: Clairvoyant policies, which span the clairvoyant frontier.
         oracle: The one for the utility at ``cost``.
         cost: What a step costs, in quality.

@@ -21,9 +21,9 @@ from agent.retrieval.passage_text import show
 from agent.state import PlanStep, RunState, new_state
 from agent.stepping import research_step
 from models.protocols import Embedder
-from policy.collecting.pooling import RememberingEmbedder, pool
-from policy.evaluation.bootstrap import draws, mean
-from policy.questions import Question, QuestionSet, filled, named, read_questions
+from policy.collecting.questions import Question, QuestionSet, filled, named, read_questions
+from policy.evaluation.libraries import RememberingEmbedder, pool
+from policy.judging.bootstrap import draws, mean
 from tests.benchmarks import library as made
 from tests.benchmarks.collecting.remembering import RememberingRecall
 from tests.benchmarks.collecting.unread import first_plan, graded, resolved, unread

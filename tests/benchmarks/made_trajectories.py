@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent.state import Action
-from policy.systems.cases import Place
+from policy.evaluation.cases import Place
 from tests.benchmarks.trajectories import Prefix, Trajectory
 
 GO: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")

@@ -15,9 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
-from policy.lines import write
-from policy.systems.rows import Row, Rows
-from policy.systems.summary import GUESS, LEAN
+from policy.evaluation.rows import Row, Rows, write
+from policy.evaluation.summary import GUESS, LEAN
 from tests.benchmarks.table import RESULTS
 from tests.conftest import DATA
 from tui.failures import EXIT_CODES

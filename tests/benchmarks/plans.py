@@ -27,10 +27,9 @@ from agent.steps.retrieve import candidate
 from models.boxed_planner import shipped_planner
 from models.boxed_reader import BoxedReader
 from models.protocols import Reader
-from policy.systems.cases import Case
-from policy.systems.libraries import fill, recognised, sets_in
-from policy.systems.places import place_of, share
-from policy.systems.reading import first
+from policy.evaluation.answered import place_of, share
+from policy.evaluation.cases import Case, first
+from policy.evaluation.libraries import fill, recognised, sets_in
 from tests.benchmarks.table import RESULTS
 from tests.conftest import DATA
 from traces.library import Library

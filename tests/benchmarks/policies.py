@@ -23,26 +23,23 @@ from typing import cast, get_args
 
 import numpy as np
 
-from policy import forest
-from policy.calibration import calibration
-from policy.evaluation.bootstrap import RESAMPLES, SEED, Interval, means
-from policy.evaluation.walking import Outcomes, Scored, follow, follow_each, score, sufficient
-from policy.folder import copied, open_policy, read
-from policy.improvement import improved
-from policy.manifest import Method
-from policy.reading import distinct
-from policy.registry import ACTIVE, Registry, base_of
-from policy.returns import COST
-from policy.rule import Rule
-from policy.scorers import Scorer
-from policy.sources import trees_of
-from policy.splits import split
-from policy.systems.report import Table, circumstances, markdown_table
+from policy.decisions.reading import distinct, trees_of
+from policy.decisions.returns import COST
+from policy.decisions.trees import Tree, split
+from policy.evaluation.report import Table, circumstances, markdown_table
+from policy.judging.bootstrap import RESAMPLES, SEED, Interval, means
+from policy.judging.calibration import calibration
+from policy.judging.freezing import freeze
+from policy.judging.walking import Outcomes, Scored, follow, follow_each, score, sufficient
+from policy.serving.folder import copied, open_policy, read
+from policy.serving.manifest import Method
+from policy.serving.registry import ACTIVE, Registry, base_of
+from policy.serving.scorers import Rule, Scorer
+from policy.training import forest
 from policy.training.course import train
-from policy.training.freezing import freeze
+from policy.training.improvement import improved
 from policy.training.material import gather
 from policy.training.request import TrainingRequest
-from policy.trees import Tree
 from tests.benchmarks.collecting.model_free import ModelFree, collect
 from tests.benchmarks.frontier import Baselines, baselines, fixed, standing
 from traces.store import Store

@@ -12,7 +12,7 @@ from agent.state import Candidate
 from agent.steps.rerank import read
 from agent.steps.retrieve import candidate
 from models.protocols import Reader
-from policy.systems.libraries import fill, recognised, sets_in
+from policy.evaluation.libraries import fill, recognised, sets_in
 from tests.benchmarks.library import embedder, reader
 from tests.benchmarks.table import Row, Table
 from tests.conftest import DATA

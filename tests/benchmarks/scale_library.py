@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from agent.text.terms import terms
 from models.protocols import Vectors
-from policy.questions import read_questions
+from policy.collecting.questions import read_questions
 from tests.benchmarks.library import embedder
 from tests.conftest import DATA
 from traces.library import Library

@@ -12,16 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from policy.evaluation.untrained import plan_done
-from policy.evaluation.walking import Decide, is_stop, last_state, score
-from policy.rule import Rule
-from policy.scorers import Scorer
-from policy.systems.anatomy import lost
-from policy.systems.answered import Parts
-from policy.systems.cases import Case, CaseSet
-from policy.systems.rows import Row, Rows
-from policy.systems.summary import FIXED, LEARNED, ORACLE, PLAN_DONE, RULES
-from policy.trees import Node, Tree
+from policy.decisions.trees import Node, Tree
+from policy.evaluation.answered import Parts
+from policy.evaluation.cases import Case, CaseSet
+from policy.evaluation.metrics import lost
+from policy.evaluation.rows import Row, Rows
+from policy.evaluation.summary import FIXED, LEARNED, ORACLE, PLAN_DONE, RULES
+from policy.judging.untrained import plan_done
+from policy.judging.walking import Decide, is_stop, last_state, score
+from policy.serving.scorers import Rule, Scorer
 from tests.benchmarks.frontier import fixed
 from tests.benchmarks.trajectories import Trajectories, Trajectory, by_policy, tree, work
 
@@ -42,7 +41,7 @@ def stopped(cases: CaseSet, parts: Parts, folder: Path, learned: Learned | None)
 
     Args:
         cases: Questions; their library is in the parts' store.
-        parts: What to work with; ``chat`` is a `policy.systems.cache.CachedChat`.
+        parts: What to work with; ``chat`` is a `policy.evaluation.cache.CachedChat`.
         folder: Of rows and trajectories; the same one goes on.
         learned: Decides in ``lean learned``, which is left out without it.
     """
@@ -80,7 +79,7 @@ def replayed(trajectories: Sequence[Trajectory], learned: tuple[Scorer, Rule] | 
 
     Args:
         trajectories: Of any sets and models.
-        learned: For ``lean learned``: what `policy.folder.open_policy` gives. All states are scored in one
+        learned: For ``lean learned``: what `open_policy` gives. All states are scored in one
             call, of which no time is added.
     """
     trees = [tree(trajectory) for trajectory in trajectories]

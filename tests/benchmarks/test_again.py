@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from policy.systems.rows import Row
+from policy.evaluation.rows import Row
 from tests.benchmarks.again import compared
 
 _COMMITTED = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from policy.systems.rows import Row, Rows
+from policy.evaluation.rows import Row, Rows
 from tests.benchmarks.evaluation import PAGE, ROWS, SETS, digest, merge, with_digest
 
 

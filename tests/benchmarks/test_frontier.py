@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.calibration import calibration
-from policy.evaluation.bootstrap import difference, draws
-from policy.evaluation.walking import Outcomes, Walk, follow, outcomes
-from policy.trees import Floats
+from policy.decisions.trees import Floats
+from policy.judging.bootstrap import difference, draws
+from policy.judging.calibration import calibration
+from policy.judging.walking import Outcomes, Walk, follow, outcomes
 from tests.benchmarks.frontier import (
     against_frontier,
     baselines,

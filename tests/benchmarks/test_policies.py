@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from models.scripted import HashEmbedder, WordReader
-from policy import forest
-from policy.training import material
+from policy.training import forest, material
 from tests.benchmarks import policies
 
 TOWNS = (

@@ -9,17 +9,16 @@ import numpy as np
 
 from agent.budget import Budget
 from models.scripted import HashEmbedder, ScriptedChat
-from policy.rule import Rule
-from policy.scorers import Scores
-from policy.systems.cache import CachedChat
-from policy.systems.cases import CaseSet
-from policy.systems.rows import Row, Rows
-from policy.trees import Seen
+from policy.decisions.trees import Seen
+from policy.evaluation.cache import CachedChat
+from policy.evaluation.cases import CaseSet
+from policy.evaluation.rows import Row, Rows
+from policy.serving.scorers import Rule, Scores
 from tests.agent.conftest import fill
 from tests.benchmarks.made_trajectories import DONE, END, GO, long, prefix, short, trajectory
 from tests.benchmarks.stopping import STOPPING, replayed, stopped
-from tests.policy.systems.test_evaluating import answers
-from tests.policy.systems.working import CASE, parts, replying
+from tests.policy.evaluation.test_evaluating import answers
+from tests.policy.evaluation.working import CASE, parts, replying
 from traces.store import Store
 
 

@@ -15,16 +15,15 @@ from agent.prompts import NOT_FOUND
 from agent.state import Action
 from models.protocols import ContextOverflow
 from models.scripted import HashEmbedder, Scripted, ScriptedChat
-from policy.evaluation.walking import Decide
-from policy.rule import Rule
-from policy.scorers import Scores
-from policy.systems.cache import CachedChat
-from policy.systems.cases import Place
-from policy.systems.looped import Looped
-from policy.trees import Node, Seen
+from policy.decisions.trees import Node, Seen
+from policy.evaluation.cache import CachedChat
+from policy.evaluation.cases import Place
+from policy.evaluation.looped import Looped
+from policy.judging.walking import Decide
+from policy.serving.scorers import Rule, Scores
 from tests.agent.conftest import fill
 from tests.benchmarks.trajectories import Trajectory, by_policy, tree, work
-from tests.policy.systems.working import AGAIN, CASE, STEPS, WRITTEN, first_words, parts, reply, replying
+from tests.policy.evaluation.working import AGAIN, CASE, STEPS, WRITTEN, first_words, parts, reply, replying
 from traces.runs import Runs
 from traces.store import Store
 

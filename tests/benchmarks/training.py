@@ -12,10 +12,10 @@ from typing import Final
 
 from models.catalogue import ALL_MINILM_L6_V2
 from models.fetch import installed
-from policy.encoder.fitting import EPOCHS
-from policy.encoder.rows import TOKENS
-from policy.reading import load_trees
-from policy.trees import Node
+from policy.decisions.reading import load_trees
+from policy.decisions.trees import Node
+from policy.training.encoder.fitting import EPOCHS
+from policy.training.encoder.rows import TOKENS
 from tests.benchmarks import library as made
 from tests.benchmarks.collecting.model_free import ModelFree, collect
 from tests.benchmarks.few import few

@@ -34,20 +34,18 @@ from agent.session import Session
 from agent.state import Action, Note, RunState
 from agent.stepping import begun, finish, planned_step, updated
 from models.protocols import Usage
-from policy.evaluation.walking import Decide, go_on
-from policy.learned import seen as as_seen
-from policy.lines import KeyedLines
-from policy.rule import Rule
-from policy.scorers import Scorer
-from policy.systems.answered import Answered, Cost, Parts
-from policy.systems.cache import clock
-from policy.systems.cases import Case, Place
-from policy.systems.metrics import measured
-from policy.systems.places import ids_of, noted, numbered, places_of, traced
-from policy.systems.shortening import Shorten, short_form
-from policy.systems.shortening import shorten as shorten_by_model
-from policy.systems.watching import WatchedRecall
-from policy.trees import Node, Seen, Tree
+from policy.decisions.trees import Node, Seen, Tree
+from policy.evaluation.answered import Answered, Cost, Parts, ids_of, noted, numbered, places_of, traced
+from policy.evaluation.cache import clock
+from policy.evaluation.cases import Case, Place
+from policy.evaluation.metrics import measured
+from policy.evaluation.plain import WatchedRecall
+from policy.evaluation.rows import KeyedLines
+from policy.evaluation.shortening import Shorten, short_form
+from policy.evaluation.shortening import shorten as shorten_by_model
+from policy.judging.walking import Decide, go_on
+from policy.serving.learned import seen as as_seen
+from policy.serving.scorers import Rule, Scorer
 from traces.library import Library
 
 
@@ -69,7 +67,7 @@ class Prefix:
         features: `agent.decisions.features.features` of it.
         valid: What may be done; FINISH alone where the run stops by itself.
         rules: What `agent.decisions.judges.Rules` do here.
-        measures: `policy.systems.metrics.measured` of the answer that is written here.
+        measures: `policy.evaluation.metrics.measured` of the answer that is written here.
         answer: That answer.
         short: In as few words as the question asks for; "" for an abstention.
         stopped: Why the run stops here by itself; "" where it does not.
@@ -77,7 +75,7 @@ class Prefix:
         query: What was searched for in it.
         finding: What it found, in a sentence.
         places: What the finding cites.
-        passages: As `policy.systems.answered.Answered.passages`; None in a line from before they were kept.
+        passages: As `Answered.passages`; None in a line from before they were kept.
     """
 
     path: str
@@ -106,7 +104,7 @@ class Trajectory:
         model: The language model's name.
         text: The question in words.
         prefixes: By path; "" is there.
-        case: `policy.systems.cases.Case.digest` of what was asked.
+        case: `policy.evaluation.cases.Case.digest` of what was asked.
     """
 
     questions: str

@@ -11,9 +11,9 @@ from safetensors.numpy import load_file, save_file
 
 from agent.decisions.decider import STATE_VERSION, PolicyState
 from agent.state import Action
-from policy.folder import Data, Gate, Manifest, RuleValues, write
-from policy.scorers import Scores
-from policy.trees import INDEX, Floats, Seen, default_action
+from policy.decisions.trees import INDEX, Floats, Seen, default_action
+from policy.serving.folder import Data, Gate, Manifest, RuleValues, write
+from policy.serving.scorers import Scores
 
 
 class Preferring:

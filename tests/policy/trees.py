@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from agent.state import Action
-from policy.trees import Node, Seen, Tree
+from policy.decisions.trees import Node, Seen, Tree
 
 
 def node(

@@ -130,7 +130,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for user in ("assemble", "ask.asking", "ask.compare", "policy.evaluating", "policy.collecting"):
         monkeypatch.setattr(f"tui.{user}.open_reader", lambda _settings: UnsureReader())
     monkeypatch.setattr("models.boxed_planner.shipped_planner", lambda: None)  # the language model plans
-    monkeypatch.setattr("policy.registry._SHIPPED", Path("no-box"))  # the rules decide
+    monkeypatch.setattr("policy.serving.registry._SHIPPED", Path("no-box"))  # the rules decide
 
 
 @pytest.fixture(autouse=True)

@@ -177,6 +177,8 @@ class DeepthinkApp(App[int]):
 
     def key_of(self, action_id: str) -> str:
         """The key of an action that is possible now, for display; "" if it has none."""
+        if not self.screen.is_mounted:  # a screen that is being opened cannot say what is possible on it
+            return ""
         for _, binding, enabled, _ in self.screen.active_bindings.values():
             if binding.id == action_id and enabled:
                 return self.get_key_display(binding)

@@ -18,7 +18,7 @@ from tui.app.work import failed
 
 if TYPE_CHECKING:
     from models.protocols import Chat, Completer, Embedder, Reader
-    from policy.learned import Served
+    from policy.serving.learned import Served
     from tui.settings.settings import Settings
 
 _FIRST = ("tui.run.exchange", "tui.run.panel")  # what shows a run

@@ -29,10 +29,10 @@ from agent.request import checked_question, searchable
 from agent.retrieval.recall import Recall
 from agent.state import Evidence
 from models.protocols import Chat, ChatOptions, Message
-from policy.systems.answered import Answered, Cost, Parts, System
-from policy.systems.cases import Case
-from policy.systems.looped import Looped
-from policy.systems.plain import ClosedBook, Crag, SearchAndAnswer, SearchAndGuess, Shallow
+from policy.evaluation.answered import Answered, Cost, Parts, System
+from policy.evaluation.cases import Case
+from policy.evaluation.looped import Looped
+from policy.evaluation.plain import ClosedBook, Crag, SearchAndAnswer, SearchAndGuess, Shallow
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.records import SECTION_SEPARATOR, Scope

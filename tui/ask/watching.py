@@ -259,7 +259,7 @@ class Watches(Steers, DeepScreen):
     def _sent(self, event: Prompt.Sent) -> None:
         if self.live is not None:
             self.notify(
-                f"A run goes on. {self.deepthink.key_of('run.add')} makes this one of its steps.",
+                f"A run is in progress. {self.deepthink.key_of('run.add')} makes this one of its steps.",
                 severity="warning",
             )
             self.query_one(Prompt).take_back(event.text)
@@ -324,7 +324,7 @@ class Watches(Steers, DeepScreen):
     @on(ResumeReady)
     async def _resume_ready(self, message: ResumeReady) -> None:
         if self.live is not None:
-            self.notify("A run goes on; resume the other when it has ended.", severity="warning")
+            self.notify("A run is in progress; resume the other when it has ended.", severity="warning")
             return
         if message.before.session != self.session:
             await self.open_session(message.before)

@@ -16,7 +16,7 @@ import typer
 from rich.text import Text
 
 from agent.decisions.decider import STATE_VERSION
-from policy.gathered import gathered
+from policy.decisions.gathered import gathered
 from traces import exchange
 from traces.decisions import Traces, TraceSummary, count_decisions
 from traces.exchange import Imported, take_in

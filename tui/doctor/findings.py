@@ -196,7 +196,7 @@ def _reranker(settings: Settings) -> Finding:
 
 
 def _policy() -> Finding:
-    from policy.registry import Registry
+    from policy.serving.registry import Registry
 
     registry = Registry()
     active = registry.active()

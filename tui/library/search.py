@@ -49,17 +49,19 @@ def show_search(
     recall = Recall(library, embedder)
     hits = recall.search(one_line(query), strategy, [scope], limit)
     if as_json:
-        print_json([_plain(hit) for hit in hits])
+        print_json([as_json_object(hit) for hit in hits])
     else:
         _show(hits)
     embedding.after(store, embedder)
     return DONE if hits else NOT_FOUND
 
 
-def _plain(hit: Hit) -> dict[str, object]:
+def as_json_object(hit: Hit) -> dict[str, object]:
+    """A passage with what a citation needs, and its scores; the keys are part of what scripts rely on."""
     passage = hit.passage
     return {
         "passage_id": passage.id,
+        "document_id": passage.document_id,
         "collection": passage.collection,
         "document": passage.document,
         "title": passage.title,

@@ -14,8 +14,8 @@ from tui.policy.policies import Policies, PolicyRow, read_policies
 from tui.policy.training_choice import Source
 
 if TYPE_CHECKING:
-    from policy.gathered import Gathered
-    from policy.registry import Activation, Registry
+    from policy.decisions.gathered import Gathered
+    from policy.serving.registry import Activation, Registry
     from tui.app.engine import Engine
     from tui.settings.settings import Entry
 
@@ -71,8 +71,8 @@ def read_policy(node: DOMNode, engine: Engine) -> None:
     """Read everything in a worker; `PolicyRead` or `Failed` is posted to ``node``."""
 
     def work() -> Message:
-        from policy.gathered import gathered
-        from policy.registry import Registry
+        from policy.decisions.gathered import gathered
+        from policy.serving.registry import Registry
 
         found = gathered(engine.store)
         if found.agreement:
@@ -108,7 +108,7 @@ def roll_back(node: DOMNode) -> None:
 
 def _change(node: DOMNode, change: Callable[[Registry], Activation]) -> None:
     def work() -> Message:
-        from policy.registry import Registry
+        from policy.serving.registry import Registry
 
         done = change(Registry())
         return PolicyChanged(done.name, forced=done.forced)

@@ -101,7 +101,7 @@ class AgreementPlot(Vertical):
         self.watch(self.app, "theme", self._draw, init=False)
 
     def show(self, agreement: Sequence[Agreement]) -> None:
-        """Show other figures: `policy.gathered.Gathered.agreement`."""
+        """Show other figures: `policy.decisions.gathered.Gathered.agreement`."""
         self._pairs = pairs(agreement)
         text = table(self._pairs) if self._pairs else Content.styled(_NOTHING, "$foreground 65%")
         self.query_one("#pairs", Static).update(text)

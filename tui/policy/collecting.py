@@ -11,8 +11,8 @@ from pathlib import Path
 from rich.text import Text
 
 from policy.collecting import with_model
-from policy.collecting.progress import CollectingProgress
-from policy.questions import read_questions
+from policy.collecting.questions import read_questions
+from policy.collecting.with_model import CollectingProgress
 from tui import failures
 from tui.assemble import open_chat, open_embedder, open_planner, open_reader, open_store
 from tui.bars import watched

@@ -13,10 +13,10 @@ from rich.text import Text
 
 from agent.decisions.learned import LEARNED
 from agent.profiles import decides
-from policy.card import method_in_words
-from policy.folder import CARD, Manifest, check_base, open_policy, read
-from policy.manifest import BOX
-from policy.registry import Activation, Listed, Registry, base_of
+from policy.serving.card import method_in_words
+from policy.serving.folder import CARD, Manifest, check_base, open_policy, read
+from policy.serving.manifest import BOX
+from policy.serving.registry import Activation, Listed, Registry, base_of
 from traces.typed_path import expanded_path
 from tui.failures import WrongUsage, warn
 from tui.policy.policies import sections, when
@@ -24,8 +24,8 @@ from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, one_line, print_json
 
 if TYPE_CHECKING:
-    from policy.comparing import Comparison
-    from policy.gate import Opponent
+    from policy.judging.comparing import Comparison
+    from policy.judging.gate import Opponent
 
 
 from typing import Annotated, Literal
@@ -175,9 +175,9 @@ def compare(
     intervals, and how often both decide alike. Your own runs hold one path each: what a policy would have
     done differently is known only where it stops earlier.
     """
-    from policy.comparing import compare as compared
-    from policy.comparing import questions
-    from policy.returns import COST
+    from policy.decisions.returns import COST
+    from policy.judging.comparing import compare as compared
+    from policy.judging.comparing import questions
     from tui.assemble import open_store
 
     registry = Registry()
@@ -208,7 +208,7 @@ def export(
         )
     base = base_of(manifest)
     check_base(manifest, base)
-    from policy.causal.export import export_gguf, modelfile
+    from policy.training.causal.export import export_gguf, modelfile
 
     to = expanded_path(to)
     to.mkdir(parents=True, exist_ok=True)
@@ -279,7 +279,7 @@ def train_policy(
     It learns from your own runs or from collected questions, is judged on questions it has not seen, and
     becomes active only if it beats what is active now. Stopped or killed, the same command goes on.
     """
-    from policy.manifest import BOX, is_name
+    from policy.serving.manifest import BOX, is_name
     from policy.training.course import train
     from policy.training.request import TrainingRequest
     from traces.paths import store_file
@@ -505,7 +505,7 @@ def _show_comparison(found: Comparison) -> None:
 
 
 def _opened(registry: Registry, name: str) -> tuple[Opponent, Manifest]:
-    from policy.gate import Opponent
+    from policy.judging.gate import Opponent
 
     folder = registry.find(name)
     scorer, rule, manifest = open_policy(folder, base_of(read(folder)))

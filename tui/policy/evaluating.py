@@ -15,16 +15,16 @@ from rich.table import Table
 from rich.text import Text
 
 from models.protocols import Embedder, Reader
-from policy.evaluation.bootstrap import Interval
-from policy.systems.anatomy import STAGES
-from policy.systems.answered import Parts
-from policy.systems.cache import CachedChat
-from policy.systems.evaluating import Evaluation, Progress, checked, evaluate
-from policy.systems.libraries import Asked, fill, recognised, sets_in
-from policy.systems.reading import first
-from policy.systems.report import as_json, circumstances, markdown
-from policy.systems.rows import Rows
-from policy.systems.summary import LEAN, Scope, Standing, summarise
+from policy.evaluation.answered import Parts
+from policy.evaluation.cache import CachedChat
+from policy.evaluation.cases import first
+from policy.evaluation.evaluating import Evaluation, Progress, checked, evaluate
+from policy.evaluation.libraries import Asked, fill, recognised, sets_in
+from policy.evaluation.metrics import STAGES
+from policy.evaluation.report import as_json, circumstances, markdown
+from policy.evaluation.rows import Rows
+from policy.evaluation.summary import LEAN, Scope, Standing, summarise
+from policy.judging.bootstrap import Interval
 from traces import paths
 from traces.errors import DeepthinkError
 from traces.store import Store

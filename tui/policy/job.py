@@ -17,7 +17,7 @@ from policy.training import progress as told
 from tui.app.work import Batch, Failed, failed, in_background
 
 if TYPE_CHECKING:
-    from policy.manifest import Method
+    from policy.serving.manifest import Method
     from policy.training.progress import TrainingEvent
 
 PHASES = ("data", "train", "calibrate", "evaluate", "gate", "write")
@@ -92,7 +92,7 @@ class Wish:
     """What a person wants trained.
 
     Attributes:
-        method: As `policy.manifest.Method`.
+        method: As `policy.serving.manifest.Method`.
         sources: Collected stores; none for the person's own runs.
         learned_from: The same in a few words.
     """

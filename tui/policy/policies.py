@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from policy.manifest import Manifest
-    from policy.registry import Activation, Listed, Registry
+    from policy.serving.manifest import Manifest
+    from policy.serving.registry import Activation, Listed, Registry
 
 GateSaid = Literal["passed", "not passed", "not asked", "unusable"]
 Facts = tuple[tuple[str, str], ...]
@@ -82,7 +82,7 @@ def read_policies(registry: Registry) -> Policies:
 
 def figure(value: Any) -> str:
     """A setting or a measure; one with its interval as `difference`."""
-    from policy.card import in_words
+    from policy.serving.card import in_words
 
     if isinstance(value, list | tuple) and len(value) == 3 and all(isinstance(n, float) for n in value):
         return difference(tuple(value))
@@ -96,7 +96,7 @@ def difference(interval: tuple[float, ...]) -> str:
 
 
 def _row(one: Listed, *, box: bool) -> PolicyRow:
-    from policy.manifest import BOX
+    from policy.serving.manifest import BOX
 
     name, manifest = BOX if box else one.name, one.manifest
     if manifest is None:
@@ -122,7 +122,7 @@ def _row(one: Listed, *, box: bool) -> PolicyRow:
 
 def sections(manifest: Manifest) -> tuple[tuple[str, Facts], ...]:
     """What a policy was made from, how it was measured and set, under titles."""
-    from policy.card import method_in_words
+    from policy.serving.card import method_in_words
 
     data, gate = manifest.data, manifest.gate
     made = [

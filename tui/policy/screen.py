@@ -28,7 +28,7 @@ from tui.policy.training_panel import TrainingPanel
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
-    from policy.gathered import Gathered
+    from policy.decisions.gathered import Gathered
 
 
 class Pane(TabPane):

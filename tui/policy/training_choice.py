@@ -19,7 +19,7 @@ from tui.policy.job import Wish
 from tui.terminal import one_line, size
 
 if TYPE_CHECKING:
-    from policy.manifest import Method
+    from policy.serving.manifest import Method
 
 _QUIET = "$foreground 65%"
 _NAME, _WHAT, _COST = 9, 42, 18  # cells

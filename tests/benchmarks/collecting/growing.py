@@ -18,8 +18,8 @@ from agent.retrieval.memo_reader import MemoReader
 from agent.state import Action, RunState, new_state
 from agent.stepping import research_step
 from models.protocols import Reader
-from policy.collecting.pooling import RememberingEmbedder
-from policy.questions import Question
+from policy.collecting.questions import Question
+from policy.evaluation.libraries import RememberingEmbedder
 from tests.benchmarks.collecting.remembering import RememberingRecall
 from tests.benchmarks.collecting.unread import first_plan, graded, resolved, revised, unread
 from traces.library import Library
@@ -55,7 +55,7 @@ class Grower:
 
     Args:
         store: With the library.
-        collection: Where to search; made by `policy.collecting.pooling.pool`.
+        collection: Where to search; made by `policy.evaluation.libraries.pool`.
         embedder: The library's.
         reader: The funnel's second stage.
         budget: What a run may spend.

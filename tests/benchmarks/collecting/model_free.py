@@ -12,10 +12,10 @@ from pathlib import Path
 from agent.decisions.decider import STATE_VERSION
 from agent.state import ACTIONS, Action
 from models.protocols import Embedder, Reader
-from policy.collecting.pooling import RememberingEmbedder, pool
-from policy.collecting.progress import CollectingProgress
-from policy.questions import BadQuestions, Question, QuestionSet, read_questions
-from policy.trees import default_action
+from policy.collecting.questions import BadQuestions, Question, QuestionSet, read_questions
+from policy.collecting.with_model import CollectingProgress
+from policy.decisions.trees import default_action
+from policy.evaluation.libraries import RememberingEmbedder, pool
 from tests.benchmarks.collecting.growing import Grower, Grown
 from traces.collected import Collected, CollectedQuestion
 from traces.outcomes import Outcome

@@ -11,9 +11,9 @@ import pytest
 
 from agent.state import RELEVANCE
 from models.scripted import HashEmbedder, WordReader
-from policy.collecting.pooling import RememberingEmbedder, pool
-from policy.questions import BadQuestions, read_questions
-from policy.reading import load_trees
+from policy.collecting.questions import BadQuestions, read_questions
+from policy.decisions.reading import load_trees
+from policy.evaluation.libraries import RememberingEmbedder, pool
 from tests.benchmarks.collecting.growing import Grower, Grown
 from tests.benchmarks.collecting.model_free import ModelFree, behaviour, collect
 from traces.collected import Collected

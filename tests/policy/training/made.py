@@ -9,7 +9,7 @@ import numpy as np
 from agent.decisions.decider import STATE_VERSION, PolicyState
 from agent.decisions.features import features
 from agent.decisions.state_text import state_text
-from policy.trees import Node
+from policy.decisions.trees import Node
 from tests.policy.trees import random_trees
 from traces.collected import Collected, CollectedQuestion
 from traces.outcomes import Outcome

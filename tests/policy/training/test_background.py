@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from policy.training.background import telling
 from policy.training.errors import TrainingFailed
 from policy.training.progress import TrainingEvent, Warned
+from policy.training.watching import telling
 
 
 def test_events_come_in_order_and_the_result_at_the_end() -> None:

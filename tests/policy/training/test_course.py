@@ -15,17 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policy import forest
-from policy.evaluation.walking import score
-from policy.folder import CannotWritePolicy, open_policy, read
-from policy.gate import ask
-from policy.reading import load_trees
-from policy.registry import Registry
-from policy.splits import split
-from policy.training import course, workplace
+from policy.decisions.reading import load_trees
+from policy.decisions.trees import split
+from policy.judging.freezing import freeze
+from policy.judging.gate import ask
+from policy.judging.walking import score
+from policy.serving.folder import CannotWritePolicy, open_policy, read
+from policy.serving.registry import Registry
+from policy.training import course, forest, workplace
 from policy.training.course import train
 from policy.training.errors import TrainingCancelled, TrainingFailed
-from policy.training.freezing import freeze
 from policy.training.progress import Began, DataSheet, Finished, HeldOut, Trained, TrainingEvent, Verdict
 from policy.training.request import TrainingRequest
 from tests.policy.training.made import collected

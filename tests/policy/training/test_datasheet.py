@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from models.protocols import ModelMissing
-from policy.datasheet import dataset, sheet
+from policy.training.material import dataset, sheet
 from policy.training.request import TrainingRequest, base_model
-from tests.policy.encoder.made import examples
+from tests.policy.training.encoder.made import examples
 
 
 def test_the_sheet_tells_what_is_learned_from() -> None:

@@ -10,16 +10,14 @@ from typing import Any
 import pytest
 
 from agent.decisions.decider import STATE_VERSION
-from policy.gate import too_few
-from policy.manifest import Method
-from policy.reading import Read
-from policy.sources import NoSuchSource
-from policy.splits import fold
+from policy.decisions.reading import NoSuchSource, Read
+from policy.decisions.trees import Node, Seen, Tree, fold
+from policy.judging.gate import too_few
+from policy.serving.manifest import Method
 from policy.training.course import train
 from policy.training.errors import CannotTrain, NoBase, NotHeeded
 from policy.training.material import gather, material
 from policy.training.request import TrainingRequest, base_model, require_heeded
-from policy.trees import Node, Seen, Tree
 from tests.policy.training.made import collected
 from traces.exchange import export
 from traces.store import NotAStore, Store

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from policy.examples import Examples
-from policy.returns import examples
+from policy.decisions.returns import Examples, examples
 from policy.training.request import TrainingRequest
 from policy.training.workplace import Workplace, folder
 from tests.policy.trees import random_trees

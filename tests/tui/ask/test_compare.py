@@ -19,8 +19,8 @@ from agent import events as ev
 from agent.prompts import NOT_FOUND
 from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
 from models.scripted import HashEmbedder
-from policy.systems.answered import Answered, Cost
-from policy.systems.cases import Place
+from policy.evaluation.answered import Answered, Cost
+from policy.evaluation.cases import Place
 from tests.tui.conftest import QUESTION, Answer, Answering, Run
 from tests.tui.parts import STEP, claim, evidence
 from traces.runs import Runs
@@ -146,7 +146,7 @@ def test_a_fault_in_one_system_is_logged_and_told(
     library: Path, chat: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chat()
-    monkeypatch.setattr("policy.systems.plain.Shallow.found", lambda *_: 1 / 0)
+    monkeypatch.setattr("policy.evaluation.plain.Shallow.found", lambda *_: 1 / 0)
     ran = deepthink("compare", QUESTION)
     assert ran.code == 70
     assert "failed: This should not have happened" in ran.out
@@ -342,4 +342,7 @@ def test_a_column_that_was_cancelled_says_how_to_go_on() -> None:
     column.take(ev.RunStarted("abc123", "Why?", "lean", "m", "e", "", "rules", []))
     column.fail(GenerationCancelled("The run was cancelled."))
     (block,) = column.blocks()
-    assert (block.label, block.items) == ("cancelled", ("Run abc123 can go on: `deepthink resume abc123`",))
+    assert (block.label, block.items) == (
+        "cancelled",
+        ("Run abc123 can be resumed: `deepthink resume abc123`",),
+    )

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from policy import folder as folders
-from policy.registry import Registry, policies_dir
+from policy.serving import folder as folders
+from policy.serving.registry import Registry, policies_dir
 from tests.policy import made
 from tests.policy.made import Preferring, policy
 from tests.tui.ask.test_screen import asked
@@ -25,7 +25,7 @@ SHIPPED = "forest-20261101-000000"
 def boxed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A policy is in the box, which finishes whenever it may."""
     monkeypatch.setitem(folders._LOADED_BY, "forest", made.__name__)
-    monkeypatch.setattr("policy.registry._SHIPPED", tmp_path / "box")
+    monkeypatch.setattr("policy.serving.registry._SHIPPED", tmp_path / "box")
     policy(tmp_path / "box", SHIPPED)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from policy.registry import policies_dir
+from policy.serving.registry import policies_dir
 from tests.policy.made import policy
 from tests.tui.conftest import Run
 from traces import paths

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from policy import folder as folders
-from policy.folder import Base, Gate, fingerprint
-from policy.reading import load_trees
-from policy.registry import Registry, policies_dir
-from policy.scorers import Scores
-from policy.trees import Seen
+from policy.decisions.reading import load_trees
+from policy.decisions.trees import Seen
+from policy.serving import folder as folders
+from policy.serving.folder import Base, Gate, fingerprint
+from policy.serving.registry import Registry, policies_dir
+from policy.serving.scorers import Scores
 from tests.policy import made
 from tests.policy.made import Preferring, policy
 from tests.tui.conftest import QUESTION, Answer, Run
@@ -36,7 +36,7 @@ def method_forest(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def boxed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A policy is in the box, which finishes whenever it may."""
-    monkeypatch.setattr("policy.registry._SHIPPED", tmp_path / "box")
+    monkeypatch.setattr("policy.serving.registry._SHIPPED", tmp_path / "box")
     return policy(tmp_path / "box", SHIPPED)
 
 
@@ -210,7 +210,7 @@ def test_a_language_model_is_exported_with_its_modelfile(
         return out
 
     stand_in = SimpleNamespace(export_gguf=export_gguf, modelfile=lambda name: f"FROM ./{name}\n")
-    monkeypatch.setitem(sys.modules, "policy.causal.export", stand_in)
+    monkeypatch.setitem(sys.modules, "policy.training.causal.export", stand_in)
     folder = policy(policies_dir(), A, method="dpo", base=Base(name=str(base), sha256=fingerprint(base)))
     ran = deepthink("policy", "export", A, "--to", str(tmp_path / "out"))
     assert (ran.code, ran.err) == (0, "")

@@ -9,8 +9,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from policy.folder import Base, Gate
-from policy.registry import Registry
+from policy.serving.folder import Base, Gate
+from policy.serving.registry import Registry
 from tests.policy.made import policy
 from tests.tui.conftest import MakeApp
 from tests.tui.policy.test_screen import opened, text
@@ -28,7 +28,7 @@ GAIN = "utility over the default schedule"
 def root(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One in the box, three trained here; the folder of these."""
     box, root = tmp_path / "box", home / "data" / "policies"
-    monkeypatch.setattr("policy.registry._SHIPPED", box)
+    monkeypatch.setattr("policy.serving.registry._SHIPPED", box)
     policy(box, SHIPPED)
     passed = Gate(passed=True, reason="It gains.", rule="Gain.", measures={GAIN: [0.031, 0.018, 0.044]})
     policy(root, PASSED, method="reward", gate=passed)

@@ -103,7 +103,7 @@ STORES = (
 @pytest.fixture(autouse=True)
 def _told(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is there is always the same."""
-    monkeypatch.setattr("policy.gathered.gathered", lambda _store: some())
+    monkeypatch.setattr("policy.decisions.gathered.gathered", lambda _store: some())
     monkeypatch.setattr("tui.policy.actions.collected", lambda: STORES)
     have(monkeypatch, BOX)
 

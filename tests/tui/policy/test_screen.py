@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 from textual_plotext import PlotextPlot
 
-from policy.gathered import Gathered, gathered
-from policy.registry import Registry
+from policy.decisions.gathered import Gathered, gathered
+from policy.serving.registry import Registry
 from tests.policy.made import policy
 from tests.tui.conftest import MakeApp
 from tests.tui.decisions.test_screen import TAKEN, store_decided

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from policy import forest
-from policy.registry import Registry
-from policy.training import course
+from policy.serving.registry import Registry
+from policy.training import course, forest
 from policy.training.errors import TrainingFailed
 from policy.training.progress import (
     Began,

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static, TabbedContent
 from textual_plotext import PlotextPlot
 
-from policy.registry import Registry
+from policy.serving.registry import Registry
 from policy.training import progress as told
 from policy.training.errors import CannotTrain, TrainingFailed
 from tests.policy.made import policy

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from policy.registry import Registry
+from policy.serving.registry import Registry
 from policy.training import progress as told
 from policy.training.errors import TrainingCancelled
 from policy.training.request import TrainingRequest

@@ -75,7 +75,7 @@ def test_a_withheld_answer_is_not_shown_but_how_little_of_it_was_supported(
 
 
 @pytest.mark.parametrize(
-    ("status", "how"), [("waiting", "waits"), ("cancelled", "can go on"), ("failed", "can go on")]
+    ("status", "how"), [("waiting", "waits"), ("cancelled", "can be resumed"), ("failed", "can be resumed")]
 )
 def test_a_run_without_an_end_says_how_to_go_on(
     status: str, how: str, capsys: pytest.CaptureFixture[str]

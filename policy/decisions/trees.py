@@ -1,0 +1,121 @@
+"""Decision trees of a question: its states, what each action leads to, and what finishing there is worth.
+
+A run that a person watched is a tree with one path. A collected question holds every path that its budget
+allows, so that any policy can be evaluated on it exactly, by walking. Trees are split by question.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from agent.state import ACTIONS, Action
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+INDEX: Mapping[Action, int] = {action: i for i, action in enumerate(ACTIONS)}
+"""Column of each action in every array of values: CONTINUE, REVISE, FINISH."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A state as a decider is given it.
+
+    Attributes:
+        text: `agent.decisions.state_text.state_text` of it.
+        features: `agent.decisions.features.features` of it.
+        valid: What may be done; never empty.
+    """
+
+    text: str
+    features: Mapping[str, float]
+    valid: tuple[Action, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A state of a tree.
+
+    Attributes:
+        path: First letters of the actions taken to it; "" for the first decision, after one step.
+        seen: What a decider sees.
+        quality: Of finishing here, 0 to 1; None where nobody measured it.
+        source: Where the quality is from: answer, evidence, rating, override, verifier; "" for None.
+        detail: Further measures of finishing here, by name (``complete``, ``recall``, ``f1``, ``em``).
+        label: What a person said should be done here, if anybody did.
+    """
+
+    path: str
+    seen: Seen
+    quality: float | None
+    source: str = ""
+    detail: Mapping[str, float] = field(default_factory=dict)
+    label: Action | None = None
+
+    @property
+    def steps(self) -> int:
+        """Research steps taken before this decision."""
+        return 1 + len(self.path)
+
+    @property
+    def valid(self) -> tuple[Action, ...]:
+        """What may be done here."""
+        return self.seen.valid
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A question with its states.
+
+    Attributes:
+        question: Its id, by which train and held-out questions are told apart.
+        dataset: The set it is from; "" for a person's own.
+        nodes: By path; "" is there.
+        text: The question in words.
+        run: Id of the run that it was read from; "" for none.
+    """
+
+    question: str
+    dataset: str
+    nodes: Mapping[str, Node]
+    text: str = ""
+    run: str = ""
+
+    @property
+    def root(self) -> Node:
+        """The first decision."""
+        return self.nodes[""]
+
+    def child(self, node: Node, action: Action) -> Node | None:
+        """Where ``action`` leads; None for FINISH, and where nobody went."""
+        return None if action == "FINISH" else self.nodes.get(node.path + action[0])
+
+
+def default_action(valid: Sequence[Action]) -> Action:
+    """The default policy: work the plan off, then finish."""
+    for action in ("CONTINUE", "FINISH"):
+        if action in valid:
+            return action
+    return valid[0]
+
+
+T = TypeVar("T")
+
+
+def fold(question: str, folds: int) -> int:
+    """The fold of a question: the same on every machine, whatever else there is."""
+    return int.from_bytes(hashlib.sha256(question.encode()).digest()[:8], "big") % folds
+
+
+HELD_OUT: Final = 5
+"""One question in so many is held out."""
+
+
+def split(trees: Sequence[Tree], held_out: int = HELD_OUT) -> tuple[list[Tree], list[Tree]]:
+    """Training trees, and one in ``held_out`` for validation: calibration, temperature, margin."""
+    validation = [tree for tree in trees if fold(tree.question, held_out) == 0]
+    return [tree for tree in trees if fold(tree.question, held_out) != 0], validation

@@ -1,0 +1,1 @@
+"""Policies on disk and at work: folder, manifest, card, registry, scorers, the learned decider."""

@@ -1,0 +1,376 @@
+"""Policy folders: a manifest, weights as safetensors, a model card. Written whole or not at all, read with
+suspicion.
+
+Nothing in a folder can run: weights are safetensors, everything else is JSON or text, and a folder with
+anything pickled in it is refused. Every file has to be the one that the manifest lists, and the manifest
+the one that was written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from agent.decisions.decider import STATE_VERSION, PolicyState
+from agent.decisions.features import features
+from models.library_loading import import_torch
+from policy.serving.card import card
+from policy.serving.manifest import (
+    BadPolicy,
+    Base,
+    Data,
+    Gate,
+    Manifest,
+    Method,
+    RuleValues,
+    parsed,
+    rendered,
+)
+from policy.serving.scorers import Rule, Scorer
+from traces.errors import DeepthinkError
+
+__all__ = [
+    "BadPolicy",
+    "Base",
+    "CannotWritePolicy",
+    "Data",
+    "Gate",
+    "Manifest",
+    "RuleValues",
+    "copied",
+    "fingerprint",
+    "open_policy",
+    "read",
+    "write",
+]
+
+MANIFEST: Final = "manifest.json"
+CARD: Final = "README.md"
+_ALLOWED: Final = frozenset({".safetensors", ".json", ".md", ".txt", ".jinja"})
+_PICKLED: Final = frozenset(".pkl .pickle .bin .pt .pth .ckpt .joblib .npy .npz .dill .skops .h5".split())
+_PICKLE_STARTS: Final = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK\x03\x04")
+_LOADED_BY: Final[dict[Method, str]] = {
+    "forest": "policy.training.forest",
+    "reward": "policy.training.encoder.scorer",
+    "sft": "policy.training.causal.scorer",
+    "dpo": "policy.training.causal.scorer",
+}
+_ABANDONED_SECONDS = 24 * 3600.0
+
+
+class CannotWritePolicy(DeepthinkError):
+    """Raised when a policy folder cannot be written: no space, no permission, or its name is taken."""
+
+    title = "The policy was not saved"
+    kind = "store"
+
+
+def write(root: Path, manifest: Manifest, save: Callable[[Path], None]) -> Path:
+    """Write a policy under ``root`` and return its folder; it is there whole or not at all.
+
+    Args:
+        root: Folder of policies; made if need be.
+        manifest: Its ``files`` are filled in here.
+        save: Writes the weights into the folder it is given.
+
+    Raises:
+        CannotWritePolicy: the disk is full, the folder is not writable, or the name is taken.
+        BadPolicy: what ``save`` wrote cannot be read back: something pickled, for instance.
+    """
+    place = root / manifest.name
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        _sweep(root)
+        require_free(root, manifest.name)
+        fresh = Path(tempfile.mkdtemp(dir=root, prefix=".unfinished."))
+        try:
+            inside = fresh / manifest.name
+            inside.mkdir()
+            save(inside)
+            _finish(inside, manifest)
+            read(inside)
+            inside.rename(place)
+            _sync(root)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+    except OSError as error:
+        raise CannotWritePolicy(
+            f"The policy {manifest.name} cannot be written to {root}: {error.strerror or error}.",
+            "Make room or make the folder writable, and train again: it goes on from its last checkpoint.",
+        ) from error
+    return place
+
+
+def require_free(root: Path, name: str) -> None:
+    """See to it that no policy under ``root`` has a name.
+
+    Raises:
+        CannotWritePolicy: one has it.
+    """
+    if (root / name).exists():
+        raise CannotWritePolicy(f"There is a policy called {name} already.", "Choose another name.")
+
+
+def copied(folder: Path, root: Path, name: str) -> Path:
+    """A copy of a policy under another name; returns its folder.
+
+    Raises:
+        BadPolicy: the policy is not whole.
+        CannotWritePolicy: as `write`.
+    """
+    manifest = read(folder)
+
+    def save(place: Path) -> None:
+        for path in manifest.files:
+            if path != CARD:
+                (place / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(folder / path, place / path)
+
+    return write(root, manifest.model_copy(update={"name": name, "files": {}}), save)
+
+
+def read(folder: Path) -> Manifest:
+    """The manifest of a policy folder, after a look at every file.
+
+    Raises:
+        BadPolicy: it is incomplete, was changed after it was written, holds something pickled or strange,
+            or was made for another version of the policy state.
+    """
+    name = folder.name
+    try:
+        written = (folder / MANIFEST).read_bytes()
+    except OSError as error:
+        raise BadPolicy(
+            f"There is no policy in {folder}: {MANIFEST} cannot be read ({error.strerror}).", _AGAIN
+        ) from error
+    _refuse_foreign(folder)
+    try:
+        manifest = parsed(written)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(str(part) for part in problem["loc"])
+        raise BadPolicy(
+            f"The manifest of {name} is not valid: {where}: {problem['msg']}.", _AGAIN
+        ) from error
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BadPolicy(f"The manifest of {name} is not valid: {_first_line(error)}.", _AGAIN) from error
+    if manifest.name != name:
+        raise BadPolicy(f"The policy in {folder} is called {manifest.name}.", "Give the folder that name.")
+    _compare(folder, manifest)
+    _check_state(manifest)
+    return manifest
+
+
+def open_policy(folder: Path, base: Path | None) -> tuple[Scorer, Rule, Manifest]:
+    """A policy, loaded. The libraries its method needs are imported here, and only those.
+
+    Args:
+        folder: Of the policy.
+        base: Where its base model lies: a folder, or a GGUF file; None if it is not on this machine.
+
+    Raises:
+        BadPolicy: as `read`; or its base is missing or another one, or it cannot be loaded.
+    """
+    from policy.judging.calibration import calibrated
+
+    manifest = read(folder)
+    check_base(manifest, base)
+    try:
+        if manifest.base is not None:
+            import_torch()  # before anything else does, with threads that fight nobody for the cores
+        module = import_module(_LOADED_BY[manifest.method])
+        where = (folder, manifest) if manifest.base is None else (folder, manifest, base)
+        scorer: Scorer = calibrated(module.load(*where), folder)
+    except DeepthinkError:
+        raise
+    except Exception as error:
+        raise BadPolicy(
+            f"The policy {manifest.name} cannot be loaded: {_first_line(error)}.", _AGAIN
+        ) from error
+    return scorer, Rule(manifest.rule.margin, manifest.rule.temperature), manifest
+
+
+def check_base(manifest: Manifest, base: Path | None) -> None:
+    """Whether ``base`` is the model that a policy was made for.
+
+    Raises:
+        BadPolicy: it is missing, or another one.
+    """
+    if manifest.base is None:
+        return
+    if base is None:
+        raise BadPolicy(
+            f"The policy {manifest.name} needs {manifest.base.name}, which is not on this machine.",
+            f"Fetch it: `deepthink models pull {manifest.base.name}`.",
+        )
+    try:
+        actual = fingerprint(base)
+    except OSError as error:
+        raise BadPolicy(f"The base model in {base} cannot be read: {error.strerror}.", _AGAIN) from error
+    if actual != manifest.base.sha256:
+        raise BadPolicy(
+            f"The policy {manifest.name} was made for another base: {manifest.base.name} with sha256 "
+            f"{manifest.base.sha256[:12]}…; that in {base} has {actual[:12]}….",
+            _AGAIN,
+        )
+
+
+def fingerprint(base: Path) -> str:
+    """sha256 of a base model's weights: of a file, or of the safetensors files of a folder in their order.
+
+    Raises:
+        OSError: it cannot be read, or there are no weights.
+    """
+    weights = [base] if base.is_file() else sorted(base.glob("*.safetensors"))
+    if not weights:
+        raise FileNotFoundError(2, "no weights as safetensors are there")
+    return _fingerprint(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in weights))
+
+
+@lru_cache(maxsize=8)
+def _fingerprint(weights: tuple[tuple[Path, int, int], ...]) -> str:
+    digest = hashlib.sha256()
+    for path, _size, _changed in weights:
+        with path.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _finish(folder: Path, manifest: Manifest) -> None:
+    """Write card and manifest, and put every byte onto the disk."""
+    listed = {path: _sha256(folder / path) for path in _files(folder)}
+    manifest = manifest.model_copy(update={"files": listed})
+    (folder / CARD).write_text(card(manifest), encoding="utf-8")
+    listed = {**listed, CARD: _sha256(folder / CARD)}
+    (folder / MANIFEST).write_bytes(rendered(manifest.model_copy(update={"files": listed})))
+    for path in _files(folder):
+        _sync(folder / path)
+    for inner in (folder, *(p for p in folder.rglob("*") if p.is_dir())):
+        _sync(inner)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    for path in _files(folder):
+        place = folder / path
+        if place.is_symlink():
+            raise BadPolicy(f"{path} in {folder} is a link: a policy is made of files.", _AGAIN)
+        if place.suffix.lower() in _PICKLED or _is_pickled(place):
+            raise BadPolicy(
+                f"{path} in {folder} is pickled or packed: loading it could run a stranger's code.",
+                "It is not opened. Policies written by deepthink hold nothing of that kind.",
+            )
+        if place.suffix.lower() not in _ALLOWED:
+            raise BadPolicy(f"{path} in {folder} is nothing that belongs to a policy.", "Remove it.")
+
+
+def _is_pickled(place: Path) -> bool:
+    """Whether a file begins as pickles and archives do.
+
+    So does a safetensors file whose header happens to be 640 bytes long: it begins with this number, in
+    eight bytes, and then a brace. Of a pickle the same eight bytes are a number far beyond its size.
+    """
+    with place.open("rb") as stream:
+        start = stream.read(9)
+    header = int.from_bytes(start[:8], "little")
+    if start[8:] == b"{" and header <= place.stat().st_size - 8:
+        return False
+    return start.startswith(_PICKLE_STARTS)
+
+
+def _compare(folder: Path, manifest: Manifest) -> None:
+    there = set(_files(folder)) - {MANIFEST}
+    for path in manifest.files:
+        if path not in there:
+            raise BadPolicy(f"The policy {manifest.name} is not whole: {path} is missing.", _AGAIN)
+        if _sha256(folder / path) != manifest.files[path]:
+            raise BadPolicy(f"The policy {manifest.name} was tampered with: {path} has changed.", _AGAIN)
+    for path in sorted(there - set(manifest.files)):
+        raise BadPolicy(f"{path} in {folder} is not in its manifest.", "Remove it.")
+    if CARD not in manifest.files or not any(path.endswith(".safetensors") for path in manifest.files):
+        raise BadPolicy(f"The policy {manifest.name} is not whole: it has no weights or no card.", _AGAIN)
+
+
+def _check_state(manifest: Manifest) -> None:
+    if manifest.state_version != STATE_VERSION:
+        raise BadPolicy(
+            f"The policy {manifest.name} reads states of version {manifest.state_version}; runs have "
+            f"version {STATE_VERSION} now.",
+            _AGAIN,
+        )
+    unknown = [name for name in manifest.features if name not in _known_features()]
+    if unknown:
+        raise BadPolicy(
+            f"The policy {manifest.name} reads “{unknown[0]}”, which states do not have.", _AGAIN
+        )
+
+
+@lru_cache(maxsize=1)
+def _known_features() -> frozenset[str]:
+    nothing = PolicyState(
+        question="",
+        step=1,
+        steps_left=0,
+        revisions_left=0,
+        tokens_left=0.0,
+        plan_done=1,
+        open_questions=[],
+        last_action="",
+        query="",
+        fresh=0,
+        again=0,
+        barren=0,
+        top_score=0.0,
+        scores=[],
+        grade="",
+        corrections=0,
+        findings=[],
+        missing=[],
+        evidence=[],
+    )
+    return frozenset(features(nothing))
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """Paths of everything that is no folder, with forward slashes, in order."""
+    found = [
+        p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_symlink() or not p.is_dir()
+    ]
+    yield from sorted(found)
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sweep(root: Path) -> None:
+    """Remove what writers that were killed have left; one that is at work is younger."""
+    for left in root.glob(".unfinished.*"):
+        if time.time() - left.stat().st_mtime > _ABANDONED_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _first_line(error: BaseException) -> str:
+    words = str(error).strip().splitlines()
+    return words[0].rstrip(".") if words else type(error).__name__
+
+
+_AGAIN = "Train it again: `deepthink train-policy`; `deepthink policy list` shows what else there is."

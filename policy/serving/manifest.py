@@ -1,0 +1,193 @@
+"""The manifest of a policy folder: what the policy is, what it was made from, what every file must be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from traces.errors import DeepthinkError
+
+Method = Literal["forest", "reward", "sft", "dpo"]
+
+FORMAT: Final = 1
+BOX: Final = "box"
+"""The name that stands for the policy in the box, whichever this version ships."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_SHA256 = r"[0-9a-f]{64}"
+_SEAL = "seal"
+
+
+class BadPolicy(DeepthinkError):
+    """Raised when a policy folder cannot be used; nothing else is touched by that."""
+
+    title = "This policy cannot be used"
+    kind = "input"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+
+
+class Base(_Part):
+    """The model that a policy is an adapter of: its catalogue name, and the sha256 of its weights."""
+
+    name: str
+    sha256: str = Field(pattern=f"^{_SHA256}$")
+
+
+class Data(_Part):
+    """What a policy was trained on.
+
+    Attributes:
+        sha256: Of the examples, in whatever form they were read.
+        questions: How many, held-out ones included.
+        decisions: States learned from.
+        datasets: Questions by data set.
+        sources: States by what their quality was taken from (answer, evidence, rating, …).
+    """
+
+    sha256: str
+    questions: int = Field(ge=0)
+    decisions: int = Field(ge=0)
+    datasets: dict[str, int] = {}
+    sources: dict[str, int] = {}
+
+
+class RuleValues(_Part):
+    """The frozen values of `policy.serving.scorers.Rule`."""
+
+    margin: float = Field(allow_inf_nan=False)
+    temperature: float = Field(gt=0, allow_inf_nan=False)
+
+
+class Gate(_Part):
+    """What the gate said when the policy was made (`policy.judging.gate`).
+
+    Attributes:
+        passed: Whether the rule held.
+        reason: Why, in words.
+        rule: The rule as it was stated before.
+        measures: What it was applied to.
+    """
+
+    passed: bool
+    reason: str
+    rule: str
+    measures: dict[str, Any] = {}
+
+
+class Manifest(_Part):
+    """Everything about a policy but its weights.
+
+    Attributes:
+        name: Of the policy and of its folder.
+        method: How it was trained, which says how it is loaded.
+        state_version: Version of the policy state it reads (`agent.decisions.decider.STATE_VERSION`).
+        created: ISO 8601, with the zone.
+        base: None for a method that needs none.
+        data: What it was trained on.
+        features: Names of the numeric features it reads, in the order of its columns.
+        rule: Margin and temperature.
+        settings: The method's own, with seeds and the cost of a step.
+        metrics: What was measured on held-out questions.
+        gate: None if it was never asked.
+        versions: Of the packages it was trained with.
+        command: What was typed to train it.
+        files: sha256 of each file by its path in the folder, all but this manifest.
+        format: Of the folder.
+    """
+
+    name: str
+    method: Method
+    state_version: int
+    created: str
+    base: Base | None
+    data: Data
+    features: list[str]
+    rule: RuleValues
+    settings: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
+    gate: Gate | None = None
+    versions: dict[str, str] = {}
+    command: str = ""
+    files: dict[str, str] = {}
+    format: int = FORMAT
+
+    @field_validator("name")
+    @classmethod
+    def _a_folder(cls, value: str) -> str:
+        if not is_name(value):
+            raise ValueError(
+                f"a policy's name is of small letters, digits, dots and dashes, and not “{BOX}”"
+            )
+        return value
+
+    @field_validator("files")
+    @classmethod
+    def _inside(cls, value: dict[str, str]) -> dict[str, str]:
+        for path, digest in value.items():
+            parts = path.split("/")
+            if not all(parts) or {".", ".."} & set(parts) or "\\" in path or ":" in path:
+                raise ValueError(f"“{path}” is no path inside the folder")
+            if not re.fullmatch(_SHA256, digest):
+                raise ValueError(f"the digest of “{path}” is none")
+        return value
+
+
+def is_name(text: str) -> bool:
+    """Whether a policy may be called that: `BOX` stands for another."""
+    return text != BOX and _NAME.fullmatch(text) is not None
+
+
+def seal(manifest: Manifest) -> str:
+    """sha256 of all that the manifest says, and so of the policy: it has the digests of its files."""
+    return _digest(_finite(manifest.model_dump(mode="python")))
+
+
+def rendered(manifest: Manifest) -> bytes:
+    """The manifest as it is written: JSON with a digest of itself, so that a changed one is noticed.
+
+    What is not a finite number becomes null.
+    """
+    values = _finite(manifest.model_dump(mode="python"))
+    values[_SEAL] = _digest(values)
+    return (json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
+
+
+def parsed(written: bytes) -> Manifest:
+    """The manifest that ``written`` holds.
+
+    Raises:
+        ValueError, TypeError: it is not what `rendered` writes, to the byte.
+    """
+    values = json.loads(written)
+    if not isinstance(values, dict):
+        raise TypeError("it is not a JSON object")
+    values.pop(_SEAL, None)
+    if values.get("format") != FORMAT:
+        raise ValueError(f"it is of format {values.get('format')}, and this version reads {FORMAT}")
+    manifest = Manifest.model_validate(values)
+    if rendered(manifest) != written:
+        raise ValueError("it was changed after it was written")
+    return manifest
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,75 @@
+"""What a learned policy is to its users: scores for states, and the frozen rule that picks an action."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from agent.state import ACTIONS, Action
+from policy.decisions.trees import INDEX, Floats, Seen, default_action
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What a policy makes of n states.
+
+    Attributes:
+        advantages: Shape (n, 3), columns as `trees.INDEX`: how much better each action is than the
+            default one, in units of quality for a method that learns values, in log-odds for one that
+            learns preferences. The default action's own is 0; what is not valid is minus infinity.
+        sufficiency: Shape (n,): calibrated probability that finishing now is good enough, that is, that
+            all the evidence is held.
+    """
+
+    advantages: Floats
+    sufficiency: Floats
+
+
+class Scorer(Protocol):
+    """A trained policy. It scores; `policy.serving.scorers.Rule` turns scores into an action."""
+
+    @property
+    def method(self) -> str:
+        """``forest``, ``reward``, ``sft`` or ``dpo``."""
+        ...
+
+    def score(self, states: Sequence[Seen]) -> Scores:
+        """Scores of ``states``, in their order. Thread-safe."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The frozen part of a policy.
+
+    Attributes:
+        margin: An action other than the default one is taken if its advantage exceeds this.
+        temperature: Of the probabilities that are shown: softmax of advantages over this. In the units of
+            the advantages; fitted on held-out states.
+    """
+
+    margin: float
+    temperature: float
+
+    def actions(self, states: Sequence[Seen], scores: Scores) -> list[Action]:
+        """What to do in each state."""
+        return [self.action(state.valid, row) for state, row in zip(states, scores.advantages, strict=True)]
+
+    def action(self, valid: Sequence[Action], advantages: Floats) -> Action:
+        """What to do in one; ``advantages`` has shape (3,)."""
+        default = default_action(valid)
+        best = max(valid, key=lambda action: float(advantages[INDEX[action]]))
+        return best if advantages[INDEX[best]] > self.margin else default
+
+    def probabilities(self, valid: Sequence[Action], advantages: Floats) -> dict[Action, float]:
+        """Of each action being the right one; those that are not valid have none."""
+        at = [INDEX[action] for action in valid]
+        shown = advantages[at] - np.array(
+            [self.margin if a != default_action(valid) else 0.0 for a in valid]
+        )
+        weights = np.exp((shown - shown.max()) / self.temperature)
+        share = dict(zip(valid, (weights / weights.sum()).tolist(), strict=True))
+        return {action: share.get(action, 0.0) for action in ACTIONS}

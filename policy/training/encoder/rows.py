@@ -1,0 +1,120 @@
+"""Examples as the rows of a Hugging Face data set, and rows as a batch of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from policy.decisions.returns import Examples
+from policy.decisions.trees import INDEX, Floats, Seen
+from policy.training.encoder.columns import Columns
+
+TOKENS = 192
+"""Longest text that is read; what is cut off is the weakest evidence (`agent.decisions.state_text`)."""
+
+_WIDTHS = 16  # batches are of few widths: the kernels that torch keeps for each take memory
+_CLEAR = 0.02  # by how much an action must be better to be a preference and not noise
+_MARGIN = 2.0  # log-odds asked for per unit of quality between a better and a worse action
+
+
+def open_tokenizer(base: Path) -> Any:
+    """The base's tokenizer, cutting at `TOKENS`; its methods may be called from several threads."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(TOKENS)
+    return tokenizer
+
+
+def token_ids(tokenizer: Any, states: Sequence[Seen]) -> list[list[int]]:
+    """Token ids of each state's text, the special ones included."""
+    return [list(e.ids) for e in tokenizer.encode_batch([s.text for s in states])]
+
+
+def rows(examples: Examples, columns: Columns, tokenizer: Any) -> Any:
+    """A `datasets.Dataset` with a row for each state.
+
+    ``chosen_ids`` and ``rejected_ids`` are the names TRL's `RewardTrainer` goes by: a better and a worse
+    action in one state share its text, so it is there once and the other column is empty; ``better``,
+    ``worse`` and ``gaps`` are the pairs, as many as the state has.
+    """
+    from datasets import Dataset
+
+    ids = token_ids(tokenizer, examples.states)
+    pairs = [preferences(row) for row in examples.values]
+    return Dataset.from_dict(
+        {
+            "chosen_ids": ids,
+            "rejected_ids": [[]] * len(ids),
+            "length": [len(i) for i in ids],
+            "numbers": list(columns.encode(examples.states)),
+            "sufficient": examples.sufficient.astype(np.float32),
+            "weight": examples.weights.astype(np.float32),
+            "better": [[better for better, _, _ in p] for p in pairs],
+            "worse": [[worse for _, worse, _ in p] for p in pairs],
+            "gaps": [[gap for _, _, gap in p] for p in pairs],
+        }
+    )
+
+
+def preferences(values: Floats) -> list[tuple[int, int, float]]:
+    """Better action, worse action, and by how much, for each two that clearly differ.
+
+    Args:
+        values: Shape (3,): return of each action, NaN where unknown.
+    """
+    found: list[tuple[int, int, float]] = []
+    for one, other in combinations(range(len(INDEX)), 2):
+        gap = float(values[one] - values[other])
+        if abs(gap) >= _CLEAR:  # never true of NaN
+            found.append((one, other, gap) if gap > 0 else (other, one, -gap))
+    return found
+
+
+class Batches:
+    """Collates rows: pads the texts, stacks the numbers and the targets, numbers the pairs.
+
+    Args:
+        padding: Token id that fills up.
+    """
+
+    def __init__(self, padding: int) -> None:
+        self._padding = padding
+
+    def __call__(self, batch: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """A batch of tensors by name."""
+        import torch
+
+        made = {
+            **padded([row["chosen_ids"] for row in batch], self._padding, _WIDTHS),
+            "numbers": torch.tensor(np.array([row["numbers"] for row in batch], dtype=np.float32)),
+            "sufficient": torch.tensor([row["sufficient"] for row in batch]),
+            "weight": torch.tensor([row["weight"] for row in batch]),
+        }
+        pairs = [
+            (at, better, worse)
+            for at, row in enumerate(batch)
+            for better, worse in zip(row["better"], row["worse"], strict=True)
+        ]
+        gaps = [gap for row in batch for gap in row["gaps"]]
+        made["pairs"] = torch.tensor(pairs, dtype=torch.long).reshape(-1, 3)
+        made["margin"] = torch.tensor(gaps, dtype=torch.float32) * _MARGIN
+        return made
+
+
+def padded(ids: Sequence[Sequence[int]], padding: int, multiple: int = 1) -> dict[str, Any]:
+    """``input_ids`` and ``attention_mask`` of shape (n, longest), rounded up to a ``multiple``."""
+    import torch
+
+    longest = -(-max(len(i) for i in ids) // multiple) * multiple
+    table = np.full((len(ids), longest), padding, dtype=np.int64)
+    mask = np.zeros_like(table)
+    for at, tokens in enumerate(ids):
+        table[at, : len(tokens)] = tokens
+        mask[at, : len(tokens)] = 1
+    return {"input_ids": torch.from_numpy(table), "attention_mask": torch.from_numpy(mask)}

@@ -1,0 +1,230 @@
+"""The forest: random forests on the features, kept as plain arrays. Fitted in seconds: the floor of all.
+
+One forest for the advantage of each action that is never the default one, REVISE and FINISH, and one for
+the probability that the evidence is complete. scikit-learn fits them; nothing of it is needed afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from agent.state import ACTIONS, Action
+from policy.decisions.returns import Examples
+from policy.decisions.trees import INDEX, Floats, Seen, default_action
+from policy.serving.scorers import Scores
+
+if TYPE_CHECKING:
+    from policy.serving.folder import Manifest
+
+FILE: Final = "forest.safetensors"
+TREES: Final = 200
+_LEAF = 6  # states that share a prediction at least
+_FEATURES = 0.4  # share of the features that each split looks at
+_LEARNED: tuple[Action, ...] = ("REVISE", "FINISH")
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """Many regression trees in flat arrays, one after the other.
+
+    Attributes:
+        roots: Shape (trees,): where each begins.
+        feature: Shape (nodes,): column that a node asks for; -1 for a leaf.
+        threshold: Shape (nodes,): a state goes left if its value is at most this.
+        left: Shape (nodes,): where it goes then; ``right`` likewise.
+        value: Shape (nodes,): what a leaf predicts.
+    """
+
+    roots: npt.NDArray[np.int32]
+    feature: npt.NDArray[np.int16]
+    threshold: npt.NDArray[np.float32]
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    value: npt.NDArray[np.float32]
+
+    def predict(self, columns: npt.NDArray[np.float32]) -> Floats:
+        """The mean over the trees, shape (n,), for ``columns`` of shape (n, features)."""
+        at = np.broadcast_to(self.roots, (len(columns), len(self.roots))).copy()
+        rows = np.arange(len(columns))[:, None]
+        while True:
+            feature = self.feature[at]
+            inner = feature >= 0
+            if not inner.any():
+                return np.asarray(self.value[at].mean(axis=1), dtype=np.float64)
+            goes_left = columns[rows, np.maximum(feature, 0)] <= self.threshold[at]
+            at = np.where(inner, np.where(goes_left, self.left[at], self.right[at]), at)
+
+    def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
+        """The arrays by name, to store."""
+        return {f"{name}.{field}": getattr(self, field) for field in Trees.__slots__}
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, npt.NDArray[Any]], name: str) -> Trees:
+        """What `arrays` stored.
+
+        Raises:
+            KeyError: something is missing.
+        """
+        return cls(*(arrays[f"{name}.{field}"] for field in Trees.__slots__))
+
+
+class Forest:
+    """A `policy.serving.scorers.Scorer` on features alone.
+
+    Args:
+        names: The features, in the order of the columns.
+        advantages: Trees for REVISE and FINISH.
+        sufficient: Trees for the evidence being complete.
+    """
+
+    method = "forest"
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        advantages: Mapping[Action, Trees],
+        sufficient: Trees,
+    ) -> None:
+        self.names = tuple(names)
+        self._advantages = dict(advantages)
+        self._sufficient = sufficient
+
+    def score(self, states: Sequence[Seen]) -> Scores:
+        """Scores of ``states``; well under a millisecond for one."""
+        columns = table(states, self.names)
+        advantages = np.full((len(states), len(ACTIONS)), -np.inf)
+        for action, trees in self._advantages.items():
+            predicted = trees.predict(columns)
+            valid = np.array([action in state.valid for state in states], dtype=bool)
+            advantages[valid, INDEX[action]] = predicted[valid]
+        for row, state in enumerate(states):
+            advantages[row, INDEX[default_action(state.valid)]] = 0.0
+        return Scores(advantages, self._sufficient.predict(columns))
+
+    def save(self, folder: Path) -> None:
+        """Write `FILE` into ``folder``."""
+        from safetensors.numpy import save_file
+
+        arrays = {**self._sufficient.arrays("sufficient")}
+        for action, trees in self._advantages.items():
+            arrays.update(trees.arrays(action.lower()))
+        save_file(arrays, folder / FILE)
+
+    @classmethod
+    def read(cls, folder: Path, names: Sequence[str]) -> Forest:
+        """What `save` wrote, of a forest on the features ``names``.
+
+        Raises:
+            KeyError: an array is missing.
+        """
+        from safetensors.numpy import load_file
+
+        arrays = load_file(folder / FILE)
+        advantages = {action: Trees.of(arrays, action.lower()) for action in _LEARNED}
+        return cls(names, advantages, Trees.of(arrays, "sufficient"))
+
+
+def load(folder: Path, manifest: Manifest) -> Forest:
+    """The forest of a policy folder; the features' names are the manifest's."""
+    return Forest.read(folder, manifest.features)
+
+
+def fit(examples: Examples, *, seed: int, on_progress: Callable[[int, int], None] | None = None) -> Forest:
+    """Fit the three forests.
+
+    Args:
+        examples: What is learned from.
+        seed: Of the forests.
+        on_progress: Told how many of the forests are fitted, and how many there are.
+    """
+    names = tuple(examples.states[0].features)
+    columns = table(examples.states, names)
+    total = len(_LEARNED) + 1
+    advantages: dict[Action, Trees] = {}
+    for done, action in enumerate(_LEARNED, start=1):
+        target = examples.advantages[:, INDEX[action]]
+        is_default = np.array([default_action(state.valid) == action for state in examples.states])
+        use = ~np.isnan(target) & ~is_default
+        advantages[action] = _fit(columns[use], target[use], examples.weights[use], seed)
+        if on_progress:
+            on_progress(done, total)
+    known = ~np.isnan(examples.sufficient)
+    sufficient = _fit(columns[known], examples.sufficient[known], examples.weights[known], seed)
+    if on_progress:
+        on_progress(total, total)
+    return Forest(names, advantages, sufficient)
+
+
+def table(states: Sequence[Seen], names: Sequence[str]) -> npt.NDArray[np.float32]:
+    """The features as columns, shape (n, features), in the order of ``names``."""
+    rows = [[state.features[name] for name in names] for state in states]
+    return np.array(rows, dtype=np.float32).reshape(len(states), len(names))
+
+
+def _fit(columns: npt.NDArray[np.float32], target: Floats, weights: Floats, seed: int) -> Trees:
+    """One forest; without an example it predicts 0 everywhere."""
+    if not len(target):
+        return _joined([(_leaf(0.0))])
+    from sklearn.ensemble import RandomForestRegressor
+
+    forest = RandomForestRegressor(
+        n_estimators=TREES,
+        min_samples_leaf=min(_LEAF, max(1, len(target) // 10)),
+        max_features=_FEATURES,
+        random_state=seed,
+        n_jobs=1,  # the same trees in the same order, and training shares its machine
+    ).fit(columns, target, sample_weight=weights)
+    return _joined([_arrays(estimator.tree_) for estimator in forest.estimators_])
+
+
+_Kind = Literal["feature", "threshold", "left", "right", "value"]
+
+
+def _leaf(value: float) -> dict[_Kind, npt.NDArray[Any]]:
+    return {
+        "feature": np.array([-1]),
+        "threshold": np.zeros(1),
+        "left": np.array([-1]),
+        "right": np.array([-1]),
+        "value": np.array([value]),
+    }
+
+
+def _arrays(tree: Any) -> dict[_Kind, npt.NDArray[Any]]:
+    inner = tree.children_left >= 0
+    return {
+        "feature": np.where(inner, tree.feature, -1),
+        "threshold": np.where(inner, tree.threshold, 0.0),
+        "left": tree.children_left,
+        "right": tree.children_right,
+        "value": tree.value.reshape(-1),
+    }
+
+
+def _joined(trees: Sequence[Mapping[_Kind, npt.NDArray[Any]]]) -> Trees:
+    sizes = [len(tree["feature"]) for tree in trees]
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    moved = {
+        kind: np.concatenate(
+            [np.where(t[kind] >= 0, t[kind] + root, -1) for t, root in zip(trees, roots, strict=True)]
+        )
+        for kind in ("left", "right")
+    }
+    # scikit-learn compares float32 features with float64 thresholds: rounding down keeps every comparison.
+    threshold = np.concatenate([tree["threshold"] for tree in trees])
+    rounded = threshold.astype(np.float32)
+    rounded = np.where(rounded > threshold, np.nextafter(rounded, np.float32(-np.inf)), rounded)
+    return Trees(
+        roots.astype(np.int32),
+        np.concatenate([tree["feature"] for tree in trees]).astype(np.int16),
+        rounded.astype(np.float32),
+        moved["left"].astype(np.int32),
+        moved["right"].astype(np.int32),
+        np.concatenate([tree["value"] for tree in trees]).astype(np.float32),
+    )

@@ -1,0 +1,166 @@
+"""Every system is asked every question once: rows on disk, resumed, failures told."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.budget import Budget
+from models.protocols import Message, ModelError
+from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
+from policy.evaluation.answered import Parts
+from policy.evaluation.cache import CachedChat
+from policy.evaluation.cases import CaseSet
+from policy.evaluation.evaluating import Evaluation, Progress, UnknownSystem, checked, evaluate
+from policy.evaluation.rows import Row, Rows
+from tests.agent.conftest import UnsureReader, fill
+from tests.policy.evaluation.working import CASE, WRITTEN, reply
+from traces.store import Store
+
+OTHER = replace(CASE, id="2", question="Who supplies the bearings of Orlavane?")
+CASES = CaseSet("toy", (CASE, OTHER))
+SYSTEMS = ("closed-book", "shallow", "search-and-answer", "lean")
+
+
+def answers(messages: Sequence[Message]) -> Plain:
+    """Whatever is asked: the loop's prompts as elsewhere, the rest in one sentence."""
+    last = messages[-1].content
+    if last.endswith("ANSWER:"):
+        return "Tolvang Ceramics"
+    try:
+        return reply(messages)
+    except AssertionError:
+        return "Tolvang Ceramics supplies them [1]."
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = Store(tmp_path / "store.duckdb")
+    fill(store, HashEmbedder())
+    return store
+
+
+def going(
+    store: Store, work: Path, chat: ScriptedChat, cancel: threading.Event | None = None, **changes: Any
+) -> tuple[list[Progress], list[Row]]:
+    """Evaluate with a cache, as the product does; what was told, and the rows."""
+    parts = Parts(
+        CachedChat(chat, work / "replies.jsonl"),
+        HashEmbedder(),
+        UnsureReader(),
+        store,
+        (),
+        Budget(revisions=0),
+    )
+    wanted = Evaluation(CASES, SYSTEMS, work)
+    told = list(evaluate(replace(wanted, **changes), parts, cancel))
+    return told, Rows(work / "rows.jsonl").all()
+
+
+def model(calls: int = 200) -> ScriptedChat:
+    """Answers anything, so many times at most."""
+    replies: list[Scripted] = [answers] * calls
+    return ScriptedChat(replies)
+
+
+def test_every_question_is_put_to_every_system(store: Store, tmp_path: Path) -> None:
+    told, rows = going(store, tmp_path, model())
+    assert sorted((row.question, row.system) for row in rows) == sorted(
+        (case.id, system) for case in CASES.cases for system in SYSTEMS
+    )
+    assert (told[0].done, told[-1].done, told[-1].total) == (0, 8, 8)
+    assert told[-1].seconds_left == 0.0
+    assert {row.model for row in rows} == {"scripted"}
+    by_system = {row.system: row for row in rows if row.question == "1"}
+    assert by_system["closed-book"].measures["recall"] == 0.0
+    assert by_system["shallow"].measures["steps"] == 1.0
+    assert by_system["lean"].short == "Tolvang Ceramics"
+    assert by_system["lean"].measures["em"] == 1.0
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def test_every_row_has_its_answer_in_words(store: Store, tmp_path: Path) -> None:
+    _, rows = going(store, tmp_path, model())
+    answers = _lines(tmp_path / "answers.jsonl")
+    assert {(answer["question"], answer["system"]) for answer in answers} == {
+        (row.question, row.system) for row in rows
+    }
+    by_system = {answer["system"]: answer for answer in answers if answer["question"] == "1"}
+    assert {answer["asked"] for answer in by_system.values()} == {CASE.question}
+    assert by_system["shallow"]["gold"] == [*CASE.answers]
+    assert by_system["shallow"]["text"] == WRITTEN
+    assert len(by_system["shallow"]["passages"]) == 3
+    assert by_system["closed-book"]["passages"] == []
+    assert by_system["lean"]["text"].startswith("Tolvang Ceramics supplies the bearings")
+    held = by_system["lean"]["passages"]
+    assert held
+
+
+def test_what_is_finished_is_not_asked_again(store: Store, tmp_path: Path) -> None:
+    _, rows = going(store, tmp_path, model())
+    silent = model(0)
+    told, again = going(store, tmp_path, silent)
+    assert again == rows
+    assert told[0].done == told[0].total
+    assert not silent.calls
+
+
+def test_a_stopped_evaluation_goes_on(store: Store, tmp_path: Path) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    told, rows = going(store, tmp_path, model(0), cancel)
+    assert not rows
+    assert told[-1].done == 0
+
+    _, whole = going(store, tmp_path, model(), systems=("shallow",))
+    assert len(whole) == 2
+    _, whole = going(store, tmp_path, model())
+    assert len(whole) == 8
+
+
+def test_a_slow_system_is_asked_a_few_questions(store: Store, tmp_path: Path) -> None:
+    told, rows = going(store, tmp_path, model(), systems=("closed-book", "shallow"), few={"shallow": 1})
+    assert [(row.question, row.system) for row in rows] == [
+        ("1", "closed-book"),
+        ("1", "shallow"),
+        ("2", "closed-book"),
+    ]
+    assert told[-1].total == 3
+
+
+def test_a_question_that_fails_is_told_and_asked_again_next_time(store: Store, tmp_path: Path) -> None:
+    broken = ScriptedChat([ModelError("It broke."), answers, answers])
+    told, rows = going(store, tmp_path, broken, systems=("closed-book",))
+    assert [row.question for row in rows] == ["2"]
+    assert told[-1].failed == (f"closed-book, {CASE.question}: It broke.",)
+    _, rows = going(store, tmp_path, model(), systems=("closed-book",))
+    assert [row.question for row in rows] == ["2", "1"]
+
+
+def test_systems_stand_in_the_order_of_the_tables() -> None:
+    assert checked(("lean", "shallow")) == ("shallow", "lean")
+    assert checked(())[0] == "closed-book"
+    with pytest.raises(UnknownSystem, match="no system “deep”"):
+        checked(("deep",))
+
+
+def test_a_question_whose_right_answer_is_another_by_now_is_asked_again(
+    store: Store, tmp_path: Path
+) -> None:
+    going(store, tmp_path, model())
+    mended = replace(CASES, cases=(replace(CASE, answers=("Orlavane",)), OTHER))
+    told, rows = going(store, tmp_path, model(), cases=mended)
+    assert (told[0].done, told[-1].done) == (4, 8)
+    assert len(rows) == 8
+    assert {row.measures["em"] for row in rows if row.question == "1" and row.system != "closed-book"} == {
+        0.0
+    }

@@ -1,0 +1,165 @@
+"""Calibration, by cases worked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agent.state import Action
+from policy.decisions.trees import INDEX, Node, Seen, Tree
+from policy.judging.calibration import (
+    IDENTITY,
+    Calibrated,
+    Curve,
+    calibrated,
+    calibration,
+    candidates,
+    choose_margin,
+    fit_curve,
+    fit_temperature,
+)
+from policy.judging.walking import Scored, score
+from policy.serving.scorers import Rule, Scores
+from tests.policy.made import Preferring
+
+BOTH: tuple[Action, ...] = ("CONTINUE", "FINISH")
+
+
+def test_a_curve_is_linear_between_its_points_and_flat_beyond() -> None:
+    curve = Curve(np.array([0.2, 0.4]), np.array([0.1, 0.9]))
+
+    assert curve(np.array([0.0, 0.3, 1.0])).tolist() == pytest.approx([0.1, 0.5, 0.9])
+
+
+@pytest.mark.parametrize("states", [200, 12_000])
+def test_what_is_overconfident_is_put_right(states: int) -> None:
+    rng = np.random.default_rng(0)
+    true = rng.uniform(0.2, 0.8, states)
+    so = (rng.random(states) < true).astype(float)
+    odds = 3 * np.log(true / (1 - true))
+    raw = 1 / (1 + np.exp(-odds))  # three times as sure as it may be
+    half = states // 2
+
+    curve = fit_curve(raw[:half], so[:half])
+
+    assert np.all(np.diff(curve.y) >= 0)
+    assert calibration(curve(raw[half:]), so[half:]).brier < calibration(raw[half:], so[half:]).brier
+    assert np.abs(curve(raw) - true).mean() < 0.1
+
+
+def test_nothing_known_or_nothing_to_tell_apart_leaves_it_as_it_is() -> None:
+    assert fit_curve(np.array([]), np.array([])) is IDENTITY
+    assert fit_curve(np.array([0.1, 0.9]), np.array([1.0, 1.0])) is IDENTITY
+    assert fit_curve(np.array([0.1, 0.9]), np.array([np.nan, np.nan])) is IDENTITY
+
+
+def test_the_curve_travels_with_the_policy(tmp_path: Path) -> None:
+    inner = Preferring(sufficient=0.5)
+    state = Seen("", {}, BOTH)
+    wrapped = Calibrated(inner, Curve(np.array([0.0, 1.0]), np.array([0.2, 0.4])))
+
+    wrapped.save(tmp_path)
+
+    assert wrapped.method == "forest"
+    assert calibrated(inner, tmp_path).score([state]).sufficiency.tolist() == pytest.approx([0.3])
+    assert calibrated(inner, tmp_path / "elsewhere") is inner
+
+
+def tree(name: str, now: float, later: float) -> Tree:
+    """Finishing now is worth ``now``, after one more step ``later``."""
+    root = Node("", Seen(name, {}, BOTH), now)
+    return Tree(name, "toy", {"": root, "C": Node("C", Seen(name, {}, ("FINISH",)), later)})
+
+
+class Saying:
+    """Says the advantage of FINISH that is written down for each text."""
+
+    method = "forest"
+
+    def __init__(self, advantages: dict[str, float]) -> None:
+        self.advantages = advantages
+
+    def score(self, states: Sequence[Seen]) -> Scores:
+        rows = np.full((len(states), 3), -np.inf)
+        for at, state in enumerate(states):
+            if "CONTINUE" in state.valid:
+                rows[at, INDEX["CONTINUE"]] = 0.0
+                rows[at, INDEX["FINISH"]] = self.advantages[state.text]
+            else:
+                rows[at, INDEX["FINISH"]] = 0.0
+        return Scores(rows, np.full(len(states), 0.5))
+
+
+def scored(advantages: dict[str, float], trees: list[Tree]) -> Scored:
+    return score(trees, Saying(advantages))
+
+
+def test_the_margin_separates_what_pays_from_what_does_not() -> None:
+    # Finishing at once pays where all is there (saves 0.1) and costs 0.5 where it is not.
+    good = [tree(f"good {i}", 1.0, 1.0) for i in range(20)]
+    bad = [tree(f"bad {i}", 0.4, 1.0) for i in range(20)]
+    advantages = {t.question: 0.3 if t.question.startswith("good") else 0.1 for t in [*good, *bad]}
+
+    chosen = choose_margin(scored(advantages, [*good, *bad]), cost=0.1)
+
+    assert 0.1 <= chosen.margin < 0.3
+    assert chosen.default == pytest.approx(0.8)  # two steps, and all of it in the end
+    assert chosen.utility == pytest.approx(0.85)
+
+
+def test_where_leaving_the_default_never_pays_it_is_never_left() -> None:
+    trees = [tree(f"q{i}", 0.0, 1.0) for i in range(10)]
+
+    chosen = choose_margin(scored({t.question: 0.2 for t in trees}, trees), cost=0.05)
+
+    assert chosen.margin > 0.2
+    assert chosen.utility == chosen.default
+
+
+def test_what_chance_could_have_brought_does_not_lower_the_margin() -> None:
+    # One question of forty gains 0.1 by a deviation that is as often a loss: within half an error.
+    trees = [tree(f"q{i}", 1.0 if i % 2 else 0.86, 1.0) for i in range(40)]
+    advantages = {f"q{i}": 0.2 for i in range(40)}
+
+    timid = choose_margin(scored(advantages, trees), cost=0.08, errors=3.0)
+    bold = choose_margin(scored(advantages, trees), cost=0.08, errors=0.0)
+
+    assert bold.margin < 0.2 < timid.margin
+    assert timid.utility == timid.default
+
+
+def test_margins_reach_from_zero_to_where_nothing_changes() -> None:
+    made = Scores(np.array([[0.0, -np.inf, 0.4], [0.0, -0.2, -0.1]]), np.zeros(2))
+
+    assert candidates(made)[0] == 0.0
+    assert candidates(made)[-1] > 0.4
+    assert candidates(Scores(np.array([[0.0, -1.0, -1.0]]), np.zeros(1))) == [0.0]
+
+
+def test_unknown_outcomes_are_left_out() -> None:
+    trees = [tree("a", 1.0, 1.0), Tree("b", "toy", {"": Node("", Seen("b", {}, BOTH), None)})]
+
+    chosen = choose_margin(scored({"a": 0.2, "b": 0.2}, trees), cost=0.1)
+
+    assert chosen.default == pytest.approx(0.8)
+
+
+def test_the_temperature_is_high_where_the_policy_is_often_wrong() -> None:
+    states = [Seen("", {}, BOTH)] * 100
+    advantages = np.tile([0.0, -np.inf, 0.2], (100, 1))
+    right = np.array([[0.0, np.nan, 1.0] if i % 10 else [1.0, np.nan, 0.0] for i in range(100)])
+    wrong = np.array([[0.0, np.nan, 1.0] if i % 10 > 3 else [1.0, np.nan, 0.0] for i in range(100)])
+
+    sure = fit_temperature(states, advantages, right, margin=0.0)
+    unsure = fit_temperature(states, advantages, wrong, margin=0.0)
+
+    assert unsure > sure
+    shown = Rule(0.0, sure).probabilities(BOTH, advantages[0])
+    assert shown["FINISH"] == pytest.approx(0.9, abs=0.03)
+
+
+def test_without_anything_to_compare_the_temperature_is_one() -> None:
+    assert fit_temperature([], np.zeros((0, 3)), np.zeros((0, 3)), 0.0) == 1.0

@@ -1,0 +1,140 @@
+"""Walks on hand-worked and on random trees."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.state import Action
+from policy.decisions.trees import Node, Tree
+from policy.judging.untrained import UNTRAINED
+from policy.judging.walking import Decide, follow, follow_each, score, walk
+from policy.serving.scorers import Rule
+from tests.benchmarks.frontier import best_stop, fixed, oracle, schedule
+from tests.policy.judging.scorers import Noise
+from tests.policy.trees import node, random_tree, random_trees
+
+ALL: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
+
+
+def hand() -> Tree:
+    """Root 0.2; C brings it to 0.6, CC no further; R completes it at once."""
+    nodes = [
+        node("", ALL, 0.2, {"complete": 0.0}),
+        node("C", ("CONTINUE", "FINISH"), 0.6, {"complete": 0.0}),
+        node("CC", ("FINISH",), 0.6, {"complete": 0.0}),
+        node("R", ("FINISH",), 1.0, {"complete": 1.0}),
+    ]
+    return Tree("q", "hand", {n.path: n for n in nodes})
+
+
+@pytest.mark.parametrize(
+    ("letters", "quality", "steps", "premature", "excess", "voluntary"),
+    [
+        ("", 0.2, 1, 1.0, 0.0, True),
+        ("C", 0.6, 2, 0.0, 0.0, True),
+        ("CC", 0.6, 3, 0.0, 1.0, False),
+        ("R", 1.0, 2, 0.0, 0.0, False),
+    ],
+)
+def test_a_walk_tells_what_was_missed_and_what_was_wasted(
+    letters: str, quality: float, steps: int, premature: float, excess: float, voluntary: bool
+) -> None:
+    walked = walk(hand(), schedule(letters))
+    assert (walked.path, walked.quality, walked.steps) == (letters, quality, steps)
+    assert (walked.premature, walked.excess, walked.voluntary) == (premature, excess, voluntary)
+    assert walked.sufficient == float(letters == "R")
+
+
+def test_what_a_step_costs_decides_what_is_premature() -> None:
+    assert walk(hand(), schedule(""), cost=0.9).premature == 0.0
+    assert walk(hand(), schedule("CC"), cost=0.0).excess == 1.0  # nothing gained is wasted even if free
+
+
+def test_an_invalid_action_is_refused() -> None:
+    with pytest.raises(ValueError, match="REVISE is not valid at 'C'"):
+        walk(hand(), lambda n: "CONTINUE" if not n.path else "REVISE")
+
+
+def test_a_run_of_one_path_tells_only_of_policies_that_stop_on_it() -> None:
+    whole = hand()
+    line = Tree("q", "", {path: whole.nodes[path] for path in ("", "C", "CC")})
+    assert walk(line, fixed(2)).quality == 0.6
+    gone = walk(line, schedule("R"))
+    assert not gone.known
+    assert math.isnan(gone.steps)
+    found = follow("R", [line, whole], schedule("R"))
+    assert found.unknown == 1
+    np.testing.assert_array_equal(found.steps, [np.nan, 2.0])
+
+
+def test_an_unmeasured_stop_and_a_silent_judge_are_not_known() -> None:
+    bare = Tree("q", "", {"": node("", ("FINISH",), None)})
+    assert follow("one", [bare], fixed(1)).unknown == 1
+    assert math.isnan(follow("one", [bare], fixed(1)).steps[0])
+    assert not walk(hand(), lambda _n: None).known
+
+
+def test_the_columns_of_outcomes() -> None:
+    found = follow("one", [hand()], fixed(1))
+    assert found.column("first_stop")[0] == 0.0
+    assert found.column("oversearched")[0] == 0.0
+    assert math.isnan(found.column("f1")[0])
+    assert found.utility(0.1)[0] == pytest.approx(0.1)
+    forced = follow("R", [hand()], schedule("R"))
+    assert math.isnan(forced.column("first_stop")[0])
+
+
+def test_a_batch_decides_as_state_by_state() -> None:
+    trees, rule, scorer = random_trees(3, 20), Rule(0.3, 1.0), Noise()
+
+    def one(state: Node) -> Action:
+        return rule.action(state.valid, scorer.score([state.seen]).advantages[0])
+
+    batch = follow_each("batch", trees, score(trees, scorer).deciders(rule))
+    single = follow("single", trees, one)
+    assert [w.path for w in batch.walks] == [w.path for w in single.walks]
+    assert len({w.path for w in batch.walks}) > 3
+
+
+def policies() -> list[Decide]:
+    """All that need no training, and some schedules."""
+    return [
+        *UNTRAINED.values(),
+        *(fixed(k) for k in range(1, 6)),
+        *map(schedule, ("R", "CR", "RCR", "CRC")),
+    ]
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.02, 0.05, 0.3]))
+def test_no_policy_beats_the_oracle(seed: int, cost: float) -> None:
+    tree = random_tree(np.random.default_rng(seed))
+    best = oracle([tree], cost)
+    assert best.walks[0].premature == 0.0
+    assert best.walks[0].excess == 0.0
+    for decide in policies():
+        assert follow("", [tree], decide).utility(cost)[0] <= best.utility(cost)[0] + 1e-9
+
+
+@given(st.integers(0, 10_000), st.text("CR", max_size=5))
+def test_a_walk_on_what_is_known_is_the_walk_on_all(seed: int, letters: str) -> None:
+    whole = random_tree(np.random.default_rng(seed))
+    path = walk(whole, schedule(letters)).path
+    line = Tree("q", "", {path[:i]: whole.nodes[path[:i]] for i in range(len(path) + 1)})
+    for k in range(len(letters) + 1):
+        on_line, on_whole = walk(line, schedule(letters[:k])), walk(whole, schedule(letters[:k]))
+        assert on_line.path == on_whole.path
+        assert on_line.quality == on_whole.quality
+
+
+@given(st.integers(0, 10_000), st.floats(0.0, 0.5))
+def test_broken_trees_never_fail(seed: int, lost: float) -> None:
+    tree = random_tree(np.random.default_rng(seed), lost=lost)
+    for decide in policies():
+        walked = walk(tree, decide)
+        assert walked.known == (not math.isnan(walked.quality))
+    assert (best_stop(tree) is None) == (oracle([tree]).unknown == 1)

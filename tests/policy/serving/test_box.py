@@ -1,0 +1,64 @@
+"""The policies in the box: whole, of this version, taught on train files only, and passed by the gate."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.decisions.decider import STATE_VERSION, valid_actions
+from agent.decisions.features import features
+from models.catalogue import ALL_MINILM_L6_V2
+from models.fetch import installed
+from policy.serving.folder import Manifest
+from policy.serving.learned import LearnedDecider, Served
+from policy.serving.manifest import BOX
+from policy.serving.registry import Listed, Registry
+from tests.policy.made import state
+
+SHIPPED = ("boxed-forest", "boxed-reward")
+
+
+@pytest.fixture(params=SHIPPED)
+def boxed(request: pytest.FixtureRequest) -> Listed:
+    """Each of those that come with the package."""
+    return next(one for one in Registry().listed() if one.name == request.param)
+
+
+@pytest.fixture
+def manifest(boxed: Listed) -> Manifest:
+    """Its; its base has to be on this machine."""
+    if boxed.manifest is None and installed(ALL_MINILM_L6_V2) is None:
+        pytest.skip(f"{ALL_MINILM_L6_V2.name} is not here: `deepthink models pull`")
+    assert boxed.manifest is not None, boxed.problem
+    return boxed.manifest
+
+
+def test_the_forest_decides_where_nobody_has_chosen() -> None:
+    found = Registry().listed()
+    assert tuple(one.name for one in found if one.boxed) == SHIPPED
+    active = Registry().active()
+    assert (active.name, active.warning) == (BOX, "")
+    assert [one.name for one in found if one.active] == ["boxed-forest"]
+
+
+def test_it_reads_the_state_as_this_version_writes_it(manifest: Manifest) -> None:
+    assert manifest.state_version == STATE_VERSION
+    assert tuple(manifest.features) == tuple(features(state()))
+
+
+def test_it_was_taught_on_train_files_and_the_gate_passed_it(manifest: Manifest) -> None:
+    learned_from = [word for word in manifest.command.split() if word.endswith(".duckdb")]
+    assert learned_from
+    assert all(name.endswith("_train.duckdb") for name in learned_from)
+    assert manifest.gate is not None
+    assert manifest.gate.passed, manifest.gate.reason
+
+
+@pytest.mark.model
+def test_it_decides(boxed: Listed, manifest: Manifest) -> None:
+    decider = Served(boxed.folder).decider()
+    assert isinstance(decider, LearnedDecider)
+    seen = state()
+    decision = decider.decide(seen, valid_actions(seen))
+    assert decision.action in valid_actions(seen)
+    assert sum(decision.probabilities.values()) == pytest.approx(1.0)
+    assert decision.justification

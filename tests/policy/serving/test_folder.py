@@ -1,0 +1,324 @@
+"""Policy folders: written whole or not at all, and refused with a sentence where anything was changed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pickle
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
+
+from policy.serving import folder as folders
+from policy.serving.folder import (
+    BadPolicy,
+    Base,
+    CannotWritePolicy,
+    copied,
+    fingerprint,
+    open_policy,
+    read,
+    write,
+)
+from tests.policy import made
+from tests.policy.made import Preferring, manifest, policy
+
+NAME = "forest-20261121-203000"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return policy(tmp_path)
+
+
+@pytest.fixture
+def method_forest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The method “forest” is loaded by the stand-in."""
+    monkeypatch.setitem(folders._LOADED_BY, "forest", made.__name__)
+
+
+def _rewritten(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """The manifest as somebody would change it who knows how it is sealed."""
+    from policy.serving import manifest as manifests
+
+    values = json.loads((folder / "manifest.json").read_text())
+    del values["seal"]
+    change(values)
+    values["seal"] = manifests._digest(values)
+    text = json.dumps(values, ensure_ascii=False, indent=2) + "\n"
+    (folder / "manifest.json").write_text(text)
+
+
+def test_what_was_written_is_read(folder: Path) -> None:
+    found = read(folder)
+    assert found.model_copy(update={"files": {}}) == manifest()
+    assert sorted(found.files) == ["README.md", "said.safetensors"]
+    assert sorted(p.name for p in folder.iterdir()) == ["README.md", "manifest.json", "said.safetensors"]
+    assert [p.name for p in folder.parent.iterdir()] == [NAME], "nothing else is left"
+
+
+def test_the_card_tells_what_the_manifest_knows(folder: Path) -> None:
+    card = (folder / "README.md").read_text()
+    for told in (NAME, "random forest", "500 (musique 500)", "0.41", "[0.01, 0.03]", "It is better."):
+        assert told in card
+    assert "`deepthink train-policy --method forest`" in card
+
+
+@pytest.mark.usefixtures("method_forest")
+def test_a_policy_is_opened_with_its_rule(folder: Path) -> None:
+    scorer, rule, found = open_policy(folder, None)
+    assert isinstance(scorer, Preferring)
+    assert (scorer.action, rule.margin, rule.temperature, found.name) == ("FINISH", 0.05, 0.1, NAME)
+
+
+def test_what_is_no_finite_number_is_written_as_nothing(tmp_path: Path) -> None:
+    made = policy(
+        tmp_path, metrics={"loss": math.nan, "deep": {"most": math.inf, "some": [1.0, -math.inf]}}
+    )
+    assert read(made).metrics == {"loss": None, "deep": {"most": None, "some": [1.0, None]}}
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_one_flipped_bit_anywhere_is_noticed(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = tmp_path_factory.mktemp("flipped")
+    folder = policy(root)
+    path = data.draw(st.sampled_from(sorted(folder.iterdir())))
+    content = bytearray(path.read_bytes())
+    at = data.draw(st.integers(0, len(content) - 1))
+    content[at] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(content)
+    with pytest.raises(BadPolicy):
+        read(folder)
+    shutil.rmtree(root)
+
+
+@pytest.mark.parametrize("name", ["README.md", "manifest.json", "said.safetensors"])
+def test_no_file_may_be_missing_or_cut(folder: Path, name: str) -> None:
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(BadPolicy, match=r"has changed|not valid"):
+        read(folder)
+    (folder / name).unlink()
+    with pytest.raises(BadPolicy, match=r"is missing|cannot be read"):
+        read(folder)
+
+
+def test_there_may_be_no_folder_at_all(tmp_path: Path) -> None:
+    with pytest.raises(BadPolicy, match="There is no policy in"):
+        read(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    "name", ["model.pkl", "adapter_model.bin", "training_args.BIN", "x.pt", "deep/x.npz"]
+)
+def test_what_is_pickled_is_refused_by_its_name(folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(b"harmless")
+    with pytest.raises(BadPolicy, match="could run a stranger's code"):
+        read(folder)
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_what_is_pickled_is_refused_under_any_name(folder: Path, protocol: int) -> None:
+    (folder / "said.safetensors").write_bytes(pickle.dumps({"weights": [1.0]}, protocol))
+    with pytest.raises(BadPolicy, match="could run a stranger's code"):
+        read(folder)
+
+
+def test_what_is_not_listed_is_refused(folder: Path) -> None:
+    (folder / "notes.txt").write_text("hello")
+    with pytest.raises(BadPolicy, match=r"notes\.txt in .* is not in its manifest"):
+        read(folder)
+    (folder / "notes.txt").rename(folder / "run.py")
+    with pytest.raises(BadPolicy, match="nothing that belongs to a policy"):
+        read(folder)
+
+
+def test_a_link_out_of_the_folder_is_refused(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.safetensors").write_bytes((folder / "said.safetensors").read_bytes())
+    (folder / "said.safetensors").unlink()
+    (folder / "said.safetensors").symlink_to(tmp_path / "elsewhere.safetensors")
+    with pytest.raises(BadPolicy, match="is a link"):
+        read(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda m: m.update(state_version=2), "reads states of version 2"),
+        (lambda m: m.update(method="magic"), "method"),
+        (lambda m: m.update(name="../other"), "name"),
+        (lambda m: m.update(name="other"), "is called other"),
+        (lambda m: m.update(format=2), "is of format 2"),
+        (lambda m: m.update(features=["step", "luck"]), "“luck”, which states do not have"),
+        (lambda m: m.update(extra=1), "extra"),
+        (lambda m: m.pop("rule"), "rule"),
+        (lambda m: m["rule"].update(temperature=0.0), "rule.temperature"),
+        (lambda m: m["files"].update({"../../x.safetensors": "a" * 64}), "no path inside"),
+        (lambda m: m["files"].update({"/etc/passwd": "a" * 64}), "no path inside"),
+        (lambda m: m["files"].pop("README.md"), "not in its manifest"),
+        (lambda m: m.update(files={}), "not in its manifest"),
+    ],
+)
+def test_a_manifest_of_another_kind_is_refused(
+    folder: Path, change: Callable[[dict[str, Any]], None], said: str
+) -> None:
+    _rewritten(folder, change)
+    with pytest.raises(BadPolicy, match=said):
+        read(folder)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", '{"format": 1}', "[" * 100_000, '{"format": NaN}'])
+def test_a_manifest_that_is_none_is_refused(folder: Path, text: str) -> None:
+    (folder / "manifest.json").write_text(text)
+    with pytest.raises(BadPolicy, match="manifest"):
+        read(folder)
+
+
+def test_a_policy_without_weights_is_not_whole(tmp_path: Path) -> None:
+    with pytest.raises(BadPolicy, match="no weights"):
+        policy(tmp_path, save=lambda folder: None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def _base(folder: Path, value: float) -> Path:
+    folder.mkdir()
+    save_file({"w": np.array([value])}, folder / "model.safetensors")
+    return folder
+
+
+@pytest.mark.usefixtures("method_forest")
+def test_the_base_has_to_be_the_one_it_was_made_for(tmp_path: Path) -> None:
+    base, other = _base(tmp_path / "base", 1.0), _base(tmp_path / "other", 2.0)
+    made = policy(tmp_path, base=Base(name="all-minilm-l6-v2", sha256=fingerprint(base)))
+    with pytest.raises(BadPolicy, match="needs all-minilm-l6-v2, which is not on this machine"):
+        open_policy(made, None)
+    with pytest.raises(BadPolicy, match="made for another base"):
+        open_policy(made, other)
+    with pytest.raises(BadPolicy, match="cannot be read"):
+        open_policy(made, tmp_path / "nowhere")
+    save_file({"w": np.array([3.0])}, base / "model.safetensors")
+    os.utime(base / "model.safetensors", ns=(1, 1))
+    with pytest.raises(BadPolicy, match="made for another base"):
+        open_policy(made, base)
+
+
+def test_the_base_is_handed_to_the_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    handed: list[Path] = []
+
+    def load(folder: Path, manifest: object, base: Path) -> Preferring:
+        handed.append(base)
+        return Preferring()
+
+    monkeypatch.setitem(sys.modules, "policy.training.encoder.scorer", SimpleNamespace(load=load))
+    base = _base(tmp_path / "base", 1.0)
+    made = policy(tmp_path, method="reward", base=Base(name="mine", sha256=fingerprint(base)))
+    open_policy(made, base)
+    assert handed == [base]
+
+
+def test_whatever_keeps_it_from_loading_is_a_sentence(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(*_: object) -> Preferring:
+        raise KeyError("trees\nand more")
+
+    monkeypatch.setattr(made, "load", load)
+    monkeypatch.setitem(folders._LOADED_BY, "forest", made.__name__)
+    with pytest.raises(BadPolicy, match=rf"The policy {NAME} cannot be loaded: 'trees"):
+        open_policy(folder, None)
+    monkeypatch.setitem(folders._LOADED_BY, "forest", "policy.no_such_method")
+    with pytest.raises(BadPolicy, match="cannot be loaded: No module named"):
+        open_policy(folder, None)
+
+
+def test_a_killed_or_failing_writer_leaves_nothing(tmp_path: Path) -> None:
+    def interrupted(folder: Path) -> None:
+        Preferring().save(folder)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        policy(tmp_path, save=interrupted)
+
+    def full(folder: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(CannotWritePolicy, match="No space left on device"):
+        policy(tmp_path, save=full)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("length", [640, 896, 1152, 1408])
+def test_weights_whose_header_is_as_long_as_a_pickle_begins_are_read(tmp_path: Path, length: int) -> None:
+    """The first bytes of a safetensors file are the length of its header: 640 is written as 80 02."""
+
+    def save(place: Path) -> None:
+        for letters in range(length):
+            save_file({"w": np.zeros(2)}, place / "w.safetensors", {"note": "x" * letters})
+            if int.from_bytes((place / "w.safetensors").read_bytes()[:8], "little") == length:
+                return
+        raise AssertionError("no such header")
+
+    place = write(tmp_path, manifest(), save)
+    assert (place / "w.safetensors").read_bytes()[0] == 0x80
+    assert read(place).name == NAME
+
+
+def test_a_writer_that_saves_something_pickled_is_refused(tmp_path: Path) -> None:
+    def save(folder: Path) -> None:
+        Preferring().save(folder)
+        (folder / "training_args.bin").write_bytes(b"")
+
+    with pytest.raises(BadPolicy, match=r"training_args\.bin"):
+        policy(tmp_path, save=save)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_goes_after_a_day(tmp_path: Path) -> None:
+    old, young = tmp_path / ".unfinished.old", tmp_path / ".unfinished.young"
+    (old / NAME).mkdir(parents=True)
+    young.mkdir()
+    os.utime(old, (time.time() - 90_000,) * 2)
+    policy(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [young.name, NAME]
+
+
+def test_no_policy_takes_the_place_of_another(folder: Path) -> None:
+    before = read(folder)
+    with pytest.raises(CannotWritePolicy, match="There is a policy called"):
+        policy(folder.parent, settings={"seed": 1})
+    assert read(folder) == before
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CannotWritePolicy, match="cannot be written"):
+        write(tmp_path / "file", manifest(), Preferring().save)
+
+
+@pytest.mark.usefixtures("method_forest")
+def test_a_copy_is_the_same_policy_under_its_name(folder: Path, tmp_path: Path) -> None:
+    copy = copied(folder, tmp_path / "other", "boxed")
+    assert read(copy).model_copy(update={"files": {}}) == manifest("boxed")
+    assert (copy / "said.safetensors").read_bytes() == (folder / "said.safetensors").read_bytes()
+    assert "# box" in (copy / "README.md").read_text()
+
+
+def test_a_name_is_a_folder(tmp_path: Path) -> None:
+    for name in ("", "..", "a/b", "A", ".hidden", "-x", "x" * 65, "a b"):
+        with pytest.raises(ValueError, match="name"):
+            manifest(name)

@@ -1,0 +1,238 @@
+"""The learned source: one score a decision, the rule's action, and a reason a person understands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.decisions.decider import Decider, valid_actions
+from agent.decisions.features import features
+from agent.decisions.state_text import state_text
+from agent.state import ACTIONS, Action
+from policy.decisions.trees import Seen
+from policy.serving import folder as folders
+from policy.serving.folder import BadPolicy, Base
+from policy.serving.learned import LearnedDecider, Served, active_policy, reason, seen
+from policy.serving.registry import Registry
+from policy.serving.scorers import Rule, Scores
+from tests.policy import made
+from tests.policy.made import Preferring, policy, state
+
+RULE = Rule(margin=0.05, temperature=0.1)
+ALL: tuple[Action, ...] = ACTIONS
+NAME = "forest-20261121-203000"
+LOST = {"question": "What halted #1?", "answer": "", "found": False, "relevance": 0.1}
+
+
+@pytest.fixture(autouse=True)
+def method_forest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The method “forest” is loaded by the stand-in."""
+    monkeypatch.setitem(folders._LOADED_BY, "forest", made.__name__)
+
+
+def test_it_is_a_decider_that_is_sure_of_what_it_does() -> None:
+    decider: Decider = LearnedDecider(Preferring("FINISH", 0.2), RULE)
+    decision = decider.decide(state(), ALL)
+    assert (decision.action, decision.source, decision.behaviour_probability) == ("FINISH", "learned", 1.0)
+    assert decision.latency_ms >= 0
+    assert sum(decision.probabilities.values()) == pytest.approx(1.0)
+    assert max(decision.probabilities, key=lambda action: decision.probabilities[action]) == "FINISH"
+
+
+def test_it_leaves_the_default_schedule_past_the_margin_only() -> None:
+    for advantage, action in ((0.049, "CONTINUE"), (0.05, "CONTINUE"), (0.051, "FINISH")):
+        assert LearnedDecider(Preferring("FINISH", advantage), RULE).decide(state(), ALL).action == action
+
+
+@given(
+    preferred=st.sampled_from(ACTIONS),
+    advantage=st.floats(-2, 2),
+    valid=st.sets(st.sampled_from(ACTIONS), min_size=1),
+)
+def test_it_never_does_what_is_not_valid(preferred: Action, advantage: float, valid: set[Action]) -> None:
+    mask = tuple(action for action in ACTIONS if action in valid)
+    decision = LearnedDecider(Preferring(preferred, advantage), RULE).decide(state(), mask)
+    assert decision.action in mask
+    assert all(decision.probabilities[action] == 0 for action in ACTIONS if action not in mask)
+    assert sum(decision.probabilities.values()) == pytest.approx(1.0)
+
+
+def test_one_state_is_scored_once_for_each_decision() -> None:
+    scorer = Preferring()
+    decider = LearnedDecider(scorer, RULE)
+    for _ in range(3):
+        decider.decide(state(), ALL)
+    assert scorer.asked == [1, 1, 1]
+
+
+def test_the_scorer_is_given_what_is_stored() -> None:
+    """The text and the rounded features are those of the decision's row."""
+    given_to: list[Seen] = []
+
+    class Remembering(Preferring):
+        def score(self, states: Sequence[Seen]) -> Scores:
+            given_to.extend(states)
+            return super().score(states)
+
+    now = state()
+    LearnedDecider(Remembering(), RULE).decide(now, ("CONTINUE", "FINISH"))
+    (shown,) = given_to
+    assert shown == seen(now, ("CONTINUE", "FINISH"))
+    assert shown.text == state_text(now)
+    assert dict(shown.features) == {name: round(value, 4) for name, value in features(now).items()}
+    assert shown.valid == ("CONTINUE", "FINISH")
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_scores_that_are_no_numbers_are_refused(at: int) -> None:
+    class Broken(Preferring):
+        def score(self, states: Sequence[Seen]) -> Scores:
+            scores = super().score(states)
+            if at == 2:
+                return Scores(scores.advantages, np.array([np.nan]))
+            scores.advantages[0, at] = np.nan
+            return scores
+
+    with pytest.raises(BadPolicy, match="no numbers"):
+        LearnedDecider(Broken(), RULE).decide(state(), ALL)
+
+
+@pytest.mark.parametrize(
+    ("changes", "action", "said"),
+    [
+        (
+            {"findings": 2 * state().findings, "open_questions": ["Who did it?"], "fresh": 0, "barren": 1},
+            "FINISH",
+            "two of three sub-questions answered, the last search brought nothing new; 84% sure that the "
+            "evidence is complete, so the rest of the plan is left out",
+        ),
+        (
+            {},
+            "CONTINUE",
+            "one of three sub-questions answered, the last search brought two new passages; 84% sure that "
+            "the evidence is complete",
+        ),
+        (
+            {"findings": [LOST], "missing": ["What halted #1?"], "fresh": 1, "scores": [0.1]},
+            "REVISE",
+            "none of three sub-questions answered, nothing found on “What halted #1?”, the last search "
+            "brought one new passage, none that clearly helps; 84% sure that the evidence is complete, so "
+            "it plans anew instead of going on",
+        ),
+        (
+            {"open_questions": []},
+            "FINISH",
+            "the one sub-question is answered, the last search brought two new passages; 84% sure that the "
+            "evidence is complete",
+        ),
+        (
+            {"open_questions": [], "findings": [LOST, LOST], "missing": ["a", "b" * 80], "barren": 2},
+            "REVISE",
+            f"none of two sub-questions answered, nothing found on “{'b' * 59}…”, the last two searches "
+            "brought nothing new; 84% sure that the evidence is complete, so it asks anew before it "
+            "answers",
+        ),
+        (
+            {"open_questions": [], "findings": 2 * state().findings},
+            "FINISH",
+            "both sub-questions answered, the last search brought two new passages; 84% sure that the "
+            "evidence is complete",
+        ),
+    ],
+)
+def test_the_reason_is_in_plain_words(changes: dict[str, Any], action: Action, said: str) -> None:
+    now = state(**changes)
+    assert reason(now, valid_actions(now), action, 0.84) == said
+
+
+def test_a_policy_is_read_at_its_first_decision_and_once(tmp_path: Path) -> None:
+    served = Served(tmp_path / NAME)
+    assert served.name == NAME
+    policy(tmp_path)
+    decider = served.decider()
+    assert served.decider() is decider
+    assert decider.decide(state(), ALL).action == "FINISH"
+
+
+def test_many_threads_load_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy(tmp_path)
+    loaded: list[int] = []
+    load = made.load
+
+    def counting(folder: Path, manifest: folders.Manifest) -> Preferring:
+        loaded.append(1)
+        return load(folder, manifest)
+
+    monkeypatch.setattr(made, "load", counting)
+    served = Served(tmp_path / NAME)
+    threads = [threading.Thread(target=served.decider) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert loaded == [1]
+
+
+def test_one_that_cannot_be_loaded_says_so_each_time_and_tries_once(tmp_path: Path) -> None:
+    served = Served(tmp_path / NAME)
+    with pytest.raises(BadPolicy, match="There is no policy in"):
+        served.decider()
+    policy(tmp_path)
+    with pytest.raises(BadPolicy, match="There is no policy in"):
+        served.decider()
+
+
+def test_one_without_its_base_cannot_be_loaded(tmp_path: Path) -> None:
+    policy(tmp_path, base=Base(name="nobodys-model", sha256="a" * 64))
+    with pytest.raises(BadPolicy, match="needs nobodys-model"):
+        Served(tmp_path / NAME).decider()
+
+
+def test_the_active_one_is_served(tmp_path: Path) -> None:
+    registry = Registry(tmp_path / "own", tmp_path / "box")
+    assert active_policy(registry) is None
+    policy(tmp_path / "box")
+    policy(tmp_path / "own", "value-1")
+    served = active_policy(registry)
+    assert served is not None
+    assert (served.name, served.warning) == (NAME, "")
+    registry.use("value-1")
+    chosen = active_policy(registry)
+    assert chosen is not None
+    assert chosen.name == "value-1"
+    (tmp_path / "own" / "active.json").write_text("{")
+    damaged = active_policy(registry)
+    assert damaged is not None
+    assert damaged.name == NAME
+    assert "cannot be read" in damaged.warning
+
+
+def test_a_forest_decides_without_the_learning_libraries(tmp_path: Path) -> None:
+    """The first decision must not wait for seconds of imports."""
+    script = f"""
+import sys
+from pathlib import Path
+from policy import folder
+from policy.serving.learned import Served
+from tests.policy import made
+folder._LOADED_BY["forest"] = made.__name__
+made.policy(Path({str(tmp_path)!r}))
+served = Served(Path({str(tmp_path)!r}) / {NAME!r})
+served.decider().decide(made.state(), ("CONTINUE", "FINISH"))
+heavy = {{"torch", "sklearn", "transformers", "pandas", "langgraph", "datasets", "peft", "trl"}}
+print(sorted(heavy & set(sys.modules)))
+"""
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=root
+    )
+    assert (done.stdout.strip(), done.returncode) == ("[]", 0), done.stderr

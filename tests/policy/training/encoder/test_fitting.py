@@ -1,0 +1,181 @@
+"""Both trainers on the real MiniLM, for a few steps."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+
+from policy.decisions.returns import Examples
+from policy.serving.manifest import Manifest
+from policy.training import forest
+from policy.training.encoder import fitting
+from policy.training.encoder import scorer as scoring
+from policy.training.encoder.fitting import fit, without_their_warnings
+from policy.training.errors import CannotTrain, TrainingCancelled, TrainingFailed
+from policy.training.watching import Watch
+from tests.policy.training.encoder.made import examples
+from traces import paths
+
+pytestmark = pytest.mark.model
+
+
+@pytest.fixture
+def base() -> Path:
+    folder = paths.models_dir() / "all-minilm-l6-v2"
+    if not folder.is_dir():
+        pytest.skip("MiniLM is not on this machine")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The teacher may be small."""
+    monkeypatch.setattr(forest, "TREES", 5)
+
+
+def test_two_steps_a_folder_and_the_same_scores_from_it(base: Path, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    looked: list[int] = []
+    watch = Watch(
+        on_step=lambda step, steps, _loss: told.append((step, steps)),
+        on_score=lambda step, _score: looked.append(step),
+    )
+    data = examples()
+
+    trained = fit(data, base=base, work=tmp_path / "work", steps=2, watch=watch)
+    folder = tmp_path / "policy"
+    folder.mkdir()
+    trained.save(folder)
+    again = scoring.load(folder, cast(Manifest, None), base)
+
+    assert told == [(1, 2), (2, 2)]
+    assert looked == [0, 2]
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "adapter_config.json",
+        "adapter_model.safetensors",
+        "head.safetensors",
+    ]
+    assert sum(p.stat().st_size for p in folder.iterdir()) < 3 * 2**20
+    before, after = trained.score(data.states), again.score(data.states)
+    assert np.array_equal(before.advantages, after.advantages)
+    assert np.array_equal(before.sufficiency, after.sufficiency)
+    assert before.advantages.shape == (len(data), 3)
+
+
+def test_the_merged_adapter_is_what_peft_makes_of_it(base: Path, tmp_path: Path) -> None:
+    import torch
+    from peft import PeftModel
+
+    from policy.training.encoder.network import merge, read_base
+
+    fit(examples(), base=base, work=tmp_path / "work", steps=4).save(tmp_path)
+    from safetensors.torch import load_file
+
+    with without_their_warnings():
+        theirs = PeftModel.from_pretrained(read_base(base), str(tmp_path)).merge_and_unload()
+    config = json.loads((tmp_path / "adapter_config.json").read_text("utf-8"))
+    ours = read_base(base)
+    merge(ours, load_file(tmp_path / "adapter_model.safetensors"), config["lora_alpha"] / config["r"])
+
+    changed = 0
+    for (name, a), (_, b), (_, c) in zip(
+        ours.named_parameters(), theirs.named_parameters(), read_base(base).named_parameters(), strict=True
+    ):
+        assert torch.allclose(a, b, atol=1e-6), name
+        changed += not torch.equal(a, c)
+    assert changed == 3 * 6  # query, key, value and three dense layers of three layers
+
+
+def test_a_cancelled_training_goes_on_where_it_stopped(base: Path, tmp_path: Path) -> None:
+    cancel = threading.Event()
+
+    def stop_after_two(step: int, _steps: int, _loss: float) -> None:
+        if step == 2:
+            cancel.set()
+
+    data = examples()
+    with pytest.raises(TrainingCancelled, match="step 2 of 4"):
+        fit(
+            data,
+            base=base,
+            work=tmp_path / "a",
+            steps=4,
+            watch=Watch(on_step=stop_after_two, cancel=cancel),
+        )
+    steps: list[int] = []
+    resumed = fit(
+        data,
+        base=base,
+        work=tmp_path / "a",
+        steps=4,
+        watch=Watch(on_step=lambda s, _n, _l: steps.append(s)),
+    )
+    straight = fit(data, base=base, work=tmp_path / "b", steps=4)
+
+    assert steps == [3, 4]
+    # The same data, order and random numbers: only rounding tells the two apart.
+    assert np.allclose(
+        resumed.score(data.states).sufficiency, straight.score(data.states).sufficiency, atol=0.02
+    )
+
+
+def test_a_half_written_checkpoint_is_passed_over(base: Path, tmp_path: Path) -> None:
+    data = examples()
+    fit(data, base=base, work=tmp_path, steps=1)
+    torn = tmp_path / "checkpoint-7"
+    torn.mkdir()
+    (torn / "adapter_model.safetensors").write_bytes(b"half")
+    steps: list[int] = []
+
+    fit(
+        data,
+        base=base,
+        work=tmp_path,
+        steps=2,
+        watch=Watch(on_step=lambda s, _n, _l: steps.append(s)),
+    )
+
+    assert steps == [2]
+    assert not torn.exists()
+
+
+def test_a_loss_that_is_no_number_ends_the_training(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "taught", lambda some, _seed: some)
+    data = examples()
+    spoilt = Examples(
+        data.states,
+        data.questions,
+        data.datasets,
+        data.values,
+        data.advantages,
+        np.full_like(data.sufficient, np.inf),
+        data.weights,
+    )
+
+    with pytest.raises(TrainingFailed, match="no number any more at step 1"):
+        fit(spoilt, base=base, work=tmp_path, steps=2)
+
+    assert not list(tmp_path.glob("checkpoint-*"))
+
+
+def test_a_full_disk_is_told_as_one(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import shutil
+
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(100, 99, 1))
+
+    with pytest.raises(TrainingFailed, match="checkpoints need"):
+        fit(examples(), base=base, work=tmp_path, steps=2)
+
+
+def test_a_base_that_is_no_bert_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}', encoding="utf-8")
+
+    with pytest.raises(CannotTrain, match="is a llama"):
+        fit(examples(), base=tmp_path, work=tmp_path / "work", steps=2)
