@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +33,7 @@ from traces.records import (
     UnknownCollection,
     UnknownDocument,
 )
+from traces.rows import select
 from traces.store import Store, now
 
 if TYPE_CHECKING:
@@ -133,19 +133,15 @@ class Library:
         """Stored documents with these facts, by collection and name."""
         facts, values = filters.where()
         condition = " AND ".join(["(? IS NULL OR d.collection = ?)", *facts])
-        with self._store.connect() as db:
-            rows = db.execute(
-                f"""
-                SELECT d.id, d.collection, d.source, d.name, d.title, d.media_type, d.sha256,
-                       d.bytes, d.pages, d.date, d.coverage, d.notices, d.reader, d.ingested,
-                       count(c.id), d.author, d.sender, d.modified
+        query = f"""
+            FROM (
+                SELECT d.*, count(c.id) AS chunks
                 FROM documents d LEFT JOIN chunks c ON c.document_id = d.id
-                WHERE {condition}
-                GROUP BY ALL ORDER BY d.collection, d.name
-                """,
-                [collection, collection, *values],
-            ).fetchall()
-        return [_document(row) for row in rows]
+                WHERE {condition} GROUP BY ALL
+            ) ORDER BY collection, name
+        """
+        with self._store.connect() as db:
+            return select(db, Document, query, [collection, collection, *values])
 
     def put_document(
         self,
@@ -432,9 +428,3 @@ _PASSAGE = """
            c.kind, c.text, coalesce(nullif(d.author, ''), d.sender)
     FROM chunks c JOIN documents d ON d.id = c.document_id
 """
-
-
-def _document(row: tuple[Any, ...]) -> Document:
-    values = list(row)
-    values[11] = tuple(json.loads(values[11]))
-    return Document(*values)

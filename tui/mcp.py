@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,7 +55,6 @@ class _Tools:
 
         self._settings = load()
         self._store = assemble.open_store()
-        self._loading = threading.Lock()
         self._asking = threading.Lock()
 
     @cached_property
@@ -65,10 +64,18 @@ class _Tools:
         return assemble.open_embedder(self._settings)
 
     @cached_property
-    def _reader(self) -> Any:
+    def _models(self) -> dict[str, Any]:
+        """What a run needs; it stays in memory for the next question."""
         from tui import assemble
 
-        return assemble.open_reader(self._settings)
+        return {
+            "chat": assemble.open_chat(self._settings),
+            "embedder": self._embedder,
+            "reader": assemble.open_reader(self._settings),
+            "store": self._store,
+            "learned": assemble.open_learned(),
+            "planner": assemble.open_planner(self._settings),
+        }
 
     def list_documents(self, collection: str = "") -> list[dict[str, Any]]:
         """List the documents of a collection, or of all collections."""
@@ -105,8 +112,7 @@ class _Tools:
         library = Library(self._store)
         with _errors_told():
             scope = scope_of(library, collections or [], "")
-            with self._loading:
-                recall = Recall(library, self._embedder)
+            recall = Recall(library, self._embedder)
             hits = recall.search(" ".join(query.split()), "hybrid", [scope], min(max(limit, 1), 50))
         return [as_json_object(hit) for hit in hits]
 
@@ -138,7 +144,7 @@ class _Tools:
         """Research a question in the documents and answer it; each [n] in the answer is one of its sources.
 
         ``status`` is "answered", or "not_found" if the documents do not say. ``missing`` is what they leave
-        open.
+        open. ``route`` is "direct" if the answer was given without a look at the documents.
         """
         from anyio import to_thread
 
@@ -155,29 +161,17 @@ class _Tools:
     ) -> dict[str, Any]:
         from agent import run as agent_run
         from agent.steering import Steering
-        from tui import assemble
         from tui.ask.asking import request
         from tui.run.fold import Outcome
 
         outcome = Outcome()
         wanted = request(question, self._settings, interactive=False, collections=collections)
-        with self._asking, closing(assemble.open_chat(self._settings)) as chat:
-            with self._loading:
-                embedder, reader = self._embedder, self._reader
-            for event in agent_run.run(
-                wanted,
-                chat=chat,
-                embedder=embedder,
-                reader=reader,
-                store=self._store,
-                steering=Steering(cancel),
-                learned=assemble.open_learned(),
-                planner=assemble.open_planner(self._settings),
-            ):
+        with self._asking:
+            for event in agent_run.run(wanted, steering=Steering(cancel), **self._models):
                 outcome.take(event)
         told = outcome.to_json()
         sources = [{name: source.get(name) for name in _SOURCE} for source in told["sources"]]
-        kept = ("status", "answer", "grounded", "missing", "run_id")
+        kept = ("status", "route", "answer", "grounded", "missing", "run_id")
         return {**{name: told[name] for name in kept}, "sources": sources}
 
 

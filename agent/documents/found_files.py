@@ -1,7 +1,7 @@
-"""The files that paths lead to, and whether one that was there before is still there.
+"""The files that paths lead to, and whether a known file still exists.
 
-A path may lead where one may not look, and to a drive that is not mounted now. What cannot be looked at
-may be there: it is found, so that reading it tells why it cannot be read, and it is never gone.
+A path may lead to a place without permission, or to a drive that is not mounted. A file that cannot be
+examined counts as found, so that reading it reports the reason, and never as gone.
 """
 
 from __future__ import annotations
@@ -117,10 +117,10 @@ def files_in(root: Root, suffixes: Container[str], unread: Counter[str]) -> Iter
 
 
 def file_at(path: Path) -> FoundFile | None:
-    """What a person named outright; None if nothing is there.
+    """The file that the user named; None if there is none.
 
     Raises:
-        OSError: It may not be looked at.
+        OSError: It cannot be examined.
     """
     try:
         path.stat()
@@ -134,7 +134,7 @@ def file_at(path: Path) -> FoundFile | None:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there, and may be looked at."""
+    """Whether ``path`` is a folder that can be examined."""
     try:
         return path.is_dir()
     except OSError:
@@ -142,7 +142,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_gone(path: Path) -> bool:
-    """Whether nothing is there, nor may be: behind a link that leads nowhere, on a drive that is away."""
+    """Whether the file certainly does not exist, also not behind a dead link or on an unmounted drive."""
     try:
         path.lstat()
     except OSError as error:
@@ -153,7 +153,7 @@ def is_gone(path: Path) -> bool:
 
 
 def is_empty(folder: Path) -> bool:
-    """Whether a folder can be listed and holds nothing, as one does whose drive is not mounted."""
+    """Whether a folder can be listed and is empty, as the folder of an unmounted drive is."""
     try:
         with os.scandir(folder) as entries:
             return next(entries, None) is None

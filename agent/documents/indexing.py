@@ -1,7 +1,7 @@
-"""Indexing: a document as read becomes chunks with vectors and keyword terms, stored at once.
+"""Indexing: a parsed document becomes chunks with vectors and keyword terms, stored together.
 
-What was read may come from a file or from the web; from here on there is no difference. Storing is one
-transaction, so a crash leaves the library as it was before that document.
+The document may be a file or a page of the web. It is stored in one transaction, so a crash leaves the
+library as it was before.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from traces.records import Document, NewChunk, NewDocument
 # whose scanned pages were not read.
 READER_VERSION = 3
 _BATCH = 32
-_LOOKED_AT = 5  # passages of a document whose language is looked at, about
+_LOOKED_AT = 5  # about how many passages decide on a document's language
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Origin:
 
     @classmethod
     def of_page(cls, url: str, content: bytes) -> Origin:
-        """A page that has just been fetched; ``content`` is what it is known again by."""
+        """A page fetched just now; ``content`` identifies its version."""
         digest = hashlib.sha256(content).hexdigest()
         return cls(url, page_name(url), digest, len(content), datetime.now(UTC).date().isoformat())
 
@@ -75,26 +75,26 @@ def is_read_as_now(reader: int, *, with_scans: bool) -> bool:
 
 
 def page_name(url: str) -> str:
-    """What a person calls a page: its URL without the scheme."""
+    """The name of a page for the user: its URL without the scheme."""
     return url.partition("://")[2].rstrip("/")
 
 
 def file_name(url: str) -> str:
-    """What a file that is saved from ``url`` would be called; the host, if the path names none."""
+    """The file name in ``url``, else its host."""
     parts = urlsplit(url)
     return unquote(parts.path).rstrip("/").rpartition("/")[2] or parts.netloc
 
 
 class Indexing:
-    """One document on its way into the library.
+    """The indexing of one document.
 
     Args:
         origin: Where it was read from.
-        parsed: What was read.
+        parsed: The document.
         embedder: Makes the vectors.
 
     Raises:
-        NoText: there is no passage in it.
+        NoText: It has no passage.
     """
 
     def __init__(self, origin: Origin, parsed: ParsedDocument, embedder: Embedder) -> None:
@@ -109,7 +109,7 @@ class Indexing:
 
     @property
     def language(self) -> str:
-        """ISO 639-1 code of the language that most of a few of its passages are in; "" if unsure."""
+        """ISO 639-1 code of the language of most of a few passages; "" if uncertain."""
         apart = max(1, len(self.chunks) // _LOOKED_AT)
         told = Counter(language(piece.text) for piece in self.chunks[::apart])
         (code, votes), *_ = told.most_common(1)
@@ -117,18 +117,18 @@ class Indexing:
 
     @property
     def texts(self) -> list[str]:
-        """What is embedded, one for each chunk."""
+        """The texts to embed, one for each chunk."""
         title = self._parsed.title
         return [passage_text(title, piece.section, piece.text) for piece in self.chunks]
 
     def embed(self, cancel: threading.Event | None = None) -> Iterator[tuple[int, int]]:
-        """Make the vectors; after each batch, how many chunks have theirs and how many there are.
+        """Make the vectors; yields after each batch how many chunks are done, and how many there are.
 
         Raises:
             GenerationCancelled: ``cancel`` was set.
         """
         texts = self.texts
-        # A batch takes as long as its longest text: texts of like length share one, wherever they stand.
+        # A batch takes as long as its longest text, so texts of similar length share one.
         order = sorted(range(len(texts)), key=lambda index: -estimate(texts[index]))
         for start in range(0, len(order), _BATCH):
             stop_if(cancel)
@@ -140,10 +140,10 @@ class Indexing:
             yield start + len(batch), len(texts)
 
     def store(self, library: Library, collection: str) -> int:
-        """Put the document with its vectors in place of what the library had of it; returns its id.
+        """Store the document with its vectors, replacing its old version; returns its id.
 
         Raises:
-            StoreError: the store cannot be written.
+            StoreError: The store cannot be written.
         """
         return library.put_document(self._document(collection), self._vectors, self._embedder.name)
 
@@ -181,11 +181,7 @@ class Indexing:
 
 
 def stop_if(cancel: threading.Event | None) -> None:
-    """Go on unless ``cancel`` is set.
-
-    Raises:
-        GenerationCancelled: it is.
-    """
+    """Raise GenerationCancelled if ``cancel`` is set."""
     if cancel is not None and cancel.is_set():
         raise GenerationCancelled(
             "Reading was stopped.", "Run the same command again; what is read stays read."
@@ -198,5 +194,5 @@ def keyword_text(title: str, people: Sequence[str], section: Sequence[str], text
 
 
 def passage_text(title: str, section: Sequence[str], text: str) -> str:
-    """What is embedded for a chunk: title and section give a short passage its context."""
+    """The text to embed for a chunk: title and section give a short passage context."""
     return ". ".join(part for part in (title, *section, text) if part)

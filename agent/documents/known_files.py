@@ -44,7 +44,7 @@ def gone(roots: Sequence[Root], here: Container[str], known: dict[str, Document]
 
 
 def renamed(documents: Sequence[Document], here: Container[str], *, but: Container[int]) -> list[Document]:
-    """Documents, ``but`` these, whose file lies here under another name, where it has just been read."""
+    """Documents, except ``but``, whose file is here under another name and was just read."""
     read: dict[str, list[Path]] = {}
     for document in documents:
         if document.source in here:
@@ -76,13 +76,13 @@ def earlier(document_of: Sequence[Document], file: Path, leaving: Container[int]
 
 
 def inside(files: Iterable[str], documents: Iterable[Document]) -> list[Document]:
-    """The documents that lie in one of the files: attachments of a mail, files of an archive."""
+    """The documents inside one of the files: attachments of a mail, files of an archive."""
     sources = set(files)
     return [document for document in documents if _lies_in(document.source, sources)]
 
 
 def no_longer_inside(file: str, members: Iterable[str], documents: Iterable[Document]) -> list[Document]:
-    """Documents that lie in ``file`` and are none of its ``members``, nor inside one of them."""
+    """Documents inside ``file`` that are not among its ``members``, nor inside one of them."""
     there = set(members)
     return [
         document

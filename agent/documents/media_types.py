@@ -1,4 +1,4 @@
-"""What a file is, by what is in it first, and by what a server or its name says second."""
+"""The format of a file, by its content first, and by a server's declaration or its name second."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ TEXT = "text/plain"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file that is read.
+    """A supported file format.
 
     Attributes:
         media_type: e.g. ``text/html``.
-        name: What a person calls it.
+        name: Its name for the user.
         group: One word for it and kinds like it, by which documents are filtered.
         suffixes: Endings of its names, in lower case with the dot.
         reader: Module and function beneath this package.
-        keeps: What is kept besides the words.
-        is_text: Its bytes are text in some encoding.
-        has_scans: Pages of it may be pictures; its reader takes what was recognised on them.
+        keeps: What is kept besides the text.
+        is_text: Whether its bytes are text in some encoding.
+        has_scans: Whether pages may be pictures; its reader then takes the recognised text.
     """
 
     media_type: str
@@ -188,15 +188,7 @@ FORMATS = (
     ),
     Format(YAML, "YAML", "data", (".yaml", ".yml"), "data.read_yaml", "as in JSON", is_text=True),
     Format(XML, "XML", "data", (".xml",), "data.read_xml", "as in JSON", is_text=True),
-    Format(
-        CODE,
-        "source code",
-        "code",
-        _CODE_SUFFIXES,
-        "text.read_source_code",
-        "its parts",
-        is_text=True,
-    ),
+    Format(CODE, "source code", "code", _CODE_SUFFIXES, "text.read_source_code", "its parts", is_text=True),
     Format(
         TEXT,
         "text",
@@ -250,13 +242,13 @@ _SAMPLE = 1 << 16
 
 
 def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
-    """The media type of ``data``, whatever ``path`` is called.
+    """The media type of ``data``.
 
-    Among the kinds of text, ``served_as`` decides before the ending of the name does, unless it says
-    only that it is text: servers give Markdown and CSV out as that.
+    Among text formats, ``served_as`` decides before the ending of the name, unless it is just text: servers
+    declare Markdown and CSV so.
 
     Raises:
-        UnreadableDocument: It is of a kind that cannot be read, such as a film.
+        UnreadableDocument: The format is not supported.
     """
     if b"%PDF-" in data[:1024]:
         return PDF
@@ -324,7 +316,7 @@ def _zipped(name: str, data: bytes) -> str:
 
 
 def _compound(name: str, data: bytes) -> str:
-    """The kind of a file of Office before 2007, or of Outlook, by the streams in it."""
+    """The format of an OLE file (Office before 2007, Outlook), by its streams."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise _encrypted(name)
     for stream, kind in _STREAMS.items():

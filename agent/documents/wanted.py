@@ -1,4 +1,4 @@
-"""What is to be read: a file, a page of the web, or a file inside one of these."""
+"""Sources to read: a file, a page of the web, or a file inside one of these."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Page:
         self._fetched: Fetched | None = None
 
     def origin(self) -> Origin:
-        """What identifies its content, which is fetched for that."""
+        """Fetches the page, and identifies its content."""
         self._fetched = self._fetch(self.source)
         return Origin.of_page(self.source, self._fetched.data)
 
@@ -188,7 +188,7 @@ def _refuse_large(name: str, size: int) -> None:
 
 
 def _utf8(text: str) -> str:
-    """``text`` as it can be stored and shown: Python keeps the odd bytes of a file name as surrogates."""
+    """``text`` as valid UTF-8: Python has invalid bytes of file names as surrogates."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

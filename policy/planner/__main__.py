@@ -14,6 +14,7 @@ from policy.planner.data import examples, natural
 from policy.planner.evaluation import Figures, figures, table, written
 from policy.planner.export import export
 from policy.planner.training import RATE, train
+from policy.training.causal.base import open_base
 from traces.paths import models_dir
 
 

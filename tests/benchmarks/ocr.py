@@ -24,9 +24,9 @@ from agent.documents.formats.scans import ScannedPage
 from agent.documents.reading import read_bytes
 from agent.documents.sample_library import root
 from models.ocr import RapidOcr
-from tests.benchmarks.library import DATA
 from tests.benchmarks.process import beside_others
 from tests.benchmarks.table import Row, Table
+from tests.conftest import DATA
 
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont

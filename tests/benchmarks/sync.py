@@ -14,6 +14,7 @@ from agent.documents.ingest import FileDone, ingest
 from agent.folders.sync import sync
 from agent.retrieval.recall import Recall
 from models.protocols import Embedder, Vectors
+from models.scripted import HashEmbedder
 from tests.benchmarks.process import beside_others
 from tests.benchmarks.table import Row, Table
 from traces.library import Library
@@ -51,14 +52,14 @@ def measure() -> Table:
             file = folder / f"part {number // _RENAMED}" / f"note {number}.md"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(f"# Note {number}\n\nThe lamp of house {number} has the code {7 * number}.\n")
-        engine = Engine()
+        engine = _Engine()
         store, model = engine.store, engine.embedder()
         list(ingest([folder], collection="notes", store=store, embedder=model, follow=True))
         time.sleep(_QUIET)  # what was written within the tick of its reading is hashed once more
         list(sync(store=store, embedder=model))
-        began = time.monotonic()
+        began, worked = time.monotonic(), time.process_time()
         list(sync(store=store, embedder=model))
-        unchanged = time.monotonic() - began
+        unchanged, worked = time.monotonic() - began, time.process_time() - worked
         (folder / "part 0").rename(folder / "renamed")
         counting = _Counting(model)
         began = time.monotonic()
@@ -70,7 +71,12 @@ def measure() -> Table:
         "sync",
         "Followed folders",
         [
-            Row(f"{_FILES:,} unchanged files: sync", f"{unchanged:.2f} s", "2 s", unchanged <= _QUIET),
+            Row(
+                f"{_FILES:,} unchanged files: sync",
+                f"{unchanged:.2f} s ({worked:.2f} s of processor)",
+                "2 s",
+                unchanged <= _QUIET,
+            ),
             Row("a changed file: until it can be found", f"{found:.1f} s", "5 s", found <= _FOUND),
             Row(
                 f"a folder renamed with {_RENAMED} files: passages embedded again",
@@ -80,11 +86,18 @@ def measure() -> Table:
             ),
         ],
         [
-            "The sync in one process, its models loaded; the embedder is bge-small-en. The changed file is "
-            "searched for by keyword from the end of its writing on, while the app's worker watches.",
+            "In one process, with hashed words for vectors, so that no model counts. The changed file "
+            "is searched for by keyword from the end of its writing on, while the app's worker watches.",
             *load,
         ],
     )
+
+
+class _Engine(Engine):
+    """The app's, with an embedder that takes no time."""
+
+    def embedder(self) -> Embedder:
+        return HashEmbedder()
 
 
 def _until_found(engine: Engine, file: Path) -> float:

@@ -291,7 +291,7 @@ def test_a_title_over_what_is_not_seen_is_what_can_be_found(store: Store, folder
 
 
 def test_a_document_without_passages_is_refused_before_it_is_embedded() -> None:
-    parsed = ParsedDocument("T", "text/plain", (Block("text", "\u200b"),), "\u200b")
+    parsed = ParsedDocument((Block("text", "\u200b"),), "\u200b")
     with pytest.raises(NoText, match=r"odd\.txt holds no text"):
         indexing.Indexing(indexing.Origin("/odd.txt", "odd.txt", "", 3), parsed, HashEmbedder())
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from policy.causal import adapters
 
 from agent.steps.lookups import Lookup, Plan, PlanRequest, prompt
 from models.boxed_planner import BoxedPlanner
@@ -16,6 +15,7 @@ from policy.planner.data import Example
 from policy.planner.evaluation import figures, written
 from policy.planner.export import export
 from policy.planner.training import train
+from policy.training.causal import adapters
 from policy.training.causal.base import CausalBase, load_tokenizer, open_base
 from tests.policy.training.causal.tiny import write_tiny
 from tests.policy.training.causal.warned import by_the_old_name
