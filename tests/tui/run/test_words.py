@@ -24,9 +24,9 @@ def test_searches_of_one_round_are_one_block_with_each_passage_once(
     other = search(2, "c", 0)
     lines = _plain([search(1, "a", 3), search(1, "b", 5), search(1, "b", 1, "reword"), other], capsys)
     assert lines == [
-        "search: a (hybrid: 5 passages) | also: b; from Annual report 2024",
-        "search: b (hybrid: 1 passage) | from Annual report 2024",
-        "search: c (hybrid: nothing found)",
+        "search: a (hybrid, in reports: 5 passages) | also: b; from Annual report 2024",
+        "search: b (hybrid, in reports: 1 passage) | from Annual report 2024",
+        "search: c (hybrid, in reports: nothing found)",
     ], "the last one is shown though nothing followed it"
 
 
