@@ -11,14 +11,14 @@ from agent.steps.lookups import Lookup, Plan, PlanRequest, prompt
 from models.boxed_planner import BoxedPlanner
 from models.llama_cpp.engine import Engine
 from models.protocols import ModelError
-from policy.causal import adapters
 from policy.planner.data import Example
 from policy.planner.evaluation import figures, written
 from policy.planner.export import export
 from policy.planner.training import train
+from policy.training.causal import adapters
 from policy.training.causal.base import CausalBase, load_tokenizer, open_base
-from tests.policy.causal.tiny import write_tiny
-from tests.policy.causal.warned import by_the_old_name
+from tests.policy.training.causal.tiny import write_tiny
+from tests.policy.training.causal.warned import by_the_old_name
 
 pytestmark = by_the_old_name
 
