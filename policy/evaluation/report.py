@@ -7,85 +7,104 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
-from policy.evaluation import metrics
 from policy.evaluation.metrics import NEAR, STAGES
-from policy.evaluation.summary import GUESS, ORACLE, SEARCH, Against, Scope, Standing, Summary
+from policy.evaluation.summary import GUESS, SEARCH, Against, Scope, Standing, Summary
 from policy.judging.bootstrap import Interval
 
-_TITLE: Final = "Whole systems on the same questions"
-_CERTAIN: Final = 0.001
-_PACKAGES: Final = (
-    *("numpy", "torch", "transformers", "trl", "peft", "sentence-transformers"),
-    *("onnxruntime", "llama-cpp-python"),
+_Column = tuple[str, str, float, int]  # heading, measure, factor, digits
+
+_ANSWERS: Final[Sequence[_Column]] = (
+    ("F1", "f1", 100, 1),
+    ("EM", "em", 100, 1),
+    ("stated", "holds", 100, 1),
+    ("flagged", "flagged", 100, 1),
+    ("abstained", "abstained", 100, 1),
+    ("rightly", "abstained_rightly", 100, 1),
+    ("wrongly", "abstained_wrongly", 100, 1),
+)
+_DOCUMENTS: Final[Sequence[_Column]] = (
+    ("right", "right", 100, 1),
+    ("wrong", "wrong", 100, 1),
+    ("wrong, shown as supported", "wrong_supported", 100, 1),
+    ("refused, though answerable", "refused_wrongly", 100, 1),
+    ("unanswerable refused", "refused_rightly", 100, 1),
+    ("first words, s", "first_words", 1, 1),
+)
+_EVIDENCE: Final[Sequence[_Column]] = (
+    ("reached", "reached", 100, 1),
+    ("recalled", "recalled", 100, 1),
+    ("held recall", "recall", 100, 1),
+    ("held precision", "precision", 100, 1),
+    ("noted", "noted", 100, 1),
+    ("cited recall", "citation_recall", 100, 1),
+    ("cited precision", "citation_precision", 100, 1),
+)
+_COST: Final[Sequence[_Column]] = (
+    ("steps", "steps", 1, 2),
+    ("model calls", "calls", 1, 1),
+    ("tokens evaluated", "evaluated", 1, 0),
+    ("reused", "reused", 1, 0),
+    ("generated", "generated", 1, 0),
+    ("seconds", "seconds", 1, 1),
+)
+_WIDE: Final = frozenset({"f1", "em", "right", "wrong_supported", "refused_rightly", "recall", "seconds"})
+"""Measures shown with their interval."""
+
+_READING: Final = (
+    "Shares are in hundredths. EM and F1 are of the short answer, by the data sets' own normalisation; "
+    "stated is whether the whole answer states a gold one. Brackets are 95 % percentile intervals of a "
+    "bootstrap over questions.",
+    "Each system is measured on the questions that it has answered; differences are paired, on those that "
+    "both have. Rows may be of several machines: tokens do not depend on that, seconds do.",
+    "Held and cited are passages against gold passages; reached, recalled and noted are the shares of the "
+    "gold passages among the first hundred of a search, among its results, and cited by findings.",
+    f"{SEARCH} may write that nothing was found; {GUESS} is the same without that leave.",
+    f"A wrong answer has an F1 below {100 * NEAR:.0f} and does not state a gold one. It is counted at the "
+    "first stage after which it could no longer be right.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """How results came about.
-
-    Attributes:
-        command: That made them.
-        date: ISO day.
-        machine: Cores, architecture, system, Python.
-        versions: By package.
-        notes: What else a reader has to know: data, seeds, what was chosen where.
-    """
+    """How results came about: command, ISO day, machine, and what else a reader has to know."""
 
     command: str
     date: str
     machine: str
-    versions: Mapping[str, str]
     notes: Sequence[str] = ()
 
 
 def circumstances(command: str, notes: Sequence[str] = ()) -> Circumstances:
     """Here and now."""
-    versions: dict[str, str] = {}
-    for package in _PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue  # an optional one; what was not installed was not used
-    machine = (
-        f"{os.cpu_count()} cores ({platform.machine()}, {platform.system()}), "
-        f"Python {sys.version.split()[0]}"
-    )
-    return Circumstances(command, f"{datetime.now(UTC):%Y-%m-%d}", machine, versions, notes)
+    python = sys.version.split()[0]
+    machine = f"{os.cpu_count()} cores ({platform.machine()}, {platform.system()}), Python {python}"
+    return Circumstances(command, f"{datetime.now(UTC):%Y-%m-%d}", machine, notes)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of words.
-
-    Attributes:
-        title: Above it.
-        head: Names of the columns.
-        rows: A cell for each column.
-        words: How many columns from the left hold words; the rest hold numbers.
-    """
+    """A table of words: the first column holds names, the others numbers."""
 
     title: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
-    words: int = 1
 
 
 def markdown(summary: Summary, came: Circumstances) -> str:
     """The tables, the same lines for the same summary and circumstances."""
-    lines = [f"# {_TITLE}", ""]
+    lines = ["# Whole systems on the same questions", ""]
     for scope in summary.scopes:
-        lines += [f"## {_named(scope)}", ""]
-        for table in (*_tables(scope), *_pairs(scope)):
+        lines += [f"## {scope.name}, {scope.model}", ""]
+        for table in _tables(scope):
             lines += markdown_table(table)
-    lines += ["## How to read this", "", *(f"- {line}" for line in _reading(summary, came)), ""]
-    lines += ["## How it came about", "", *(f"- {name}: {told}" for name, told in _facts(came)), ""]
+    lines += ["## How to read this", "", *(f"- {line}" for line in (*_READING, *came.notes)), ""]
+    told = {"Command": came.command, "Date": came.date, "Machine": came.machine}
+    lines += ["## How it came about", "", *(f"- {name}: {value}" for name, value in told.items()), ""]
     return "\n".join(lines)
 
 
@@ -105,197 +124,73 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _named(scope: Scope) -> str:
-    return f"{scope.name}, {scope.model}"
-
-
-def _reading(summary: Summary, came: Circumstances) -> list[str]:
-    return [
-        "F1, EM, recall and precision are in hundredths; so are shares of questions. EM and F1 are of the "
-        "short answer, by the data sets' own normalisation; stated is whether the whole answer states a "
-        "gold one.",
-        f"Brackets are 95 % percentile intervals of a bootstrap over questions ({summary.resamples} "
-        f"resamples, seed {summary.seed}).",
-        "Each system by itself is measured on the questions that it has answered; differences are paired, "
-        "on those that both have. Only it / only baseline: the questions of which one alone has an "
-        "EM of 1, with p of McNemar's exact test. Seconds and tokens are compared as sums, ours to theirs.",
-        "A finished question is not asked again, so rows may be of several machines, each as fast as it "
-        "is: tokens do not depend on that, seconds do.",
-        "Held and cited recall and precision are of passages against gold passages: those that the answer "
-        "was written from, and those that it cites. Reached, recalled and noted are the shares of the gold "
-        "passages among the first hundred of a search, among what searches brought, and cited by findings.",
-        "Flagged is the share of answers with a sentence that its sources do not fully support, of those "
-        "that claim anything. An abstention has an F1 of 0: where both answer is the difference on the "
-        "questions that neither abstained on.",
-        f"{SEARCH} may write that nothing was found, as every system that answers from one prompt; "
-        f"{GUESS} is the same without that leave. lean writes it only where no step found anything.",
-        f"{ORACLE} finishes as soon as all gold evidence is held, and at the first stop where it never is. "
-        "So it bounds what stopping can do for the evidence, not F1: another stop may be answered better, "
-        "by chance or because less is read. Where another stop would have been right, an answer counts as "
-        "stopped early or late. Of a question whose evidence is not known it finishes at the first stop "
-        "with a right answer.",
-        f"A wrong answer has an F1 below {100 * NEAR:.0f}, and does not state a gold one, or states it "
-        "and has nothing of it in its short form. It is counted at the first stage that lost it: at "
-        "another stop of the same research if that would have been right, else where the gold evidence "
-        "was first incomplete, else at reading.",
-        *came.notes,
-    ]
-
-
-def _facts(came: Circumstances) -> list[tuple[str, str]]:
-    versions = ", ".join(f"{package} {number}" for package, number in came.versions.items())
-    return [
-        ("Command", came.command),
-        ("Date", came.date),
-        ("Machine", came.machine),
-        *([("Versions", versions)] if versions else []),
-    ]
-
-
 def markdown_table(table: Table) -> list[str]:
     """Its lines in Markdown."""
 
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
-    rule = ["---" if i < table.words else "--:" for i in range(len(table.head))]
+    rule = ["---", *["--:"] * (len(table.head) - 1)]
     return [f"### {table.title}", "", line(table.head), line(rule), *map(line, table.rows), ""]
 
 
-def _share(name: str, *, wide: bool = False) -> Callable[[Standing], str]:
-    def told(standing: Standing) -> str:
-        found = standing.measures.get(name)
-        if found is None or math.isnan(found.estimate):
-            return ""
-        brackets = f" [{100 * found.low:.1f}, {100 * found.high:.1f}]" if wide else ""
-        return f"{100 * found.estimate:.1f}{brackets}"
-
-    return told
-
-
-def _amount(name: str, digits: int, *, wide: bool = False) -> Callable[[Standing], str]:
-    def told(standing: Standing) -> str:
-        found = standing.measures.get(name)
-        if found is None or math.isnan(found.estimate):
-            return ""
-        brackets = f" [{found.low:,.{digits}f}, {found.high:,.{digits}f}]" if wide else ""
-        return f"{found.estimate:,.{digits}f}{brackets}"
-
-    return told
-
-
-_Columns = Mapping[str, Callable[[Standing], str]]
-
-_ANSWERS: Final[_Columns] = {
-    "questions": lambda standing: str(standing.questions),
-    "F1": _share("f1", wide=True),
-    "EM": _share("em", wide=True),
-    "stated": _share("holds"),
-    "flagged": _share("flagged"),
-    "abstained": _share("abstained"),
-    "rightly": _share("abstained_rightly"),
-    "wrongly": _share("abstained_wrongly"),
-}
-_DOCUMENTS: Final[_Columns] = {
-    "questions": lambda standing: str(standing.questions),
-    "right": _share("right", wide=True),
-    "wrong": _share("wrong"),
-    "wrong, shown as supported": _share("wrong_supported", wide=True),
-    "refused, though answerable": _share("refused_wrongly"),
-    "unanswerable refused": _share("refused_rightly", wide=True),
-    "gold file found": _share("recalled"),
-    "kept": _share("recall"),
-    "cited": _share("citation_recall"),
-    "first words, s": _amount("first_words", 1),
-    "end, s": _amount("seconds", 1),
-}
-_EVIDENCE: Final[_Columns] = {
-    "reached": _share("reached"),
-    "recalled": _share("recalled"),
-    "held recall": _share("recall", wide=True),
-    "held precision": _share("precision"),
-    "noted": _share("noted"),
-    "cited recall": _share("citation_recall"),
-    "cited precision": _share("citation_precision"),
-}
-_COST: Final[_Columns] = {
-    "steps": _amount("steps", 2),
-    "model calls": _amount("calls", 1),
-    "tokens evaluated": _amount("evaluated", 0, wide=True),
-    "reused": _amount("reused", 0),
-    "generated": _amount("generated", 0),
-    "seconds": _amount("seconds", 1, wide=True),
-}
-_KNOWN: Final = {
-    *(*metrics.QUALITY, *metrics.EVIDENCE, *metrics.CONDUCT),
-    *(*metrics.COST, *metrics.TRACED, *metrics.JUDGED),
-}
-_OF_KIND: Final = "right_"  # begins the name of a measure: of the questions of one kind
-
-
 def _tables(scope: Scope) -> list[Table]:
-    names = {name for one in scope.systems for name in one.measures}
-    kinds = sorted(name for name in names if name.startswith(_OF_KIND))
-    others = sorted(names - _KNOWN - set(kinds))
-    further = {name: _amount(name, 3, wide=True) for name in others}
-    of_kind = {name.removeprefix(_OF_KIND): _share(name) for name in kinds}
-    judged = {"Own documents": _DOCUMENTS, "Right, by kind of question": of_kind}
-    answers = judged if kinds else {"Answers": _ANSWERS}
-    made = {**answers, "Evidence": _EVIDENCE, "Cost": _COST, "Further measures": further}
-    tables = [_by_system(title, columns, scope.systems) for title, columns in made.items()]
-    return [*(table for table in tables if len(table.head) > 1), _anatomy(scope.systems)]
+    of_kind = "right_"  # begins the name of a measure of the questions of one kind
+    names = {name for one in scope.systems for name in one.measures if name.startswith(of_kind)}
+    kinds = [(name.removeprefix(of_kind), name, 100.0, 1) for name in sorted(names)]
+    judged = {"Own documents": _DOCUMENTS, "Right, by kind of question": kinds}
+    groups = {**(judged if kinds else {"Answers": _ANSWERS}), "Evidence": _EVIDENCE, "Cost": _COST}
+    tables = [_by_system(title, columns, scope.systems) for title, columns in groups.items()]
+    tables.append(_losses(scope.systems))
+    for baseline in dict.fromkeys(pair.baseline for pair in scope.against):
+        pairs = [_pair(pair) for pair in scope.against if pair.baseline == baseline]
+        head = ["system", "questions", "F1", "F1 where both answer", "EM", "steps", "seconds"]
+        tables.append(Table(f"Compared with {baseline}", [*head, "tokens evaluated"], pairs))
+    return [table for table in tables if len(table.head) > 2]
 
 
-def _by_system(title: str, columns: _Columns, systems: Sequence[Standing]) -> Table:
+def _by_system(title: str, columns: Sequence[_Column], systems: Sequence[Standing]) -> Table:
     """A row a system, without the columns that are empty in every row."""
-    cells = {name: [column(one) for one in systems] for name, column in columns.items()}
-    kept = {name: column for name, column in cells.items() if any(column)}
-    rows = [[one.system, *(column[i] for column in kept.values())] for i, one in enumerate(systems)]
-    return Table(title, ["system", *kept], rows)
-
-
-def _anatomy(systems: Sequence[Standing]) -> Table:
-    def lost(one: Standing, stage: str) -> str:
-        # Without a measure of what its searches reached, nothing can be lost at planning them.
-        return "" if stage == "plan" and "reached" not in one.measures else str(one.lost[stage])
-
+    cells = {
+        heading: [_mean(one.measures.get(name), factor, digits, wide=name in _WIDE) for one in systems]
+        for heading, name, factor, digits in columns
+    }
+    kept = {heading: column for heading, column in cells.items() if any(column)}
     rows = [
-        [one.system, str(one.questions), str(sum(one.lost.values())), *(lost(one, s) for s in STAGES)]
+        [one.system, str(one.questions), *(column[i] for column in kept.values())]
+        for i, one in enumerate(systems)
+    ]
+    return Table(title, ["system", "questions", *kept], rows)
+
+
+def _losses(systems: Sequence[Standing]) -> Table:
+    rows = [
+        [one.system, str(one.questions), str(sum(one.lost.values())), *(str(one.lost[s]) for s in STAGES)]
         for one in systems
     ]
     return Table("Where wrong answers were lost", ["system", "questions", "wrong", *STAGES], rows)
 
 
-def _pairs(scope: Scope) -> list[Table]:
-    """One table for each baseline that something stands against."""
-    names = dict.fromkeys(pair.baseline for pair in scope.against)
-    head = ["system", "questions", "F1", "F1 where both answer", "EM", "only it / only baseline", "p"]
-    return [
-        Table(
-            f"Compared with {name}",
-            [*head, "steps", "seconds", "tokens evaluated"],
-            [_pair(pair) for pair in scope.against if pair.baseline == name],
-        )
-        for name in names
-    ]
-
-
 def _pair(pair: Against) -> list[str]:
-    steps = pair.differences["steps"]
+    told = pair.differences
     return [
         pair.system,
         str(pair.questions),
-        points(pair.differences["f1"]),
+        points(told["f1"]),
         f"{points(pair.answered)} ({pair.answered.questions})",
-        points(pair.differences["em"]),
-        f"{pair.exact.ours} / {pair.exact.theirs}",
-        f"{pair.exact.p:.3f}" if pair.exact.p >= _CERTAIN else f"< {_CERTAIN}",
-        "–"
-        if math.isnan(steps.estimate)
-        else f"{steps.estimate:+.2f} [{steps.low:+.2f}, {steps.high:+.2f}]",
-        _times(pair.ratios["seconds"]),
-        _times(pair.ratios["evaluated"]),
+        points(told["em"]),
+        *(_mean(told[name], 1, digits, wide=True) for name, digits in (("steps", 2), ("seconds", 1))),
+        _mean(told["evaluated"], 1, 0, wide=True),
     ]
+
+
+def _mean(found: Interval | None, factor: float, digits: int, *, wide: bool) -> str:
+    if found is None or math.isnan(found.estimate):
+        return ""
+    estimate, low, high = (
+        f"{factor * value:,.{digits}f}" for value in (found.estimate, found.low, found.high)
+    )
+    return f"{estimate} [{low}, {high}]" if wide else estimate
 
 
 def points(found: Interval) -> str:
@@ -303,9 +198,3 @@ def points(found: Interval) -> str:
     if math.isnan(found.estimate):
         return "–"
     return f"{100 * found.estimate:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
-
-
-def _times(found: Interval) -> str:
-    if math.isnan(found.estimate):
-        return "–"
-    return f"{found.estimate:.2f} × [{found.low:.2f}, {found.high:.2f}]"

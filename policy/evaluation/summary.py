@@ -1,7 +1,7 @@
 """From rows to numbers: means with intervals, where answers were lost, and paired differences.
 
-Every system is summarised on the questions that it has answered, and compared on those that both have. The
-same rows give the same summary, in whatever order they came.
+Every system is summarised on the questions it has answered, and compared on those that both have. The same
+rows give the same summary, in any order.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import comb
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy as np
 from policy.decisions.trees import Floats
 from policy.evaluation.metrics import STAGES
 from policy.evaluation.rows import Row
-from policy.judging.bootstrap import RESAMPLES, SEED, Draws, Interval, difference, draws, interval, means
+from policy.judging.bootstrap import RESAMPLES, Draws, Interval, difference, draws, means
 
 CLOSED_BOOK: Final = "closed-book"
 SHALLOW: Final = "shallow"
@@ -27,26 +26,13 @@ GUESS: Final = "search-and-guess"
 CRAG: Final = "crag"
 SEED_SYSTEM: Final = "seed"
 LEAN: Final = "lean"
-RULES: Final = "lean rules"
-JUDGE: Final = "lean judge"
-FIXED: Final = ("lean 1 step", "lean 2 steps", "lean 3 steps", "lean 4 steps")
-PLAN_DONE: Final = "lean plan done"
-LEARNED: Final = "lean learned"
-ORACLE: Final = "oracle"
-ORDER: Final = (
-    *(CLOSED_BOOK, SHALLOW, SEARCH, GUESS, CRAG, SEED_SYSTEM, LEAN),
-    *(RULES, JUDGE, *FIXED, PLAN_DONE, LEARNED, ORACLE),
-)
+ORDER: Final = (CLOSED_BOOK, SHALLOW, SEARCH, GUESS, CRAG, SEED_SYSTEM, LEAN)
 """Systems as tables list them; others follow by name."""
 
-BASELINES: Final = (SHALLOW, SEARCH, GUESS, SEED_SYSTEM, ORACLE)
-"""What every system is held against."""
+BASELINES: Final = (SHALLOW, SEARCH, GUESS, SEED_SYSTEM)
+"""What every system is compared with."""
 
-RULES_BESIDE: Final = (RULES, JUDGE, *FIXED, PLAN_DONE)
-"""What the learned policy is held against as well: every other rule that finishes the same research."""
-
-DIFFERENCES: Final = ("f1", "em", "steps", "right", "wrong_supported", "refused_rightly")
-RATIOS: Final = ("seconds", "evaluated")
+DIFFERENCES: Final = ("f1", "em", "steps", "seconds", "evaluated", "right", "wrong_supported")
 
 FAMILIES: Final = ("hotpotqa", "2wikimultihopqa", "musique")
 """How the names of multi-hop sets begin."""
@@ -66,7 +52,7 @@ class Standing:
     Attributes:
         system: Its name.
         questions: How many it has answered.
-        measures: Their means by name, each over the questions that it is known for.
+        measures: Their means by name, each over the questions it is known for.
         lost: How many answers were lost at each of `policy.evaluation.metrics.STAGES`; zeros included.
     """
 
@@ -74,23 +60,6 @@ class Standing:
     questions: int
     measures: Mapping[str, Interval]
     lost: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class McNemar:
-    """McNemar's exact test for exact match: the discordant pairs as tosses of a fair coin.
-
-    McNemar (1947); the exact conditional form as in Fagerland, Lydersen and Laake (2013).
-
-    Attributes:
-        ours: Questions that only we have right.
-        theirs: Questions that only they have right.
-        p: Of as uneven a split, if both were as good.
-    """
-
-    ours: int
-    theirs: int
-    p: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +72,6 @@ class Against:
         questions: That both have.
         differences: Ours less theirs in each of `DIFFERENCES`.
         answered: Ours less theirs in F1 on those of the questions that neither abstained on.
-        ratios: The sum of ours to the sum of theirs in each of `RATIOS`.
-        exact: The test for exact match.
     """
 
     system: str
@@ -112,21 +79,18 @@ class Against:
     questions: int
     differences: Mapping[str, Interval]
     answered: Interval
-    ratios: Mapping[str, Interval]
-    exact: McNemar
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What one model did on one set, or on several taken together.
+    """The results of one model on one set, or on several taken together.
 
     Attributes:
         name: Of the set, or `POOLED_MULTIHOP`, or `POOLED`.
         model: The language model.
         sets: Which are in it.
         systems: In the order of `ORDER`.
-        against: Every system against every baseline that there is; the learned policy also against
-            `RULES_BESIDE`.
+        against: Every system against every baseline that there is.
     """
 
     name: str
@@ -136,26 +100,16 @@ class Scope:
     against: tuple[Against, ...]
 
     def pair(self, system: str, baseline: str) -> Against | None:
-        """The two against each other; None where no question has been answered by both."""
-        return next(
-            (one for one in self.against if (one.system, one.baseline) == (system, baseline)),
-            None,
-        )
+        """The two against each other; None where both have answered no question."""
+        wanted = (system, baseline)
+        return next((one for one in self.against if (one.system, one.baseline) == wanted), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """All of it.
-
-    Attributes:
-        scopes: By model; its sets first, then those taken together.
-        resamples: Of the bootstrap.
-        seed: Of the bootstrap.
-    """
+    """All of it: by model; its sets first, then those taken together."""
 
     scopes: tuple[Scope, ...]
-    resamples: int
-    seed: int
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -163,26 +117,28 @@ class Summary:
         return tuple(dict.fromkeys(scope.model for scope in self.scopes))
 
 
-def summarise(rows: Iterable[Row], resamples: int = RESAMPLES, seed: int = SEED) -> Summary:
+def summarise(
+    rows: Iterable[Row], baselines: Sequence[str] = BASELINES, resamples: int = RESAMPLES
+) -> Summary:
     """Summarise ``rows``, one of each key.
 
     Args:
         rows: In any order.
+        baselines: Systems that the others are compared with.
         resamples: Of the bootstrap.
-        seed: Of the bootstrap; the same one gives the same intervals.
     """
     ordered = sorted(rows, key=lambda row: row.key)
 
     @cache
     def drawing(questions: int) -> Draws:
-        return draws(questions, resamples, seed)
+        return draws(questions, resamples)
 
     scopes = [
-        _scope(name, model, sets, [row for row in ordered if row.model == model], drawing)
+        _scope(name, model, sets, [row for row in ordered if row.model == model], baselines, drawing)
         for model in sorted({row.model for row in ordered})
         for name, sets in _scopes(sorted({row.questions for row in ordered if row.model == model}))
     ]
-    return Summary(tuple(scopes), resamples, seed)
+    return Summary(tuple(scopes))
 
 
 def multihop(sets: Iterable[str]) -> tuple[str, ...]:
@@ -200,7 +156,14 @@ def _scopes(sets: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
     return found
 
 
-def _scope(name: str, model: str, sets: tuple[str, ...], rows: Sequence[Row], drawing: _Drawing) -> Scope:
+def _scope(
+    name: str,
+    model: str,
+    sets: tuple[str, ...],
+    rows: Sequence[Row],
+    baselines: Sequence[str],
+    drawing: _Drawing,
+) -> Scope:
     answers: dict[str, _Answers] = {}
     for row in rows:
         if row.questions in sets:
@@ -209,7 +172,7 @@ def _scope(name: str, model: str, sets: tuple[str, ...], rows: Sequence[Row], dr
     pairs = [
         (ours, theirs)
         for ours in systems
-        for theirs in (*BASELINES, *(RULES_BESIDE if ours == LEARNED else ()))
+        for theirs in baselines
         if ours != theirs and answers[ours].keys() & answers.get(theirs, {}).keys()
     ]
     return Scope(
@@ -226,12 +189,8 @@ def _standing(system: str, answers: _Answers, drawing: _Drawing) -> Standing:
     names = sorted({name for row in answers.values() for name in row.measures})
     columns = {name: _column(answers, questions, name) for name in names}
     stages = Counter(row.lost for row in answers.values())
-    return Standing(
-        system,
-        len(questions),
-        means(columns, drawing(len(questions))),
-        {stage: stages[stage] for stage in STAGES},
-    )
+    told = means(columns, drawing(len(questions)))
+    return Standing(system, len(questions), told, {stage: stages[stage] for stage in STAGES})
 
 
 def _against(ours: str, theirs: str, answers: Mapping[str, _Answers], drawing: _Drawing) -> Against:
@@ -249,32 +208,8 @@ def _against(ours: str, theirs: str, answers: Mapping[str, _Answers], drawing: _
         len(both),
         {name: difference(*columns(name), drawn) for name in DIFFERENCES},
         difference(np.where(silent, np.nan, f1), their_f1, drawn),
-        {name: ratio(*columns(name), drawn) for name in RATIOS},
-        mcnemar(*columns("em")),
     )
 
 
 def _column(answers: _Answers, questions: Sequence[_Key], name: str) -> Floats:
     return np.array([answers[one].measures.get(name, np.nan) for one in questions], dtype=np.float64)
-
-
-def ratio(ours: Floats, theirs: Floats, drawn: Draws) -> Interval:
-    """The ratio of two sums of a per-question measure, over the questions that both are known for.
-
-    Nothing where theirs is zero.
-    """
-    known = ~np.isnan(ours + theirs)
-    above = drawn.means(np.where(known, ours, np.nan))
-    below = drawn.means(np.where(known, theirs, np.nan))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        samples = np.where(below > 0, above / below, np.nan)
-    return interval(np.asarray(samples, dtype=np.float64), int(known.sum()))
-
-
-def mcnemar(ours: Floats, theirs: Floats) -> McNemar:
-    """The test for two columns of 0 and 1 over the same questions; NaN is left out."""
-    only_ours = int(((ours == 1) & (theirs == 0)).sum())
-    only_theirs = int(((ours == 0) & (theirs == 1)).sum())
-    pairs = only_ours + only_theirs
-    tail = sum(comb(pairs, k) for k in range(min(only_ours, only_theirs) + 1))
-    return McNemar(only_ours, only_theirs, min(1.0, 2 * tail / 2**pairs))

@@ -196,7 +196,7 @@ def candidates(made: Scores) -> list[float]:
 
 
 def _utility(scored: Scored, margin: float, cost: float) -> Floats:
-    return follow_each("", scored.trees, scored.deciders(Rule(margin, 1.0)), cost).utility(cost)
+    return follow_each("", scored.trees, scored.deciders(Rule(margin, 1.0))).utility(cost)
 
 
 def fit_temperature(states: Sequence[Seen], advantages: Floats, values: Floats, margin: float) -> float:

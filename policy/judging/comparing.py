@@ -120,10 +120,10 @@ def compare(first: Opponent, second: Opponent, trees: Sequence[Tree], cost: floa
     drawn = draws(len(trees))
     scored = [score(trees, policy.scorer) for policy in (first, second)]
     one, two = (
-        follow_each(policy.name, trees, made.deciders(policy.rule), cost)
+        follow_each(policy.name, trees, made.deciders(policy.rule))
         for policy, made in zip((first, second), scored, strict=True)
     )
-    default = follow(DEFAULT, trees, lambda node: default_action(node.valid), cost)
+    default = follow(DEFAULT, trees, lambda node: default_action(node.valid))
 
     def worth(found: Outcomes) -> Worth:
         return Worth(

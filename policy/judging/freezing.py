@@ -76,7 +76,7 @@ def freeze(scorer: Scorer, validation: Sequence[Tree], cost: float) -> Frozen:
         rule,
         margin,
         crossed(scored, cost),
-        follow_each("learned", scored.trees, scored.deciders(rule), cost),
+        follow_each("learned", scored.trees, scored.deciders(rule)),
         calibration(said, so),
         separation(raw, so),
     )
@@ -89,7 +89,7 @@ def crossed(scored: Scored, cost: float) -> Outcomes:
     walks = []
     for at, (tree, part) in enumerate(zip(scored.trees, parts, strict=True)):
         one = Scored([tree], [scored.rows[at]], scored.scores)
-        walks.append(walk(tree, one.deciders(rules[part])[0], cost))
+        walks.append(walk(tree, one.deciders(rules[part])[0]))
     return outcomes("learned", walks)
 
 

@@ -164,10 +164,10 @@ def measure(
     """
     drawn = draws(len(trees))
     utility = walked.utility(cost)
-    default = follow("default", trees, lambda node: default_action(node.valid), cost)
+    default = follow("default", trees, lambda node: default_action(node.valid))
     over_active = None
     if active is not None:
-        theirs = follow_each(active.name, trees, score(trees, active.scorer).deciders(active.rule), cost)
+        theirs = follow_each(active.name, trees, score(trees, active.scorer).deciders(active.rule))
         over_active = difference((fitted or walked).utility(cost), theirs.utility(cost), drawn)
     return Measured(
         questions=len(trees),

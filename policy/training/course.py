@@ -20,17 +20,14 @@ from agent.decisions.decider import STATE_VERSION
 from models.library_loading import import_torch
 from models.offline import forbid_hubs
 from policy.decisions.returns import Examples, examples
-from policy.judging.bootstrap import difference, draws
 from policy.judging.freezing import Frozen, freeze
 from policy.judging.gate import ask, too_few
-from policy.judging.untrained import UNTRAINED
-from policy.judging.walking import follow
 from policy.serving.folder import Base, Data, Gate, Manifest, RuleValues, fingerprint, require_free, write
 from policy.serving.registry import Registry
 from policy.training import methods
 from policy.training.errors import TrainingCancelled
 from policy.training.improvement import improved
-from policy.training.material import Material, dataset, gather, sheet
+from policy.training.material import Material, gather, sheet
 from policy.training.progress import Began, DataSheet, Finished, TrainingEvent, Warned
 from policy.training.request import TrainingRequest, base_model, require_heeded
 from policy.training.watching import Watch, telling, watching
@@ -39,15 +36,9 @@ from policy.training.workplace import Workplace, folder
 _PACKAGES: Final = "torch transformers trl peft accelerate datasets scikit-learn numpy".split()
 
 
-def measured(frozen: Frozen, material: Material, cost: float) -> dict[str, Any]:
-    """What the model card tells of the held-out questions; differences as [estimate, low, high]."""
+def measured(frozen: Frozen, cost: float) -> dict[str, Any]:
+    """The model card's figures of the held-out questions."""
     crossed = frozen.crossed
-    drawn = draws(len(material.validation))
-    rivals = [follow(name, material.validation, decide, cost) for name, decide in UNTRAINED.items()]
-    against = {
-        f"utility over {rival.name}": difference(crossed.utility(cost), rival.utility(cost), drawn)
-        for rival in rivals
-    }
     return {
         "held-out questions": len(crossed.walks),
         "quality": _mean(crossed.quality),
@@ -57,10 +48,6 @@ def measured(frozen: Frozen, material: Material, cost: float) -> dict[str, Any]:
         "sufficiency: calibration error (ECE)": round(frozen.calibration.ece, 4),
         "sufficiency: Brier": round(frozen.calibration.brier, 4),
         "sufficiency: AUROC": round(frozen.separation, 4),
-        **{
-            name: [round(gain.estimate, 4), round(gain.low, 4), round(gain.high, 4)]
-            for name, gain in against.items()
-        },
     }
 
 
@@ -134,7 +121,7 @@ def train(
     """Train a policy and tell what happens.
 
     Stopped or killed at any moment, the same request goes on where it was. Under ``accelerate launch``
-    every process trains and the first alone judges and writes; the others return None.
+    every process trains and the first alone reports, judges and writes; the others return None.
 
     Args:
         request: What is asked for.
@@ -149,7 +136,11 @@ def train(
         DeepthinkError: the store, the base model or the policy's folder cannot be used.
     """
     cancel = cancel or threading.Event()
-    return (yield from telling(lambda tell: _course(request, tell, cancel, registry or Registry()), cancel))
+
+    def work(tell: Tell) -> Finished | None:
+        return _course(request, _ignore if _helps() else tell, cancel, registry or Registry())
+
+    return (yield from telling(work, cancel))
 
 
 def _course(
@@ -179,8 +170,8 @@ def _course(
     tell(Began("calibrate", "Calibrating, and choosing the margin, on held-out questions."))
     frozen = freeze(scorer, material.validation, request.cost)
     _heed(cancel)
-    tell(Began("evaluate", "Comparing with the schedules and rules that need no training."))
-    metrics = measured(frozen, material, request.cost)
+    tell(Began("evaluate", "Measuring the policy on held-out questions."))
+    metrics = measured(frozen, request.cost)
     _heed(cancel)
     tell(Began("gate", "Asking the gate."))
     verdict, gate = ask(frozen, material.validation, request.cost, registry, material.sha256)
@@ -196,6 +187,10 @@ def _course(
     finished = Finished(told.name, where, active)
     tell(finished)
     return finished
+
+
+def _ignore(_event: TrainingEvent) -> None:
+    """The first process alone reports."""
 
 
 def _heed(cancel: threading.Event) -> None:
@@ -216,11 +211,9 @@ def _targets(
         _heed(cancel)
         tell(Began("data", f"{said}: {done} of {total} forests."))
 
-    made = place.targets(
+    return place.targets(
         plain, lambda: improved(material.training, request.cost, seed=request.seed, on_progress=told)
     )
-    place.keep_dataset(dataset(made, held_out))
-    return made
 
 
 def _scorer(

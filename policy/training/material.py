@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -221,35 +221,6 @@ def sheet(
     rows["words of a state"] = f"{np.median(words):.0f} in the middle, {max(words)} at most"
     rows["numbers of a state"] = str(len(training.states[0].features))
     return rows
-
-
-def dataset(training: Examples, validation: Examples) -> Any:
-    """A `datasets.DatasetDict` with the splits ``train`` and ``validation``, a row for each state.
-
-    Columns: ``question``, ``dataset``, ``text``, ``features`` (by name), ``valid``, ``values``,
-    ``advantages`` (three each, as `INDEX`, NaN where unknown), ``sufficient``, ``weight``.
-    """
-    from datasets import DatasetDict
-
-    return DatasetDict({"train": _split(training), "validation": _split(validation)})
-
-
-def _split(examples: Examples) -> Any:
-    from datasets import Dataset
-
-    return Dataset.from_dict(
-        {
-            "question": list(examples.questions),
-            "dataset": list(examples.datasets),
-            "text": [state.text for state in examples.states],
-            "features": [dict(state.features) for state in examples.states],
-            "valid": [list(state.valid) for state in examples.states],
-            "values": examples.values.tolist(),
-            "advantages": examples.advantages.tolist(),
-            "sufficient": examples.sufficient.tolist(),
-            "weight": examples.weights.tolist(),
-        }
-    )
 
 
 def _questions(examples: Examples, dataset: str) -> int:

@@ -112,7 +112,7 @@ def watching(cost: float, validation: Sequence[Tree], tell: Tell, cancel: thread
     def on_score(step: int, scores: Score) -> None:
         seen = score(some, _Provisional(scores))
         rule = Rule(choose_margin(seen, cost, errors=0.0).margin, 1.0)
-        there = follow_each("", some, seen.deciders(rule), cost)
+        there = follow_each("", some, seen.deciders(rule))
         tell(HeldOut(step, _mean(there.utility(cost)), default, _mean(there.steps), _brier(seen)))
         pace.rest()
 
@@ -161,7 +161,7 @@ def _brier(seen: Scored) -> float:
 
 
 def _default(trees: Sequence[Tree], cost: float) -> float:
-    return _mean(follow("", trees, lambda node: default_action(node.valid), cost).utility(cost))
+    return _mean(follow("", trees, lambda node: default_action(node.valid)).utility(cost))
 
 
 def _mean(column: Floats) -> float:

@@ -13,7 +13,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -91,15 +91,6 @@ class Workplace:
             plain.sufficient,
             plain.weights,
         )
-
-    def keep_dataset(self, made: Any) -> None:
-        """Store the Hugging Face data set, to be looked at."""
-        from datasets import disable_progress_bars
-
-        disable_progress_bars()
-        place = self.folder / "dataset"
-        if not place.is_dir():
-            made.save_to_disk(str(place))
 
     def clear(self) -> None:
         """Remove what this training alone needed, and what no unfinished one shares."""

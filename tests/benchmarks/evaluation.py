@@ -26,10 +26,6 @@ from policy.evaluation.summary import (
     CLOSED_BOOK,
     CRAG,
     GUESS,
-    LEARNED,
-    ORACLE,
-    PLAN_DONE,
-    RULES,
     SEARCH,
     SEED_SYSTEM,
     SHALLOW,
@@ -43,7 +39,7 @@ from policy.evaluation.summary import (
 from policy.serving.folder import open_policy, read
 from policy.serving.manifest import seal
 from policy.serving.registry import Registry, base_of
-from tests.benchmarks.stopping import Learned, stopped
+from tests.benchmarks.stopping import LEARNED, ORACLE, PLAN_DONE, RULES, Learned, stopped
 from tests.benchmarks.table import RESULTS
 from tests.conftest import DATA
 from traces.store import Store
@@ -156,7 +152,7 @@ def digest(rows: Sequence[Row]) -> str:
 
     The seed is asked fewer questions: a mean of its seconds stands only beside means of the same questions.
     """
-    summary = summarise(rows)
+    summary = summarise(rows, _RIVALS)
     if not summary.models:
         return "No rows are committed yet: `make evaluation` makes them, and the table that stands here."
     asked = {(row.model, row.questions, row.question) for row in rows if row.system == SEED_SYSTEM}

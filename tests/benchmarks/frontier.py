@@ -22,8 +22,8 @@ from agent.state import Action
 from policy.decisions.returns import COST
 from policy.decisions.trees import Floats, Node, Tree
 from policy.judging.bootstrap import NOTHING, RESAMPLES, SEED, Draws, Interval, draws, interval, means
-from policy.judging.untrained import UNTRAINED, stop
 from policy.judging.walking import Decide, Outcomes, follow, follow_each, is_stop
+from tests.benchmarks.untrained import UNTRAINED, stop
 
 _ACTIONS: dict[str, Action] = {"C": "CONTINUE", "R": "REVISE"}
 _OTHER: dict[str, str] = {"C": "R", "R": "C"}
@@ -155,7 +155,7 @@ def best_stop(tree: Tree, cost: float = COST) -> Node | None:
 def oracle(trees: Sequence[Tree], cost: float = COST) -> Outcomes:
     """Finishes each question at its `best_stop`."""
     deciders = [_towards(best_stop(tree, cost)) for tree in trees]
-    return follow_each(f"oracle at cost {cost:g}", trees, deciders, cost)
+    return follow_each(f"oracle at cost {cost:g}", trees, deciders)
 
 
 def frontier_of_oracles(trees: Sequence[Tree]) -> list[Outcomes]:
@@ -422,9 +422,9 @@ def baselines(
     found = grid(training)
     best = found.best_of_all(cost)
     return Baselines(
-        [follow(named(letters), trees, schedule(letters), cost) for letters in found.best().values()],
-        follow(f"best schedule, {named(best)}", trees, schedule(best), cost),
-        {name: follow(name, trees, decide, cost) for name, decide in UNTRAINED.items()},
+        [follow(named(letters), trees, schedule(letters)) for letters in found.best().values()],
+        follow(f"best schedule, {named(best)}", trees, schedule(best)),
+        {name: follow(name, trees, decide) for name, decide in UNTRAINED.items()},
         frontier_of_oracles(trees),
         oracle(trees, cost),
         cost,

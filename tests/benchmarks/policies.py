@@ -161,11 +161,11 @@ def _table(
     cost: float,
 ) -> Table:
     against = baselines(training, test, cost)
-    plain = [follow(f"fixed {k}", test, fixed(k), cost) for k in range(1, _FIXED + 1)]
+    plain = [follow(f"fixed {k}", test, fixed(k)) for k in range(1, _FIXED + 1)]
     rows = [_row(found, against) for found in (*plain, against.best, *against.untrained.values())]
     for name, (scorer, rule) in policies.items():
         scored = score(test, scorer)
-        found = follow_each(name, test, scored.deciders(rule), cost)
+        found = follow_each(name, test, scored.deciders(rule))
         rows.append(
             [*_row(found, against)[:-2], f"{_ece(scored):.3f}", f"{_milliseconds(scorer, test):.1f}"]
         )

@@ -17,13 +17,17 @@ from policy.evaluation.answered import Parts
 from policy.evaluation.cases import Case, CaseSet
 from policy.evaluation.metrics import lost
 from policy.evaluation.rows import Row, Rows
-from policy.evaluation.summary import FIXED, LEARNED, ORACLE, PLAN_DONE, RULES
-from policy.judging.untrained import plan_done
 from policy.judging.walking import Decide, is_stop, last_state, score
 from policy.serving.scorers import Rule, Scorer
 from tests.benchmarks.frontier import fixed
 from tests.benchmarks.trajectories import Trajectories, Trajectory, by_policy, tree, work
+from tests.benchmarks.untrained import plan_done
 
+RULES = "lean rules"
+FIXED = ("lean 1 step", "lean 2 steps", "lean 3 steps", "lean 4 steps")
+PLAN_DONE = "lean plan done"
+LEARNED = "lean learned"
+ORACLE = "oracle"
 STOPPING = (*FIXED, PLAN_DONE, RULES, LEARNED, ORACLE)
 
 

@@ -13,9 +13,9 @@ from agent.decisions.decider import PolicyState, valid_actions
 from agent.decisions.features import features
 from agent.decisions.judges import Rules
 from policy.decisions.trees import Node, Seen, Tree
-from policy.judging.untrained import answer_repeats, plan_done, repeats_or_plan_done, rules
 from policy.judging.walking import follow, walk
 from tests.benchmarks.frontier import fixed, grid, schedule
+from tests.benchmarks.untrained import answer_repeats, plan_done, repeats_or_plan_done, rules
 from tests.policy.trees import node, random_tree, random_trees
 
 

@@ -55,7 +55,15 @@ def measure() -> Table:
 
 
 def _trained(method: str, *options: str) -> Ran:
-    command = [sys.executable, "-m", "policy.training", "--method", method, "--activation", "never"]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.benchmarks.train_process",
+        "--method",
+        method,
+        "--activation",
+        "never",
+    ]
     with tempfile.TemporaryDirectory() as home:
         return run([*command, "--from", str(paths.store_file()), *options], DEEPTHINK_HOME=home)
 
@@ -144,7 +152,7 @@ def _alternative(nodes: list[Node], folder: Path, ours: float, peak: float) -> l
 _NOTES: Final = [
     f"Questions: the first {QUESTIONS} of the MuSiQue train file, collected without a language model and "
     "among their own paragraphs, read by the boxed reader. A fifth is held out, as `train-policy` does.",
-    "Each training is `python -m policy.training`, the same as `deepthink train-policy`, as a process of "
+    "Each training is the same as `deepthink train-policy`, as a process of "
     "its own; seconds and memory are those of the whole process. A step's time is the mean of those after "
     "the first.",
     f"Extrapolated to {STATES:,} states, not measured: start-up as it was, the steps by their number, all "

@@ -43,9 +43,10 @@ from policy.evaluation.plain import WatchedRecall
 from policy.evaluation.rows import KeyedLines
 from policy.evaluation.shortening import Shorten, short_form
 from policy.evaluation.shortening import shorten as shorten_by_model
-from policy.judging.walking import Decide, go_on
+from policy.judging.walking import Decide
 from policy.serving.learned import seen as as_seen
 from policy.serving.scorers import Rule, Scorer
+from tests.benchmarks.untrained import go_on
 from traces.library import Library
 
 

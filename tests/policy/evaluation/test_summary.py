@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from policy.evaluation.summary import Scope, Summary, mcnemar, multihop, ratio, summarise
-from policy.judging.bootstrap import draws
+from policy.evaluation.summary import Scope, Summary, multihop, summarise
 from tests.policy.evaluation.made import HOTPOT, MODEL, MUSIQUE, row, rows
 
 RESAMPLES = 200
@@ -19,7 +17,7 @@ def _scope(summary: Summary, name: str = HOTPOT) -> Scope:
 
 def test_means_are_over_the_questions_that_a_measure_is_known_for() -> None:
     made = [row("q0", "crag", 1.0, recall=0.5), row("q1", "crag", 0.0), row("q2", "crag", 0.5, recall=1.0)]
-    (standing,) = _scope(summarise(made, RESAMPLES)).systems
+    (standing,) = _scope(summarise(made, resamples=RESAMPLES)).systems
     assert standing.questions == 3
     assert standing.measures["f1"].estimate == pytest.approx(0.5)
     assert standing.measures["em"].estimate == pytest.approx(1 / 3)
@@ -35,7 +33,7 @@ def test_lost_answers_are_counted_by_stage() -> None:
         row("q2", "crag", 0.0, lost="reading"),
         row("q3", "crag", 1.0),
     ]
-    (standing,) = _scope(summarise(made, RESAMPLES)).systems
+    (standing,) = _scope(summarise(made, resamples=RESAMPLES)).systems
     assert {stage: count for stage, count in standing.lost.items() if count} == {"plan": 2, "reading": 1}
     assert standing.lost["distil"] == 0
 
@@ -47,47 +45,31 @@ def test_differences_are_paired_on_the_questions_that_both_have() -> None:
         row("q2", "lean learned", 1.0, steps=3, seconds=2, evaluated=0),
         row("q9", "lean learned", 0.0),
     ]
-    pair = _scope(summarise(made, RESAMPLES)).pair("lean learned", "shallow")
+    pair = _scope(summarise(made, resamples=RESAMPLES)).pair("lean learned", "shallow")
     assert pair is not None
     assert pair.questions == 2
     assert pair.differences["f1"].estimate == pytest.approx(0.25)
     assert pair.differences["em"].estimate == pytest.approx(0.5)
     assert pair.differences["steps"].estimate == 0
-    assert pair.ratios["seconds"].estimate == pytest.approx(6 / 20)
-    assert pair.ratios["evaluated"].estimate == pytest.approx(50 / 200)
-    assert (pair.exact.ours, pair.exact.theirs, pair.exact.p) == (1, 0, 1.0)
 
 
 def test_an_interval_of_a_constant_difference_has_no_width() -> None:
     made = [*rows("shallow", [0.1, 0.2, 0.6]), *rows("seed", [0.3, 0.4, 0.8], seconds=25)]
-    pair = _scope(summarise(made, RESAMPLES)).pair("seed", "shallow")
+    pair = _scope(summarise(made, resamples=RESAMPLES)).pair("seed", "shallow")
     assert pair is not None
-    gain, seconds = pair.differences["f1"], pair.ratios["seconds"]
+    gain = pair.differences["f1"]
     assert [gain.low, gain.estimate, gain.high] == pytest.approx([0.2, 0.2, 0.2])
-    assert [seconds.low, seconds.estimate, seconds.high] == pytest.approx([2.5, 2.5, 2.5])
 
 
-def test_every_system_stands_against_every_baseline_and_the_learned_one_against_other_rules() -> None:
-    systems = ["oracle", "lean 2 steps", "lean rules", "lean learned", "shallow", "another", "seed"]
-    scope = _scope(summarise([row("q", system, 1.0) for system in systems], RESAMPLES))
-    assert [one.system for one in scope.systems] == [
-        "shallow",
-        "seed",
-        "lean rules",
-        "lean 2 steps",
-        "lean learned",
-        "oracle",
-        "another",
-    ]
-    assert [one.baseline for one in scope.against if one.system == "lean learned"] == [
-        "shallow",
-        "seed",
-        "oracle",
-        "lean rules",
-        "lean 2 steps",
-    ]
-    assert [one.baseline for one in scope.against if one.system == "seed"] == ["shallow", "oracle"]
+def test_every_system_stands_against_every_baseline() -> None:
+    systems = ["oracle", "shallow", "another", "seed"]
+    made = [row("q", system, 1.0) for system in systems]
+    scope = _scope(summarise(made, resamples=RESAMPLES))
+    assert [one.system for one in scope.systems] == ["shallow", "seed", "another", "oracle"]
+    assert [one.baseline for one in scope.against if one.system == "another"] == ["shallow", "seed"]
     assert scope.pair("seed", "search-and-answer") is None
+    other = _scope(summarise(made, ["oracle"], RESAMPLES))
+    assert [one.baseline for one in other.against if one.system == "another"] == ["oracle"]
 
 
 def test_where_both_answer_leaves_out_what_either_abstained_on() -> None:
@@ -98,7 +80,7 @@ def test_where_both_answer_leaves_out_what_either_abstained_on() -> None:
             for i, f1 in enumerate([0.0, 0.3, 1.0, 0.2])
         ),
     ]
-    pair = _scope(summarise(made, RESAMPLES)).pair("seed", "shallow")
+    pair = _scope(summarise(made, resamples=RESAMPLES)).pair("seed", "shallow")
     assert pair is not None
     assert (pair.questions, pair.answered.questions) == (4, 2)
     assert pair.answered.estimate == pytest.approx(((0.5 - 0.3) + (0.6 - 0.2)) / 2)
@@ -106,7 +88,7 @@ def test_where_both_answer_leaves_out_what_either_abstained_on() -> None:
 
 
 def test_systems_without_a_common_question_are_not_compared() -> None:
-    scope = _scope(summarise([row("q0", "shallow", 1.0), row("q1", "crag", 1.0)], RESAMPLES))
+    scope = _scope(summarise([row("q0", "shallow", 1.0), row("q1", "crag", 1.0)], resamples=RESAMPLES))
     assert scope.against == ()
 
 
@@ -116,7 +98,7 @@ def test_sets_are_taken_together_per_model() -> None:
         *rows("shallow", [0.0, 0.0], questions=MUSIQUE),
         *rows("shallow", [1.0], questions="filings"),
     ]
-    summary = summarise(made, RESAMPLES)
+    summary = summarise(made, resamples=RESAMPLES)
     assert [scope.name for scope in summary.scopes] == [
         "filings",
         HOTPOT,
@@ -132,46 +114,19 @@ def test_sets_are_taken_together_per_model() -> None:
 
 
 def test_one_set_is_not_taken_together_with_itself_nor_twice_with_others() -> None:
-    assert [scope.name for scope in summarise(rows("shallow", [1.0]), RESAMPLES).scopes] == [HOTPOT]
+    alone = summarise(rows("shallow", [1.0]), resamples=RESAMPLES)
+    assert [scope.name for scope in alone.scopes] == [HOTPOT]
     both = [*rows("shallow", [1.0]), *rows("shallow", [1.0], questions=MUSIQUE)]
-    assert [scope.name for scope in summarise(both, RESAMPLES).scopes][2:] == ["all sets"]
+    assert [scope.name for scope in summarise(both, resamples=RESAMPLES).scopes][2:] == ["all sets"]
 
 
 def test_the_order_of_rows_changes_nothing() -> None:
     made = [*rows("shallow", [0.0, 0.3, 1.0]), *rows("seed", [0.5, 1.0, 0.2])]
-    assert summarise(made, RESAMPLES) == summarise(reversed(made), RESAMPLES)
+    assert summarise(made, resamples=RESAMPLES) == summarise(reversed(made), resamples=RESAMPLES)
 
 
 def test_no_rows_give_an_empty_summary() -> None:
     assert summarise([]).scopes == ()
-
-
-def test_a_ratio_leaves_out_what_one_does_not_know_and_is_nothing_over_zero() -> None:
-    drawn = draws(3, RESAMPLES)
-    found = ratio(np.array([1.0, 2.0, np.nan]), np.array([4.0, np.nan, 8.0]), drawn)
-    assert (found.estimate, found.questions) == (0.25, 1)
-    assert np.isnan(ratio(np.ones(3), np.zeros(3), drawn).estimate)
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "p"),
-    [
-        (0, 0, 1.0),
-        (1, 0, 1.0),
-        (5, 0, 2 / 32),  # five heads or five tails
-        (6, 0, 2 / 64),
-        (8, 1, 2 * (1 + 9) / 512),
-        (3, 3, 1.0),
-        (1, 8, 2 * (1 + 9) / 512),
-        (17, 31, 0.05946337525),  # scipy.stats.binomtest(17, 48)
-    ],
-)
-def test_mcnemar_by_hand(ours: int, theirs: int, p: float) -> None:
-    discordant = [(1.0, 0.0)] * ours + [(0.0, 1.0)] * theirs
-    pairs = np.array([*discordant, (1.0, 1.0), (0.0, 0.0), (np.nan, 1.0)])
-    found = mcnemar(pairs[:, 0], pairs[:, 1])
-    assert (found.ours, found.theirs) == (ours, theirs)
-    assert found.p == pytest.approx(p)
 
 
 def test_multi_hop_sets_are_known_by_their_names() -> None:

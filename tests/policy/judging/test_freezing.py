@@ -11,11 +11,11 @@ from policy.decisions.reading import Read
 from policy.decisions.returns import examples
 from policy.decisions.trees import Tree, default_action
 from policy.judging.freezing import crossed, freeze, separation
-from policy.judging.untrained import stop
 from policy.judging.walking import follow, score
 from policy.training import forest
 from policy.training.course import measured
 from policy.training.material import material
+from tests.benchmarks.untrained import stop
 from tests.policy.made import Preferring
 from tests.policy.trees import random_trees
 
@@ -27,7 +27,7 @@ def test_a_policy_that_knows_nothing_is_frozen_into_the_default() -> None:
     useless = Preferring("REVISE", advantage=-0.1)
 
     frozen = freeze(useless, trees, COST)
-    default = follow("", trees, lambda node: default_action(node.valid), COST)
+    default = follow("", trees, lambda node: default_action(node.valid))
 
     assert np.array_equal(frozen.crossed.quality, default.quality)
     assert frozen.margin.utility == pytest.approx(frozen.margin.default)
@@ -42,7 +42,7 @@ def test_each_question_is_judged_with_a_margin_that_others_chose() -> None:
 
     assert [walk.question for walk in judged.walks] == [tree.question for tree in trees]
     stops_at_once = follow("", trees, stop)
-    default = follow("", trees, lambda node: default_action(node.valid), COST)
+    default = follow("", trees, lambda node: default_action(node.valid))
     for at in range(len(trees)):  # whatever the margin, it is one of the two
         assert judged.steps[at] in {stops_at_once.steps[at], default.steps[at]}
 
@@ -73,7 +73,7 @@ def test_runs_of_one_path_each_are_judged_by_what_is_known(monkeypatch: pytest.M
 
     scorer = forest.fit(examples(found.training, COST), seed=0)
     frozen = freeze(scorer, found.validation, COST)
-    metrics = measured(frozen, found, COST)
+    metrics = measured(frozen, COST)
 
     # Where the margin leaves the path nobody knows what would have come of it, and that is not guessed.
     assert frozen.crossed.unknown > 0

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from agent.state import Action
 from policy.decisions.trees import Node, Tree
-from policy.judging.untrained import UNTRAINED
 from policy.judging.walking import Decide, follow, follow_each, score, walk
 from policy.serving.scorers import Rule
 from tests.benchmarks.frontier import best_stop, fixed, oracle, schedule
+from tests.benchmarks.untrained import UNTRAINED
 from tests.policy.judging.scorers import Noise
 from tests.policy.trees import node, random_tree, random_trees
 
@@ -33,26 +33,11 @@ def hand() -> Tree:
 
 
 @pytest.mark.parametrize(
-    ("letters", "quality", "steps", "premature", "excess", "voluntary"),
-    [
-        ("", 0.2, 1, 1.0, 0.0, True),
-        ("C", 0.6, 2, 0.0, 0.0, True),
-        ("CC", 0.6, 3, 0.0, 1.0, False),
-        ("R", 1.0, 2, 0.0, 0.0, False),
-    ],
+    ("letters", "quality", "steps"), [("", 0.2, 1), ("C", 0.6, 2), ("CC", 0.6, 3), ("R", 1.0, 2)]
 )
-def test_a_walk_tells_what_was_missed_and_what_was_wasted(
-    letters: str, quality: float, steps: int, premature: float, excess: float, voluntary: bool
-) -> None:
+def test_a_walk_ends_where_the_policy_finishes(letters: str, quality: float, steps: int) -> None:
     walked = walk(hand(), schedule(letters))
     assert (walked.path, walked.quality, walked.steps) == (letters, quality, steps)
-    assert (walked.premature, walked.excess, walked.voluntary) == (premature, excess, voluntary)
-    assert walked.sufficient == float(letters == "R")
-
-
-def test_what_a_step_costs_decides_what_is_premature() -> None:
-    assert walk(hand(), schedule(""), cost=0.9).premature == 0.0
-    assert walk(hand(), schedule("CC"), cost=0.0).excess == 1.0  # nothing gained is wasted even if free
 
 
 def test_an_invalid_action_is_refused() -> None:
@@ -81,12 +66,9 @@ def test_an_unmeasured_stop_and_a_silent_judge_are_not_known() -> None:
 
 def test_the_columns_of_outcomes() -> None:
     found = follow("one", [hand()], fixed(1))
-    assert found.column("first_stop")[0] == 0.0
-    assert found.column("oversearched")[0] == 0.0
+    assert found.column("complete")[0] == 0.0
     assert math.isnan(found.column("f1")[0])
     assert found.utility(0.1)[0] == pytest.approx(0.1)
-    forced = follow("R", [hand()], schedule("R"))
-    assert math.isnan(forced.column("first_stop")[0])
 
 
 def test_a_batch_decides_as_state_by_state() -> None:
@@ -114,8 +96,6 @@ def policies() -> list[Decide]:
 def test_no_policy_beats_the_oracle(seed: int, cost: float) -> None:
     tree = random_tree(np.random.default_rng(seed))
     best = oracle([tree], cost)
-    assert best.walks[0].premature == 0.0
-    assert best.walks[0].excess == 0.0
     for decide in policies():
         assert follow("", [tree], decide).utility(cost)[0] <= best.utility(cost)[0] + 1e-9
 

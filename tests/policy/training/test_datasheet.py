@@ -1,4 +1,4 @@
-"""The data sheet and the Hugging Face data set, from examples worked by hand; requests as commands."""
+"""The data sheet, from examples worked by hand; requests as commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from models.protocols import ModelMissing
-from policy.training.material import dataset, sheet
+from policy.training.material import sheet
 from policy.training.request import TrainingRequest, base_model
 from tests.policy.training.encoder.made import examples
 
@@ -25,20 +25,6 @@ def test_the_sheet_tells_what_is_learned_from() -> None:
     assert rows["FINISH is better than the default"].startswith("in 20 of 40")
     assert rows["REVISE is better than the default"].startswith("in 8 of 32")
     assert "CONTINUE is better than the default" not in rows
-
-
-def test_the_data_set_has_a_row_for_each_state_in_its_split() -> None:
-    training, held_out = examples(12), examples(4)
-
-    made = dataset(training, held_out)
-
-    assert {name: split.num_rows for name, split in made.items()} == {"train": 12, "validation": 4}
-    row = made["train"][1]
-    assert row["text"] == training.states[1].text
-    assert row["features"] == dict(training.states[1].features)
-    assert row["valid"] == list(training.states[1].valid)
-    assert row["values"] == training.values[1].tolist()
-    assert row["weight"] == 1.0
 
 
 def test_a_request_knows_its_command_without_anybodys_folders() -> None:

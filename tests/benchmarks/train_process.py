@@ -1,15 +1,8 @@
-"""Training under ``accelerate launch``: several processes share the steps, the first one writes.
-
-    accelerate launch --multi_gpu --num_processes 2 -m policy.training --method reward --from FILE
-
-``--multi_gpu`` is right on CPUs too: with ``--cpu`` accelerate starts one process, whatever the number.
-It takes the options of ``deepthink train-policy`` that say what is trained.
-"""
+"""A training as a process of its own that writes each step: what `tests.benchmarks.training` measures."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,11 +18,9 @@ _FAILED = 1
 
 def main(arguments: Sequence[str]) -> int:
     """Train as asked; the exit code."""
-    first = int(os.environ.get("RANK", "0")) == 0
     try:
         for event in train(_request(arguments)):
-            if first:
-                _say(_words(event))
+            _say(_words(event))
     except DeepthinkError as error:
         _say(f"{error.title}: {error.message} {error.way_out}")
         return _FAILED
@@ -37,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _request(arguments: Sequence[str]) -> TrainingRequest:
-    parser = argparse.ArgumentParser(prog="policy.training")
+    parser = argparse.ArgumentParser(prog="tests.benchmarks.train_process")
     parser.add_argument("--method", choices=["forest", "reward", "sft", "dpo"])
     parser.add_argument("--from", dest="sources", action="append", type=Path, default=[])
     parser.add_argument("--base", default="")

@@ -6,7 +6,11 @@ from collections.abc import Callable
 
 from agent.state import Action
 from policy.decisions.trees import Node, default_action
-from policy.judging.walking import go_on
+
+
+def go_on(node: Node) -> Action:
+    """CONTINUE if valid, else REVISE if valid, else FINISH."""
+    return next(action for action in ("CONTINUE", "REVISE", "FINISH") if action in node.valid)
 
 
 def stop(node: Node) -> Action:
