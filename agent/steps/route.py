@@ -33,7 +33,7 @@ def route(state: RunState, deps: Deps) -> dict[str, Any]:
 
 
 def _route(state: RunState, deps: Deps, made: Planned) -> Route:
-    if made.kind == "talk":
+    if made.kind == "talk" and state["turns"]:  # without a conversation there is nothing to talk about
         return "direct"
     if made.kind == "ask" and deps.interactive and not state["clarified"]:
         return "clarify"
