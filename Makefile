@@ -20,7 +20,7 @@ help:
 	@echo "make test-slow  the tests that take minutes with the 1.5B model"
 	@echo "make bench      measure speed and size on this machine, and print the tables"
 	@echo "make evaluation hold whole systems against each other on the dev files in DATA, for hours; goes on where it was"
-	@echo "make box        make the reader and the policies that come with the package, from DATA and READING"
+	@echo "make box        make the reader, the planner and the policies that come with the package, from DATA and READING"
 	@echo "make clean      remove the virtual environment and everything built"
 
 $(VENV)/.python: 
@@ -96,8 +96,11 @@ WORK   ?= build/box
 METHODS ?= forest reward
 
 box: $(VENV)/.installed-test
-	$(BIN)/deepthink models pull bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2
+	$(BIN)/deepthink models pull bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2 qwen2.5-coder-0.5b
 	$(BIN)/python -m policy.reader make $(READING) --multihop $(DATA) --work $(WORK)/reader
+	$(BIN)/python -m policy.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner
+	$(BIN)/python -m policy.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner-natural \
+	  --start $(WORK)/planner/adapter --natural --rate 1.2e-4
 	$(BIN)/python -m tests.benchmarks.policies $(DATA) --work $(WORK) $(METHODS:%=--method %) --box policy/box
 
 clean:

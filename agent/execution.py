@@ -26,6 +26,7 @@ from agent.state import RunState, added_and_open
 from agent.steering import Steering
 from models.protocols import Chat, Completer, Embedder, GenerationCancelled, Reader
 from traces.library import Library
+from traces.records import NO_FILTERS
 from traces.runs import Runs
 from traces.store import Store
 
@@ -59,6 +60,7 @@ class Execution:
         began_with: str = "",
     ) -> None:
         library = Library(store)
+        web = web if request.filters == NO_FILTERS else None
         reader = MemoReader(reader)  # shared with the verifier: a rewritten answer repeats sentences
         cognition = profile(request.profile, reader, planner)
         had_one = began_with.startswith(LEARNED)  # then it is told if there is none any more
@@ -80,9 +82,11 @@ class Execution:
             cognition=cognition,
             decider=acting,
             library=library,
-            recall=Recall(library, embedder),
+            recall=Recall(library, embedder, filters=request.filters),
             reader=reader,
-            collections=searchable(library, request.collections, web=web is not None),
+            collections=searchable(
+                library, request.collections, web=web is not None, filters=request.filters
+            ),
             web=web,
             route=request.route,
             length=request.length,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from agent.retrieval.sections import last_heading
-from agent.state import Evidence, Note, PlanStep, citation_marks
+from agent.state import Candidate, Evidence, Note, PlanStep, citation_marks
+
+_LONGEST_NAME: Final = 60  # characters; some files name all their authors
 
 
 def opening(question: str, tools: Sequence[tuple[str, str]]) -> str:
@@ -35,7 +38,7 @@ def evidence_entry(step: int, question: str, shown: Sequence[tuple[Evidence, boo
 
 def passage(item: Evidence) -> str:
     """A passage for the model: its number, its excerpt, and its source."""
-    place = dict.fromkeys((item["title"], last_heading(item["section"]), item["date"]))
+    place = dict.fromkeys((item["title"], last_heading(item["section"]), dated(item)))
     where = ", ".join(part for part in place if part)
     if item["kind"] == "table":
         # The source is above a table, and the rows are on their own lines.
@@ -56,6 +59,13 @@ def note_entry(note: Note) -> str:
     cites = citation_marks(note["cites"])
     # The short answer, if any: its sentence is already in the evidence.
     return f"FINDING {note['step']}: {note['answer'] or note['sentence']} {cites}".rstrip()
+
+
+def dated(item: Candidate | Evidence) -> str:
+    """The author or sender of a passage's document, by name, and its date, as far as they are known."""
+    author = item.get("author", "")
+    name = author.partition("<")[0].strip(' "') or author
+    return ", ".join(part for part in (name[:_LONGEST_NAME], item["date"]) if part)
 
 
 def version_entry(step: int, value: str, number: int, date: str, earlier: int, earlier_date: str) -> str:

@@ -12,7 +12,7 @@ from models.protocols import Chat
 from models.token_estimate import at_most
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.records import WEB_COLLECTION, Collection
+from traces.records import NO_FILTERS, WEB_COLLECTION, Collection, Filters, Scope
 
 
 class UnusableQuestion(DeepthinkError):
@@ -50,6 +50,7 @@ class Request:
         shadow: A second decider, recorded and not followed; "" for none.
         web: Whether the web may be searched; `run` sets it, so that a resumed run does the same. None in
             runs stored by older versions.
+        filters: Facts that every searched document must have; with filters the web is not searched.
     """
 
     question: str
@@ -65,6 +66,7 @@ class Request:
     session_name: str = ""
     shadow: str = ""
     web: bool | None = None
+    filters: Filters = NO_FILTERS
 
     @classmethod
     def from_stored(cls, stored: Any) -> Request:
@@ -73,7 +75,11 @@ class Request:
         values = {name: value for name, value in dict(stored).items() if name in known}
         budget = Budget(**values.pop("budget", {}))
         collections = tuple(values.pop("collections", ()))
-        return cls(**values, collections=collections, budget=budget)
+        facts: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.pop("filters", {}).items()
+        }
+        return cls(**values, collections=collections, budget=budget, filters=Filters(**facts))
 
 
 def checked_question(question: str, chat: Chat) -> str:
@@ -98,12 +104,22 @@ def checked_question(question: str, chat: Chat) -> str:
     return text
 
 
-def searchable(library: Library, names: tuple[str, ...], *, web: bool) -> tuple[Collection, ...]:
+class NothingFits(DeepthinkError):
+    """Raised when no document has the facts that a question is limited to."""
+
+    title = "No such documents"
+    kind = "usage"
+
+
+def searchable(
+    library: Library, names: tuple[str, ...], *, web: bool, filters: Filters = NO_FILTERS
+) -> tuple[Collection, ...]:
     """The collections that a run searches: the named ones, or all.
 
     Raises:
         UnknownCollection: The library does not have a named collection.
         EmptyLibrary: They are empty.
+        NothingFits: No document in them has the facts in ``filters``.
     """
     collections = tuple(
         c
@@ -113,4 +129,10 @@ def searchable(library: Library, names: tuple[str, ...], *, web: bool) -> tuple[
     if not collections:
         where = f"Nothing is in {', '.join(names)}" if names else "No document has been read"
         raise EmptyLibrary(f"{where} yet.", "Add some: `deepthink ingest PATH`, or try `deepthink demo`.")
+    scope = Scope(tuple(collection.name for collection in collections), filters=filters)
+    if filters != NO_FILTERS and not len(library.chunk_ids(scope)):
+        raise NothingFits(
+            "No document in the library is of that sender, date, type or folder.",
+            "`deepthink library list` shows these of every document.",
+        )
     return collections

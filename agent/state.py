@@ -63,6 +63,7 @@ class Candidate(TypedDict):
     score: float
     scores: dict[str, float]
     grade: str  # "" until graded, then correct, ambiguous or incorrect
+    author: NotRequired[str]  # who wrote or sent the document
     spans: NotRequired[list[AnswerSpan]]  # most probable first; none before it is read
 
 
@@ -107,6 +108,7 @@ class Evidence(TypedDict):
     text: str  # the whole chunk
     excerpt: str  # what distillation left of it, and what the model reads
     score: float
+    author: NotRequired[str]  # as in `Candidate`
     relevance: NotRequired[float]  # the grader's probability that it helps; runs of before have none
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from agent.notebook import dated
 from agent.state import Evidence
 from agent.text import names, quantities
 from agent.text.language import language
@@ -14,8 +15,8 @@ _COUNTED = 100  # a smaller number in words is often the writer's own count or e
 
 
 def content(item: Evidence) -> str:
-    """The text that a citation of ``item`` may rely on: its chunk, title, section and date."""
-    return f"{item['title']}\n{item['section']}\n{item['date']}\n{item['text']}"
+    """The text that a citation of ``item`` may rely on: its chunk, title, section, author and date."""
+    return f"{item['title']}\n{item['section']}\n{dated(item)}\n{item['text']}"
 
 
 def support(sentence: str, item: Evidence) -> float:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +20,11 @@ from traces.library_rows import (
     touch_collection,
 )
 from traces.records import (
+    NO_FILTERS,
     SECTION_SEPARATOR,
     Collection,
     Document,
+    Filters,
     Generation,
     NewDocument,
     Passage,
@@ -32,6 +33,7 @@ from traces.records import (
     UnknownCollection,
     UnknownDocument,
 )
+from traces.rows import select
 from traces.store import Store, now
 
 if TYPE_CHECKING:
@@ -109,7 +111,7 @@ class Library:
                 db.execute("UPDATE collections SET description = ? WHERE name = ?", [description, name])
 
     def remove_collection(self, name: str) -> int:
-        """Remove a collection with all its documents; returns how many there were.
+        """Remove a collection, its documents and followed folders; returns how many documents there were.
 
         Raises:
             UnknownCollection: it does not exist.
@@ -121,25 +123,25 @@ class Library:
             for document_id in ids:
                 delete_document(db, document_id)
             db.execute("DELETE FROM collections WHERE name = ?", [name])
+            db.execute("DELETE FROM folders WHERE collection = ?", [name])
+            db.execute("DELETE FROM unreadable WHERE collection = ?", [name])
         return len(ids)
 
     # --- documents ---------------------------------------------------------------------------
 
-    def documents(self, collection: str | None = None) -> list[Document]:
-        """Stored documents, by collection and name."""
-        with self._store.connect() as db:
-            rows = db.execute(
-                """
-                SELECT d.id, d.collection, d.source, d.name, d.title, d.media_type, d.sha256,
-                       d.bytes, d.pages, d.date, d.coverage, d.notices, d.reader, d.ingested,
-                       count(c.id), d.author
+    def documents(self, collection: str | None = None, filters: Filters = NO_FILTERS) -> list[Document]:
+        """Stored documents with these facts, by collection and name."""
+        facts, values = filters.where()
+        condition = " AND ".join(["(? IS NULL OR d.collection = ?)", *facts])
+        query = f"""
+            FROM (
+                SELECT d.*, count(c.id) AS chunks
                 FROM documents d LEFT JOIN chunks c ON c.document_id = d.id
-                WHERE ? IS NULL OR d.collection = ?
-                GROUP BY ALL ORDER BY d.collection, d.name
-                """,
-                [collection, collection],
-            ).fetchall()
-        return [_document(row) for row in rows]
+                WHERE {condition} GROUP BY ALL
+            ) ORDER BY collection, name
+        """
+        with self._store.connect() as db:
+            return select(db, Document, query, [collection, collection, *values])
 
     def put_document(
         self,
@@ -177,6 +179,51 @@ class Library:
         """
         with self._store.transaction() as db:
             db.execute("UPDATE documents SET ingested = ? WHERE id = ?", [now(), document_id])
+
+    def date_files(self, modified: Mapping[int, int]) -> None:
+        """Note when files that hold what they held were changed: document id to nanoseconds since 1970."""
+        with self._store.transaction() as db:
+            for document_id, when in modified.items():
+                values = [when, now(), document_id]
+                db.execute("UPDATE documents SET modified = ?, ingested = ? WHERE id = ?", values)
+
+    def move_document(
+        self,
+        document_id: int,
+        source: str,
+        name: str,
+        *,
+        title: str | None = None,
+        terms: Mapping[int, str] | None = None,
+    ) -> None:
+        """Give a document, and those of files inside its file, another source and name.
+
+        Args:
+            document_id: An id that is gone is passed over.
+            source: The new source.
+            name: The new name.
+            title: The new title; None keeps it.
+            terms: Space-joined keyword terms of chunks, by id, where they change with the title.
+        """
+        with self._store.transaction() as db:
+            row = db.execute(
+                "SELECT collection, source, name FROM documents WHERE id = ?", [document_id]
+            ).fetchone()
+            if row is None:
+                return
+            collection, old, called = row
+            db.execute(
+                """
+                UPDATE documents SET source = ? || substr(source, ?), name = ? || substr(name, ?)
+                WHERE collection = ? AND (source = ? OR starts_with(source, ?))
+                """,
+                [source, len(old) + 1, name, len(called) + 1, collection, old, f"{old}/"],
+            )
+            if title is not None:
+                db.execute("UPDATE documents SET title = ? WHERE id = ?", [title, document_id])
+            for chunk_id, words in (terms or {}).items():
+                db.execute("UPDATE chunks SET terms = ? WHERE id = ?", [words, chunk_id])
+            touch_collection(db, collection)
 
     def remove_document(self, document_id: int) -> None:
         """Remove one document with its chunks and vectors.
@@ -378,12 +425,6 @@ def _parts(ids: npt.NDArray[np.int64], size: int) -> Iterator[npt.NDArray[np.int
 
 _PASSAGE = """
     SELECT c.id, d.id, d.collection, d.name, d.title, d.date, c.section, c.page, c.position,
-           c.kind, c.text
+           c.kind, c.text, coalesce(nullif(d.author, ''), d.sender)
     FROM chunks c JOIN documents d ON d.id = c.document_id
 """
-
-
-def _document(row: tuple[Any, ...]) -> Document:
-    values = list(row)
-    values[11] = tuple(json.loads(values[11]))
-    return Document(*values)

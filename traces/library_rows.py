@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from traces.records import SECTION_SEPARATOR, NewChunk, NewDocument
+from traces.rows import columns, insert
 from traces.store import now
 
 if TYPE_CHECKING:
@@ -63,26 +63,9 @@ def delete_document(db: DuckDBPyConnection, document_id: int) -> bool:
 def insert_document(db: DuckDBPyConnection, document: NewDocument) -> int:
     """Store the document's own row, not its chunks; returns its id."""
     (document_id,) = the_row(db.execute("SELECT nextval('document_ids')").fetchone())
-    db.execute(
-        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            document_id,
-            document.collection,
-            document.source,
-            document.name,
-            document.title,
-            document.media_type,
-            document.sha256,
-            document.bytes,
-            document.pages,
-            document.date,
-            document.coverage,
-            json.dumps(document.notices),
-            document.reader,
-            now(),
-            document.author,
-        ],
-    )
+    row = {"id": document_id, **columns(document), "ingested": now()}
+    del row["chunks"]
+    insert(db, "documents", [row])
     return int(document_id)
 
 

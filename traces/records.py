@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, TypeAlias
 
 from traces.errors import DeepthinkError
 
@@ -57,6 +57,8 @@ class NewDocument:
     Attributes:
         coverage: The share of its text that is in ``chunks``.
         author: Who wrote it, for a mail its sender, where the file says so.
+        sender: Who sent the mail that it is, or that it is attached to; else "".
+        modified: When its file was last changed, in nanoseconds since 1970; 0 if it is no file.
     """
 
     collection: str
@@ -73,11 +75,13 @@ class NewDocument:
     reader: int
     chunks: tuple[NewChunk, ...]
     author: str = ""
+    sender: str = ""
+    modified: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A stored document."""
+    """A stored document; its fields are as in `NewDocument`."""
 
     id: int
     collection: str
@@ -95,11 +99,22 @@ class Document:
     ingested: datetime
     chunks: int
     author: str = ""
+    sender: str = ""
+    modified: int = 0
+
+    @property
+    def changed(self) -> str:
+        """The ISO date (UTC) on which its file was last changed; "" if it is no file."""
+        return datetime.fromtimestamp(self.modified / 1e9, UTC).date().isoformat() if self.modified else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stored chunk together with what a citation needs to know of its document."""
+    """A stored chunk together with what a citation needs to know of its document.
+
+    Attributes:
+        author: Who wrote or sent its document, where that is known.
+    """
 
     id: int
     document_id: int
@@ -112,6 +127,7 @@ class Passage:
     position: int
     kind: str
     text: str
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +144,56 @@ Generation: TypeAlias = tuple[datetime, int]
 """State of a collection: when it was made, and a count that grows with every change of its documents."""
 
 
+_DAY = """coalesce(nullif(d.date, ''), CASE WHEN d.modified > 0
+    THEN CAST(CAST(make_timestamp(d.modified // 1000) AS DATE) AS VARCHAR) END, '')"""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Facts that a document must have; an empty field does not restrict.
+
+    Attributes:
+        people: Parts of the name or address of who wrote or sent it, one of which must fit.
+        after: An ISO date or the beginning of one, such as ``2024-03``: then or later. The document's own
+            date counts, else the day on which its file was changed.
+        before: Likewise: earlier than that.
+        kinds: Media types, and endings of file names with the dot, one of which must fit.
+        folders: Folders, one of which it must lie in, at any depth: ``letters`` or ``letters/2024``.
+    """
+
+    people: tuple[str, ...] = ()
+    after: str = ""
+    before: str = ""
+    kinds: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+
+    def where(self) -> tuple[list[str], list[Any]]:
+        """SQL conditions on ``d`` (documents), with their parameters."""
+        conditions: list[str] = []
+        values: list[Any] = []
+        if self.people:
+            name = "strip_accents(lower(d.author || ' ' || d.sender))"
+            fits = " OR ".join(f"contains({name}, strip_accents(lower(?)))" for _ in self.people)
+            conditions.append(f"({fits})")
+            values.extend(self.people)
+        for sign, day in ((">=", self.after), ("<", self.before)):
+            if day:
+                conditions.append(f"({_DAY} <> '' AND {_DAY} {sign} ?)")
+                values.append(day)
+        if self.kinds:
+            ends = " OR ".join("ends_with(lower(d.source), ?)" for _ in self.kinds)
+            conditions.append(f"(list_contains(?, d.media_type) OR {ends})")
+            values.extend([list(self.kinds), *self.kinds])
+        if self.folders:
+            fits = " OR ".join("contains(lower(d.source), '/' || lower(?) || '/')" for _ in self.folders)
+            conditions.append(f"({fits})")
+            values.extend(self.folders)
+        return conditions, values
+
+
+NO_FILTERS: Final = Filters()
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Where to search; an empty field does not restrict.
@@ -136,16 +202,23 @@ class Scope:
         collections: Collection names.
         documents: Document ids.
         sections: Stored section paths; a path includes everything beneath it.
+        filters: Facts about the documents.
     """
 
     collections: tuple[str, ...] = ()
     documents: tuple[int, ...] = ()
-    sections: tuple[str, ...] = field(default=())
+    sections: tuple[str, ...] = ()
+    filters: Filters = NO_FILTERS
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it holds all of its collections."""
+        return not self.documents and not self.sections and self.filters == NO_FILTERS
 
     def where(self) -> tuple[str, list[Any]]:
         """An SQL condition on ``d`` (documents) and ``c`` (chunks), with its parameters."""
-        conditions = ["true"]
-        values: list[Any] = []
+        facts, values = self.filters.where()
+        conditions = ["true", *facts]
         if self.collections:
             conditions.append("list_contains(?, d.collection)")
             values.append(list(self.collections))

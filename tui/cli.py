@@ -25,7 +25,12 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     },
     "Your library": {
         "ingest": ("tui.library.command:ingest", "Read documents into the library."),
+        "sync": (
+            "tui.library.command:sync",
+            "Bring the library up to date with the folders it follows.",
+        ),
         "library": ("tui.library.command:app", "See, search and prune what was read."),
+        "mcp": ("tui.mcp:mcp", "Serve the library to editors and assistants, over MCP."),
     },
     "Learn and measure": {
         "traces": (

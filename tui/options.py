@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from traces.records import Filters
     from tui.ask.asking import Form
     from tui.settings.settings import Settings
 
@@ -24,6 +25,22 @@ Model = Annotated[
     typer.Option(
         "--model", "-m", metavar="NAME", help="A catalogue name, a .gguf path, ollama:NAME or openai:NAME."
     ),
+]
+From = Annotated[
+    list[str] | None,
+    typer.Option("--from", metavar="NAME", help="Only what this person wrote or sent; may be repeated."),
+]
+After = Annotated[
+    str | None, typer.Option("--after", metavar="DATE", help="Only of this day, month or year, or later.")
+]
+Before = Annotated[str | None, typer.Option("--before", metavar="DATE", help="Only of before that.")]
+Type = Annotated[
+    list[str] | None,
+    typer.Option("--type", metavar="TYPE", help="Only mail, pdf, spreadsheet, xlsx …; may be repeated."),
+]
+InFolder = Annotated[
+    list[str] | None,
+    typer.Option("--folder", metavar="NAME", help="Only in this folder, at any depth; may be repeated."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object at the end, nothing else.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
@@ -41,6 +58,20 @@ def question_of(asked: Sequence[str]) -> str:
 def collections_of(named: Sequence[str] | None, settings: Settings) -> tuple[str, ...]:
     """Where to search: as named, else as the settings say; everywhere if empty."""
     return tuple(named or ([settings.collection] if settings.collection else ()))
+
+
+def filters_from(
+    sender: Sequence[str] | None,
+    after: str | None,
+    before: str | None,
+    kind: Sequence[str] | None,
+    folder: Sequence[str] | None,
+) -> Filters:
+    """The facts that documents must have. Raises `BadFilter`."""
+    from agent.retrieval.filters import filters_of
+
+    written = {"from": sender, "type": kind, "folder": folder, "after": [after], "before": [before]}
+    return filters_of((name, value) for name, values in written.items() for value in values or () if value)
 
 
 def form_of(*, as_json: bool, plain: bool, quiet: bool = False) -> Form:

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from agent.decisions.decider import PolicyState
 from agent.text.language import language
-from agent.text.names import names
+from agent.text.names import phrases
 from agent.text.terms import terms
 
 _EITHER = frozenset(
@@ -124,7 +124,7 @@ def _coverage(state: PolicyState, held: Sequence[_Held]) -> dict[str, float]:
     everything: set[str] = set().union(*(item.terms for item in held))
     question = set(terms(state.question))
     query = set(terms(state.query))
-    asked = names(state.question, language(state.question)) + _YEAR.findall(state.question)
+    asked = phrases(state.question, language(state.question)) + _YEAR.findall(state.question)
     named = [set(terms(name)) for name in asked]
     missing = sum(not name <= everything for name in named)
     open_terms = set().union(*(terms(question) for question in state.open_questions))

@@ -1,7 +1,7 @@
 """Documents: a file, a folder or a page in, chunks with vectors in the library out.
 
-Owns: reading files (`reading`, one module a format in `formats`), the parsed document, its headings and
-tables, chunking, coverage, ingestion, the scan of folders for what changed, and the sample library.
+Owns: reading files (`reading`, one module per format in `formats`), the parsed document, its headings and
+tables, chunking, coverage, ingestion, and the sample library.
 
 Must not know: the run, its prompts and its decisions.
 """

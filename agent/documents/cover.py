@@ -1,13 +1,14 @@
-"""What a document's first lines say it is: its title and its date."""
+"""The title and date of a document, from its first lines."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from agent.documents.document import Block
+from agent.documents.document import Block, ParsedDocument
 from agent.documents.prose import normal
 from agent.text.quantities import dates
 
@@ -21,8 +22,17 @@ _LONGEST_TITLE = 160
 _LONGEST_DATE = 40
 
 
+def with_cover(document: ParsedDocument, path: Path) -> ParsedDocument:
+    """The document with its title, of which ``title`` is the declared one, and its date if it has none."""
+    return replace(
+        document,
+        title=stated_title(normal(document.title), document.blocks, path),
+        date=document.date or stated_date(document.blocks),
+    )
+
+
 def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
-    """The document's title: that of a filing's cover, the declared one, the first heading, the name."""
+    """The document's title: from a filing's cover, else declared, else the first heading, else the name."""
     if cover := _filing(blocks):
         return cover
     if _says_something(declared, path):
@@ -31,13 +41,18 @@ def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
     if headings:
         first = headings[0] if headings[0] is blocks[0] else min(headings, key=lambda block: block.level)
         return first.text[:_LONGEST_TITLE]
+    return title_of_name(path)
+
+
+def title_of_name(path: Path) -> str:
+    """The title of a document that states none."""
     return " ".join(path.stem.replace("_", " ").split()) or path.name
 
 
 def stated_date(blocks: Sequence[Block]) -> str:
-    """The date the document gives itself, as ISO: when it was issued, else the period it reports on.
+    """The document's ISO date: when it was issued, else the end of the period it reports on, else "".
 
-    When it was issued comes first because it tells which of two documents on one period is the later.
+    The date of issue comes first, since it shows which of two documents on one period is later.
     """
     first = [block.text for block in blocks[:_FIRST] if block.text]
     for text in first[:20]:

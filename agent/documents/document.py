@@ -88,11 +88,11 @@ class ParsedDocument:
     """A document as read.
 
     Attributes:
-        title: The document's own title, else its file name.
-        media_type: e.g. ``text/html``.
         blocks: Its content in reading order.
         visible_text: All text a person would see, extracted independently of ``blocks``, so that coverage
             measures the reader too.
+        title: The document's own title, else its file name.
+        media_type: e.g. ``text/html``; `agent.documents.reading` sets it.
         pages: Number of pages, if the format has them.
         date: The ISO date stated in the document, else "".
         author: Its author, if the file names one; the sender of a mail.
@@ -101,10 +101,10 @@ class ParsedDocument:
         scans: 1-based pages that are pictures, whose text is not recognised yet.
     """
 
-    title: str
-    media_type: str
     blocks: tuple[Block, ...]
     visible_text: str
+    title: str = ""
+    media_type: str = ""
     pages: int | None = None
     date: str = ""
     author: str = ""

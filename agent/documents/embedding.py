@@ -1,7 +1,7 @@
-"""Embedding anew: stored passages that have no vector by the embedder in use are given one.
+"""Re-embedding: vectors for stored passages that have none of the current embedder.
 
-That is so after another embedder was chosen. Each batch is stored by itself, so whatever ends the work
-loses seconds of it, and a search meanwhile has the vectors that are there and finds the rest by words.
+This is needed after a change of the embedder. Each batch is stored separately, so an interruption loses
+only seconds, and a search meanwhile uses the vectors that exist and finds the rest by keywords.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _BATCH: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """How far it is.
+    """The progress.
 
     Attributes:
-        done: Passages that have a vector.
-        total: Passages there are.
+        done: Passages with a vector.
+        total: All passages.
         seconds_left: Estimate.
     """
 
@@ -43,21 +43,21 @@ def embed_library(
     cancel: threading.Event | None = None,
     seconds: float | None = None,
 ) -> Iterator[Embedded]:
-    """Embed what has no vector yet, telling after each batch how far it is.
+    """Embed the passages without a vector; yields the progress after each batch.
 
-    Nothing is done where another process or thread is at it. It ends early where the library goes over to
-    yet another embedder.
+    Does nothing if another process or thread already does it. Ends early if the library's embedder changes
+    again.
 
     Args:
-        library: Whose passages; vectors that another model made are dropped with the first batch.
+        library: Has the passages; vectors of another model are dropped with the first batch.
         embedder: Makes the vectors.
         cancel: Stops between two batches.
-        seconds: Stops after about that long; None for all of it.
+        seconds: Stops after about this time; None for no limit.
 
     Raises:
         GenerationCancelled: ``cancel`` was set.
-        ModelError: the embedder is missing or fails.
-        StoreError: the store cannot be read or written.
+        ModelError: The embedder is missing or fails.
+        StoreError: The store cannot be read or written.
     """
     lock = filelock.FileLock(library.path.with_suffix(".embedding.lock"))
     try:

@@ -1,7 +1,7 @@
-"""The files that paths lead to, and whether one that was there before is still there.
+"""The files that paths lead to, and whether a known file still exists.
 
-A path may lead where one may not look, and to a drive that is not mounted now. What cannot be looked at
-may be there: it is found, so that reading it tells why it cannot be read, and it is never gone.
+A path may lead to a place without permission, or to a drive that is not mounted. A file that cannot be
+examined counts as found, so that reading it reports the reason, and never as gone.
 """
 
 from __future__ import annotations
@@ -9,13 +9,64 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from pathspec import GitIgnoreSpec
+
+from traces.errors import DeepthinkError
+
+_TEMPORARY: Final = (".tmp", ".temp", ".part", ".partial", ".crdownload", ".download", ".swp", "~")
+_SETTLED: Final = 1.0  # seconds without a change after which nobody is writing a file any more
 _MISSING = {errno.ENOENT, errno.ENOTDIR}
 _NOTHING = {*_MISSING, errno.ELOOP}  # a link in a circle leads to no file
+
+
+class BadPattern(DeepthinkError):
+    """Raised when what is to be left out of a folder is no pattern of a .gitignore file."""
+
+    title = "Not a pattern"
+    kind = "usage"
+
+
+class Root:
+    """A folder whose files are read.
+
+    Args:
+        path: Where it is.
+        exclude: What is left out of it: patterns as in a .gitignore file.
+
+    Raises:
+        BadPattern: one of them is none.
+
+    Attributes:
+        path: As it was given.
+        real: The same, links resolved.
+    """
+
+    def __init__(self, path: Path, exclude: Sequence[str] = ()) -> None:
+        self.path = path
+        self.real = Path(os.path.realpath(path))
+        self.exclude = tuple(exclude)
+        try:
+            self._spec = GitIgnoreSpec.from_lines(self.exclude)
+        except ValueError as error:
+            raise BadPattern(f"{error}.", "Write it as in a .gitignore file: drafts/ or *.bak.") from error
+
+    def leaves_out(self, inside: str) -> bool:
+        """Whether a path inside it, written with ``/`` and for a folder ending with it, is left out."""
+        return bool(self.exclude) and self._spec.match_file(inside)
+
+    def excludes(self, source: str) -> bool:
+        """Whether a stored file lies in it, and is left out now."""
+        path = Path(source)
+        if not self.exclude or not path.is_relative_to(self.real):
+            return False
+        return self._spec.match_file(path.relative_to(self.real).as_posix())
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +88,21 @@ class FoundFile:
     unlisted: OSError | None = None
 
 
-def files_in(folder: Path, suffixes: Container[str], unread: Counter[str]) -> Iterator[FoundFile]:
-    """The files of a folder and its subfolders, hidden ones and links to folders left out, by name.
+def files_in(root: Root, suffixes: Container[str], unread: Counter[str]) -> Iterator[FoundFile]:
+    """The files of a folder and its subfolders by name; without links to folders, and what is left out.
 
     Those whose names end otherwise are counted in ``unread`` by their endings.
     """
+    folder = root.path
     failed: list[OSError] = []
     files: list[Path] = []
     for parent, inner, names in os.walk(folder, onerror=failed.append):
-        inner[:] = [name for name in inner if not _is_hidden(name)]
-        files += [Path(parent, name) for name in names if not _is_hidden(name)]
+        place = Path(parent).relative_to(folder).as_posix()
+        lead = "" if place == "." else f"{place}/"
+        inner[:] = [n for n in inner if not is_left_out(n) and not root.leaves_out(f"{lead}{n}/")]
+        files += [
+            Path(parent, n) for n in names if not is_left_out(n) and not root.leaves_out(f"{lead}{n}")
+        ]
     for file in sorted(files):
         if not _may_be_file(file):
             continue
@@ -61,10 +117,10 @@ def files_in(folder: Path, suffixes: Container[str], unread: Counter[str]) -> It
 
 
 def file_at(path: Path) -> FoundFile | None:
-    """What a person named outright; None if nothing is there.
+    """The file that the user named; None if there is none.
 
     Raises:
-        OSError: It may not be looked at.
+        OSError: It cannot be examined.
     """
     try:
         path.stat()
@@ -78,7 +134,7 @@ def file_at(path: Path) -> FoundFile | None:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there, and may be looked at."""
+    """Whether ``path`` is a folder that can be examined."""
     try:
         return path.is_dir()
     except OSError:
@@ -86,7 +142,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_gone(path: Path) -> bool:
-    """Whether nothing is there, nor may be: behind a link that leads nowhere, on a drive that is away."""
+    """Whether the file certainly does not exist, also not behind a dead link or on an unmounted drive."""
     try:
         path.lstat()
     except OSError as error:
@@ -97,7 +153,7 @@ def is_gone(path: Path) -> bool:
 
 
 def is_empty(folder: Path) -> bool:
-    """Whether a folder can be listed and holds nothing, as one does whose drive is not mounted."""
+    """Whether a folder can be listed and is empty, as the folder of an unmounted drive is."""
     try:
         with os.scandir(folder) as entries:
             return next(entries, None) is None
@@ -137,8 +193,17 @@ def _leads_somewhere(path: Path) -> bool:
     return True
 
 
-def _is_hidden(name: str) -> bool:
-    return name.startswith((".", "~$"))
+def is_left_out(name: str) -> bool:
+    """Whether a file or folder is always left out: hidden, temporary, or another program's mark."""
+    return name.startswith((".", "~$")) or name.casefold().endswith(_TEMPORARY)
+
+
+def is_settled(path: Path) -> bool:
+    """Whether nobody is writing the file any more; a file that is gone is."""
+    try:
+        return abs(time.time() - path.stat().st_mtime) >= _SETTLED
+    except OSError:
+        return True
 
 
 def _may_be_file(path: Path) -> bool:

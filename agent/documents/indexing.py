@@ -1,7 +1,7 @@
-"""Indexing: a document as read becomes chunks with vectors and keyword terms, stored at once.
+"""Indexing: a parsed document becomes chunks with vectors and keyword terms, stored together.
 
-What was read may come from a file or from the web; from here on there is no difference. Storing is one
-transaction, so a crash leaves the library as it was before that document.
+The document may be a file or a page of the web. It is stored in one transaction, so a crash leaves the
+library as it was before.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from agent.documents.chunking import chunk, estimate
 from agent.documents.coverage import coverage
 from agent.documents.document import Chunk, NoText, ParsedDocument
+from agent.documents.media_types import MESSAGES
 from agent.text.language import language
 from agent.text.terms import terms
 from models.protocols import Embedder, GenerationCancelled, Vectors
@@ -27,9 +28,9 @@ from traces.records import Document, NewChunk, NewDocument
 
 # Grows when reading or chunking changes, so that files are read anew. Stored below zero with a document
 # whose scanned pages were not read.
-READER_VERSION = 2
+READER_VERSION = 3
 _BATCH = 32
-_LOOKED_AT = 5  # passages of a document whose language is looked at, about
+_LOOKED_AT = 5  # about how many passages decide on a document's language
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +42,23 @@ class Origin:
         name: What a person calls it.
         sha256: Of the content, to know it again by.
         size: Bytes of the content.
-        fetched: The ISO date it was fetched on, which dates what gives itself no date; "" for a file.
+        date: An ISO date for what gives itself none: when a page was fetched, or when the mail that a file
+            is attached to was sent; else "".
+        sender: Who sent that mail.
+        modified: When the file was last changed, in nanoseconds since 1970; 0 if it is no file.
     """
 
     source: str
     name: str
     sha256: str
     size: int
-    fetched: str = ""
+    date: str = ""
+    sender: str = ""
+    modified: int = 0
 
     @classmethod
     def of_page(cls, url: str, content: bytes) -> Origin:
-        """A page that has just been fetched; ``content`` is what it is known again by."""
+        """A page fetched just now; ``content`` identifies its version."""
         digest = hashlib.sha256(content).hexdigest()
         return cls(url, page_name(url), digest, len(content), datetime.now(UTC).date().isoformat())
 
@@ -60,30 +66,35 @@ class Origin:
         """Whether ``document`` is this very content, read as it would be now, ``with_scans`` or not."""
         if document is None or document.sha256 != self.sha256:
             return False
-        return document.reader == READER_VERSION or (document.reader == -READER_VERSION and not with_scans)
+        return is_read_as_now(document.reader, with_scans=with_scans)
+
+
+def is_read_as_now(reader: int, *, with_scans: bool) -> bool:
+    """Whether a stored reader's version is that of now, ``with_scans`` or not."""
+    return reader == READER_VERSION or (reader == -READER_VERSION and not with_scans)
 
 
 def page_name(url: str) -> str:
-    """What a person calls a page: its URL without the scheme."""
+    """The name of a page for the user: its URL without the scheme."""
     return url.partition("://")[2].rstrip("/")
 
 
 def file_name(url: str) -> str:
-    """What a file that is saved from ``url`` would be called; the host, if the path names none."""
+    """The file name in ``url``, else its host."""
     parts = urlsplit(url)
     return unquote(parts.path).rstrip("/").rpartition("/")[2] or parts.netloc
 
 
 class Indexing:
-    """One document on its way into the library.
+    """The indexing of one document.
 
     Args:
         origin: Where it was read from.
-        parsed: What was read.
+        parsed: The document.
         embedder: Makes the vectors.
 
     Raises:
-        NoText: there is no passage in it.
+        NoText: It has no passage.
     """
 
     def __init__(self, origin: Origin, parsed: ParsedDocument, embedder: Embedder) -> None:
@@ -98,7 +109,7 @@ class Indexing:
 
     @property
     def language(self) -> str:
-        """ISO 639-1 code of the language that most of a few of its passages are in; "" if unsure."""
+        """ISO 639-1 code of the language of most of a few passages; "" if uncertain."""
         apart = max(1, len(self.chunks) // _LOOKED_AT)
         told = Counter(language(piece.text) for piece in self.chunks[::apart])
         (code, votes), *_ = told.most_common(1)
@@ -106,18 +117,18 @@ class Indexing:
 
     @property
     def texts(self) -> list[str]:
-        """What is embedded, one for each chunk."""
+        """The texts to embed, one for each chunk."""
         title = self._parsed.title
         return [passage_text(title, piece.section, piece.text) for piece in self.chunks]
 
     def embed(self, cancel: threading.Event | None = None) -> Iterator[tuple[int, int]]:
-        """Make the vectors; after each batch, how many chunks have theirs and how many there are.
+        """Make the vectors; yields after each batch how many chunks are done, and how many there are.
 
         Raises:
             GenerationCancelled: ``cancel`` was set.
         """
         texts = self.texts
-        # A batch takes as long as its longest text: texts of like length share one, wherever they stand.
+        # A batch takes as long as its longest text, so texts of similar length share one.
         order = sorted(range(len(texts)), key=lambda index: -estimate(texts[index]))
         for start in range(0, len(order), _BATCH):
             stop_if(cancel)
@@ -129,15 +140,16 @@ class Indexing:
             yield start + len(batch), len(texts)
 
     def store(self, library: Library, collection: str) -> int:
-        """Put the document with its vectors in place of what the library had of it; returns its id.
+        """Store the document with its vectors, replacing its old version; returns its id.
 
         Raises:
-            StoreError: the store cannot be written.
+            StoreError: The store cannot be written.
         """
         return library.put_document(self._document(collection), self._vectors, self._embedder.name)
 
     def _document(self, collection: str) -> NewDocument:
         origin, parsed = self._origin, self._parsed
+        people = (parsed.author, origin.sender)
         return NewDocument(
             collection=collection,
             source=origin.source,
@@ -147,11 +159,13 @@ class Indexing:
             sha256=origin.sha256,
             bytes=origin.size,
             pages=parsed.pages,
-            date=parsed.date or origin.fetched,
+            date=parsed.date or origin.date,
             coverage=self.coverage,
             notices=parsed.notices,
             reader=-READER_VERSION if parsed.scans else READER_VERSION,
             author=parsed.author,
+            sender=parsed.author if parsed.media_type in MESSAGES else origin.sender,
+            modified=origin.modified,
             chunks=tuple(
                 NewChunk(
                     position=piece.position,
@@ -159,7 +173,7 @@ class Indexing:
                     section=piece.section,
                     page=piece.page,
                     text=piece.text,
-                    terms=tuple(terms(passage_text(parsed.title, piece.section, piece.text))),
+                    terms=tuple(terms(keyword_text(parsed.title, people, piece.section, piece.text))),
                 )
                 for piece in self.chunks
             ),
@@ -167,17 +181,18 @@ class Indexing:
 
 
 def stop_if(cancel: threading.Event | None) -> None:
-    """Go on unless ``cancel`` is set.
-
-    Raises:
-        GenerationCancelled: it is.
-    """
+    """Raise GenerationCancelled if ``cancel`` is set."""
     if cancel is not None and cancel.is_set():
         raise GenerationCancelled(
             "Reading was stopped.", "Run the same command again; what is read stays read."
         )
 
 
+def keyword_text(title: str, people: Sequence[str], section: Sequence[str], text: str) -> str:
+    """What the keyword terms of a chunk are taken from: also who wrote or sent its document."""
+    return " ".join([*people, passage_text(title, section, text)])
+
+
 def passage_text(title: str, section: Sequence[str], text: str) -> str:
-    """What is embedded for a chunk: title and section give a short passage its context."""
+    """The text to embed for a chunk: title and section give a short passage context."""
     return ". ".join(part for part in (title, *section, text) if part)

@@ -1,12 +1,13 @@
 """Ingestion: files, folders and, where the web is on, addresses become documents in the library.
 
 Each document is stored in one transaction (`agent.documents.indexing`). A file whose bytes are already
-there is not read again. A file that holds others (a mail, an archive) is stored after them, so that it
-stands for all of them; files with scans come last, because they take longest.
+there is not read again, whatever it is called now. A file that holds others (a mail, an archive) is stored
+after them, so that it stands for all of them; files with scans come last, because they take longest.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import Counter
@@ -15,9 +16,17 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import get_args
 
-from agent.documents.document import NoText, ParsedDocument
-from agent.documents.found_files import FoundFile, file_at, files_in, is_folder
-from agent.documents.indexing import Indexing, Origin, stop_if
+from agent.documents.cover import title_of_name
+from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
+from agent.documents.found_files import FoundFile, Root, file_at, files_in, is_folder
+from agent.documents.indexing import (
+    READER_VERSION,
+    Indexing,
+    Origin,
+    is_read_as_now,
+    keyword_text,
+    stop_if,
+)
 from agent.documents.ingest_events import (
     FileDone,
     FileEmbedding,
@@ -26,6 +35,8 @@ from agent.documents.ingest_events import (
     FileSetAside,
     FileStarted,
     FilesUnread,
+    FilesUnsettled,
+    FolderAway,
     IngestEvent,
     IngestFinished,
     LanguagesUnknown,
@@ -33,10 +44,11 @@ from agent.documents.ingest_events import (
     PageRecognised,
     ScansFound,
 )
-from agent.documents.known_files import gone, inside, no_longer_inside, renamed, stored_as
+from agent.documents.known_files import earlier, gone, inside, no_longer_inside, renamed, stored_as
 from agent.documents.reading import PICTURES, SUFFIXES
 from agent.documents.scanning import Scanning
 from agent.documents.wanted import Fetched, File, Member, Page, Wanted
+from agent.text.terms import terms
 from models.catalogue import CATALOGUE
 from models.protocols import (
     Embedder,
@@ -47,8 +59,9 @@ from models.protocols import (
     TextRecogniser,
 )
 from traces.errors import DeepthinkError
+from traces.folders import Folder, Folders, Unreadable
 from traces.library import Library
-from traces.records import Document
+from traces.records import SECTION_SEPARATOR, Document
 from traces.store import Store, StoreError
 from traces.typed_path import expanded_path
 
@@ -60,6 +73,8 @@ __all__ = [
     "FileSetAside",
     "FileStarted",
     "FilesUnread",
+    "FilesUnsettled",
+    "FolderAway",
     "IngestEvent",
     "IngestFinished",
     "LanguagesUnknown",
@@ -92,11 +107,13 @@ def ingest(
     recogniser: TextRecogniser | None = None,
     scans: Path | None = None,
     cancel: threading.Event | None = None,
+    follow: bool = False,
+    exclude: Sequence[str] | None = None,
 ) -> Iterator[IngestEvent]:
     """Bring a collection up to date with files, folders and pages of the web.
 
-    A folder is taken whole: what was read from it before and is no longer there is removed. So is what
-    was read under an earlier name of a file or folder.
+    A folder is taken whole: what was read from it before and is no longer there is removed. A file that was
+    renamed or moved is known by its content, and keeps its document.
 
     Args:
         paths: Files, and folders that are searched for readable files (hidden ones left out).
@@ -110,21 +127,37 @@ def ingest(
         scans: A folder that keeps what was recognised until its file is read to the end, so that a reading
             that was stopped goes on; without it, it begins again.
         cancel: Stops between files and between batches; documents stored so far stay.
+        follow: Whether the folders are followed from then on (`agent.folders.sync`), once they are read.
+        exclude: What is left out of folders, as in a .gitignore file; None: what was before.
 
     Raises:
+        BadPattern: what is to be left out is no pattern.
         NothingToIngest: no path holds a readable file, or one does not exist.
         GenerationCancelled: ``cancel`` was set.
         ModelError: the embedder is missing, does not answer or fails at any text.
         StoreError: the store cannot be written.
     """
-    began = time.monotonic()
-    library = Library(store)
-    reading = _Reading(library, collection, embedder, Scanning(recogniser, scans), cancel)
+    library, folders = Library(store), Folders(store)
+    reading = Reading(store, collection, embedder, Scanning(recogniser, scans), cancel)
     known = reading.known
-    found = _files(paths, reading.suffixes, reading.unread)
-    files = [(stored_as(file, known), file) for file in found]
+    followed = {folder.path: folder.exclude for folder in folders.followed(collection)}
+
+    def root(folder: Path) -> Root:
+        patterns = followed.get(os.path.realpath(folder), ()) if exclude is None else exclude
+        return Root(folder, patterns)
+
+    roots: list[Root] = []
+    found: list[FoundFile] = []
+    for given in paths:
+        path = expanded_path(given)
+        if is_folder(path):
+            roots.append(root(path))
+            found += reading.found(roots[-1])
+        else:
+            found.append(_named(path, given))
+    files = located(found, known)
     here = {str(path) for path, _ in files}
-    missing = gone(paths, here, known)
+    missing = gone(roots, here, known)
     if not files and not missing and not addresses:
         raise NothingToIngest(
             f"No readable file in {', '.join(str(p) for p in paths)}.",
@@ -139,40 +172,19 @@ def ingest(
     ]
     if fetch is not None:
         wanted += [Page(url, fetch) for url in dict.fromkeys(addresses)]
-    yield FileFound(len(wanted))
-    for one in wanted:
-        yield from reading.one(one)
-    yield from reading.scans()
-    stop_if(cancel)
-    documents = library.documents(collection)
-    missing += renamed(documents, here, but={document.id for document in missing})
-    yield from reading.removed(missing)
-    if reading.languages:
-        names = tuple(_language_name(code) for code, _ in reading.languages.most_common())
-        yield LanguagesUnknown(reading.languages.total(), names, embedder.name)
-    if reading.unread:
-        yield FilesUnread(tuple(reading.unread.most_common()))
-    counts = {outcome: reading.counts[outcome] for outcome in (*get_args(Outcome), "failed")}
-    yield IngestFinished(**counts, chunks=reading.chunks, seconds=round(time.monotonic() - began, 3))
+    yield from reading.bring(wanted, here, missing)
+    if follow:
+        for one in roots:
+            folders.follow(Folder(collection, str(one.real), one.exclude))
 
 
-def _files(paths: Sequence[Path], suffixes: Container[str], unread: Counter[str]) -> list[FoundFile]:
-    """Each file once, as itself rather than by a link to it where it is found as both.
-
-    A file named outright is taken whatever its ending; its content decides. What a folder holds of other
-    kinds is counted in ``unread``.
-    """
-    found: dict[Path, FoundFile] = {}
-    for given in paths:
-        path = expanded_path(given)
-        if is_folder(path):
-            listed: Iterable[FoundFile] = files_in(path, suffixes, unread)
-        else:
-            listed = (_named(path, given),)
-        for file in listed:
-            if file.real not in found or (file.path == file.real != found[file.real].path):
-                found[file.real] = file
-    return list(found.values())
+def located(found: Iterable[FoundFile], known: dict[str, Document]) -> list[tuple[Path, FoundFile]]:
+    """Each file once with its source, as itself rather than by a link to it where it is found as both."""
+    files: dict[Path, FoundFile] = {}
+    for file in found:
+        if file.real not in files or (file.path == file.real != files[file.real].path):
+            files[file.real] = file
+    return [(stored_as(file, known), file) for file in files.values()]
 
 
 def _named(path: Path, given: Path) -> FoundFile:
@@ -187,11 +199,12 @@ def _named(path: Path, given: Path) -> FoundFile:
     return file
 
 
-class _Reading:
+class Reading:
     """Files on their way into a collection, and what came of those before.
 
     Attributes:
         known: The collection's documents before, by their source.
+        suffixes: Endings of the names of files that are read.
         counts: Files by what came of them.
         chunks: Passages of what was read.
         languages: Codes of languages that the embedder does not know, by documents.
@@ -200,24 +213,99 @@ class _Reading:
 
     def __init__(
         self,
-        library: Library,
+        store: Store,
         collection: str,
         embedder: Embedder,
         scanning: Scanning,
         cancel: threading.Event | None,
     ) -> None:
+        self._library = library = Library(store)
+        self._folders = Folders(store)
         self.known = {document.source: document for document in library.documents(collection)}
         self.suffixes = SUFFIXES if scanning.is_on else SUFFIXES - PICTURES
         self.counts: Counter[str] = Counter()
         self.chunks = 0
         self.languages: Counter[str] = Counter()
         self.unread: Counter[str] = Counter()
-        self._library = library
         self._collection = collection
         self._embedder = embedder
         self._scanning = scanning
         self._cancel = cancel
+        self._unreadable = self._folders.unreadable(collection)
+        self._unreadable_before = dict(self._unreadable)
+        self._began = time.monotonic()
         self._waiting: list[tuple[Wanted, Origin, ParsedDocument]] = []
+        self._redated: dict[int, int] = {}
+        self._elsewhere: dict[str, list[Document]] = {}  # by content
+        self._leaving: dict[int, Document] = {}
+
+    @property
+    def with_scans(self) -> bool:
+        """Whether the text on scanned pages is read."""
+        return self._scanning.is_on
+
+    def found(self, root: Root) -> Iterator[FoundFile]:
+        """The files in a folder that are read; those of other kinds are counted in ``unread``."""
+        return files_in(root, self.suffixes, self.unread)
+
+    def bring(
+        self, wanted: Sequence[Wanted], here: Container[str], missing: Iterable[Document]
+    ) -> Iterator[IngestEvent]:
+        """Read what is wanted, let go of what is missing, and tell the sum of it.
+
+        Args:
+            wanted: Files and pages.
+            here: Sources of all files that are there.
+            missing: Documents whose files are gone, unless one of the wanted turns out to be it.
+        """
+        self._leaving = {document.id: document for document in missing}
+        for document in self.known.values():
+            if document.source not in here:
+                self._elsewhere.setdefault(document.sha256, []).append(document)
+        yield FileFound(len(wanted))
+        for one in wanted:
+            yield from self.one(one)
+        yield from self.scans()
+        stop_if(self._cancel)
+        left = list(self._leaving.values())
+        documents = self._library.documents(self._collection) if wanted else []
+        left += renamed(documents, here, but=self._leaving)
+        yield from self.removed(left)
+        if self._redated:
+            self._library.date_files(self._redated)
+        if self._unreadable != self._unreadable_before:
+            self._folders.set_unreadable(self._collection, self._unreadable)
+        if self.languages:
+            names = tuple(_language_name(code) for code, _ in self.languages.most_common())
+            yield LanguagesUnknown(self.languages.total(), names, self._embedder.name)
+        if self.unread:
+            yield FilesUnread(tuple(self.unread.most_common()))
+        counts = {outcome: self.counts[outcome] for outcome in (*get_args(Outcome), "failed")}
+        seconds = round(time.monotonic() - self._began, 3)
+        yield IngestFinished(**counts, chunks=self.chunks, seconds=seconds)
+
+    def count_unchanged(self, file: File) -> None:
+        """Count a file whose document stays as it is."""
+        self.counts["unchanged"] += 1
+        self.chunks += self.known[file.source].chunks
+
+    def is_hopeless(self, file: File) -> bool:
+        """Whether a file could not be read, and has not been changed since."""
+        failed = self._unreadable.get(file.source)
+        return (
+            failed is not None
+            and is_read_as_now(failed.reader, with_scans=self.with_scans)
+            and file.is_untouched(failed.bytes, failed.modified)
+        )
+
+    def is_unchanged(self, file: File) -> bool:
+        """Whether the library holds a file as it is now, by its size and its date alone."""
+        before = self.known.get(file.source)
+        return (
+            before is not None
+            and is_read_as_now(before.reader, with_scans=self.with_scans)
+            and file.is_untouched(before.bytes, before.modified, before.ingested)
+        )
 
     def one(self, wanted: Wanted) -> Iterator[IngestEvent]:
         """Read a file and those inside it; one with scans waits, and so does one that holds such a file."""
@@ -251,6 +339,8 @@ class _Reading:
             raise  # the other files would fare no better
         except DeepthinkError as error:
             suffix = PurePath(wanted.source).suffix.casefold()
+            if isinstance(error, UnreadableDocument) and isinstance(wanted, File):
+                self._remember(wanted)
             if isinstance(error, NoText) and suffix in PICTURES and not wanted.outright:
                 self.unread[f"{suffix} without words"] += 1
                 yield FileSetAside(wanted.source, wanted.name, waits=False)
@@ -264,26 +354,31 @@ class _Reading:
 
     def _read(self, wanted: Wanted) -> Iterator[IngestEvent]:
         began = time.monotonic()
-        before = self.known.get(wanted.source)
         origin = wanted.origin()
+        was = self._follow_move(wanted, origin) if isinstance(wanted, File) else ""
+        before = self.known.get(wanted.source)
         if before is not None and origin.is_stored_as(before, with_scans=self._scanning.is_on):
-            self.counts["unchanged"] += 1
+            outcome: Outcome = "moved" if was else "unchanged"
+            self.counts[outcome] += 1
             self.chunks += before.chunks
+            if isinstance(wanted, File) and not self.is_unchanged(wanted):
+                self._redated[before.id] = origin.modified
             yield FileDone(
                 wanted.source,
                 wanted.name,
-                "unchanged",
+                outcome,
                 before.chunks,
                 before.coverage,
                 before.pages,
                 time.monotonic() - began,
                 before.notices,
+                was=was,
             )
             return
         parsed = wanted.parsed(self._scanning.kept(origin))
         waiting = len(self._waiting)
         failed: list[str] = []
-        for event in self._inside(wanted, parsed):
+        for event in self._inside(wanted, parsed, origin):
             failed += [event.name] if isinstance(event, FileFailed) else []
             yield event
         if failed:
@@ -295,9 +390,49 @@ class _Reading:
         else:
             yield from self._indexed(wanted, origin, parsed, began)
 
-    def _inside(self, outer: Wanted, parsed: ParsedDocument) -> Iterator[IngestEvent]:
+    def _follow_move(self, wanted: File, origin: Origin) -> str:
+        """Give a new file the document that it has from before it was moved; its name then, or ""."""
+        if wanted.source in self.known:
+            return ""
+        same = [one for one in self._elsewhere.get(origin.sha256, ()) if origin.is_stored_as(one)]
+        document = earlier(same, Path(wanted.source), self._leaving)
+        if document is None:
+            return ""
+        title = _title_after_move(document.title, Path(document.source), Path(wanted.source))
+        words: dict[int, str] | None = None
+        if title is not None:
+            words = {
+                one.id: " ".join(
+                    terms(
+                        keyword_text(
+                            title,
+                            (document.author, document.sender),
+                            one.section.split(SECTION_SEPARATOR) if one.section else (),
+                            one.text,
+                        )
+                    )
+                )
+                for one in self._library.document_passages(document.id)
+            }
+        self._library.move_document(document.id, wanted.source, wanted.name, title=title, terms=words)
+        for moved in (document, *inside([document.source], self.known.values())):
+            source = wanted.source + moved.source.removeprefix(document.source)
+            name = wanted.name + moved.name.removeprefix(document.name)
+            self.known[source] = replace(self.known.pop(moved.source), source=source, name=name)
+            self._leaving.pop(moved.id, None)
+        self._elsewhere[origin.sha256].remove(document)
+        return document.name
+
+    def _remember(self, file: File) -> None:
+        """Note that a file cannot be read as it is now."""
+        about = file.size_and_date()
+        if about is not None:
+            reader = READER_VERSION if self.with_scans else -READER_VERSION
+            self._unreadable[file.source] = Unreadable(*about, reader)
+
+    def _inside(self, outer: Wanted, parsed: ParsedDocument, origin: Origin) -> Iterator[IngestEvent]:
         """Read the files inside one, of the kinds that are read."""
-        members = [Member(enclosed, outer) for enclosed in parsed.enclosed]
+        members = [Member(enclosed, outer, parsed, origin) for enclosed in parsed.enclosed]
         suffixes = [PurePath(member.source).suffix.casefold() for member in members]
         wanted = [one for one, suffix in zip(members, suffixes, strict=True) if suffix in self.suffixes]
         self.unread.update(suffix for suffix in suffixes if suffix not in self.suffixes)
@@ -323,6 +458,7 @@ class _Reading:
         for done, total in work.embed(self._cancel):
             yield FileEmbedding(wanted.source, done, total)
         work.store(self._library, self._collection)
+        self._unreadable.pop(wanted.source, None)
         self._scanning.forget(origin)
         outcome: Outcome = "updated" if wanted.source in self.known else "added"
         language = _unknown_language(work, self._embedder)
@@ -340,6 +476,14 @@ class _Reading:
             parsed.notices,
             language,
         )
+
+
+def _title_after_move(title: str, old: Path, new: Path) -> str | None:
+    """The title of a document whose title is its file's name, under the new name; None if it stays."""
+    for named in (title_of_name, lambda path: path.name):
+        if title == named(old):
+            return named(new) if named(new) != title else None
+    return None
 
 
 def _unknown_language(work: Indexing, embedder: Embedder) -> str:

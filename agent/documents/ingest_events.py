@@ -7,7 +7,7 @@ from typing import Literal
 
 from traces.errors import DeepthinkError
 
-Outcome = Literal["added", "updated", "unchanged", "removed"]
+Outcome = Literal["added", "updated", "moved", "unchanged", "removed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ class FileDone(IngestEvent):
 
     Attributes:
         language: ISO 639-1 code of the language it is in, where the embedder does not know that; else "".
+        was: What it was called before it was moved; else "".
     """
 
     source: str
@@ -56,6 +57,7 @@ class FileDone(IngestEvent):
     seconds: float
     notices: tuple[str, ...]
     language: str = ""
+    was: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,29 @@ class FilesUnread(IngestEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class FolderAway(IngestEvent):
+    """A followed folder is not there, or holds nothing that can be read: what was read from it is kept.
+
+    Attributes:
+        path: Of the folder.
+        is_there: Whether it is there, and empty.
+        documents: How many were read from it.
+    """
+
+    collection: str
+    path: str
+    is_there: bool
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class FilesUnsettled(IngestEvent):
+    """Files that are being written, and were not read yet."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FileFailed(IngestEvent):
     """A file could not be read or embedded; what the library held of it before is still there."""
 
@@ -136,6 +161,7 @@ class IngestFinished(IngestEvent):
 
     added: int
     updated: int
+    moved: int
     unchanged: int
     removed: int
     failed: int

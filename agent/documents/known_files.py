@@ -6,9 +6,8 @@ import os
 from collections.abc import Container, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from agent.documents.found_files import FoundFile, is_empty, is_folder, is_gone, is_renamed
+from agent.documents.found_files import FoundFile, Root, is_empty, is_gone, is_renamed
 from traces.records import Document
-from traces.typed_path import expanded_path
 
 
 def stored_as(file: FoundFile, known: dict[str, Document]) -> Path:
@@ -21,13 +20,13 @@ def stored_as(file: FoundFile, known: dict[str, Document]) -> Path:
     return next(at, file.real if file.outright else file.path)
 
 
-def gone(paths: Sequence[Path], here: Container[str], known: dict[str, Document]) -> list[Document]:
+def gone(roots: Sequence[Root], here: Container[str], known: dict[str, Document]) -> list[Document]:
     """Stored documents that came from one of the folders and are no longer in it, or doubled by a link.
 
-    A folder that is empty altogether may be that of a drive which is not mounted: it takes nothing along.
+    Gone are also those that are left out of it now. A folder that is empty altogether may be that of a
+    drive which is not mounted: it takes nothing along.
     """
-    folders = [Path(os.path.realpath(path)) for path in map(expanded_path, paths) if is_folder(path)]
-    full = [folder for folder in folders if not is_empty(folder)]
+    full = [root.real for root in roots if not is_empty(root.real)]
     return [
         document
         for source, document in known.items()
@@ -36,12 +35,16 @@ def gone(paths: Sequence[Path], here: Container[str], known: dict[str, Document]
         and not _lies_in(source, here)
         and not _lies_in(source, known)  # it goes with the file that it lies in
         # One that is still there may have been named outright and be of a kind that folders leave out.
-        and (is_gone(Path(source)) or _is_link_to(source, known))
+        and (
+            is_gone(Path(source))
+            or _is_link_to(source, known)
+            or any(root.excludes(source) for root in roots)
+        )
     ]
 
 
 def renamed(documents: Sequence[Document], here: Container[str], *, but: Container[int]) -> list[Document]:
-    """Documents, ``but`` these, whose file lies here under another name, where it has just been read."""
+    """Documents, except ``but``, whose file is here under another name and was just read."""
     read: dict[str, list[Path]] = {}
     for document in documents:
         if document.source in here:
@@ -55,14 +58,31 @@ def renamed(documents: Sequence[Document], here: Container[str], *, but: Contain
     ]
 
 
+def earlier(document_of: Sequence[Document], file: Path, leaving: Container[int]) -> Document | None:
+    """Of documents with the content of a new file, the one whose file it was under another name.
+
+    Args:
+        document_of: They have the same content, and their files do not lie where they were.
+        file: The new one.
+        leaving: Ids of documents that are known to be gone.
+    """
+    moved = [
+        document
+        for document in document_of
+        if document.id in leaving or is_renamed(Path(document.source), file)
+    ]
+    named_alike = (one for one in moved if PurePosixPath(one.source).name == file.name)
+    return next(named_alike, moved[0] if moved else None)
+
+
 def inside(files: Iterable[str], documents: Iterable[Document]) -> list[Document]:
-    """The documents that lie in one of the files: attachments of a mail, files of an archive."""
+    """The documents inside one of the files: attachments of a mail, files of an archive."""
     sources = set(files)
     return [document for document in documents if _lies_in(document.source, sources)]
 
 
 def no_longer_inside(file: str, members: Iterable[str], documents: Iterable[Document]) -> list[Document]:
-    """Documents that lie in ``file`` and are none of its ``members``, nor inside one of them."""
+    """Documents inside ``file`` that are not among its ``members``, nor inside one of them."""
     there = set(members)
     return [
         document

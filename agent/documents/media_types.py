@@ -1,4 +1,4 @@
-"""What a file is, by what is in it first, and by what a server or its name says second."""
+"""The format of a file, by its content first, and by a server's declaration or its name second."""
 
 from __future__ import annotations
 
@@ -41,20 +41,22 @@ TEXT = "text/plain"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file that is read.
+    """A supported file format.
 
     Attributes:
         media_type: e.g. ``text/html``.
-        name: What a person calls it.
+        name: Its name for the user.
+        group: One word for it and kinds like it, by which documents are filtered.
         suffixes: Endings of its names, in lower case with the dot.
         reader: Module and function beneath this package.
-        keeps: What is kept besides the words.
-        is_text: Its bytes are text in some encoding.
-        has_scans: Pages of it may be pictures; its reader takes what was recognised on them.
+        keeps: What is kept besides the text.
+        is_text: Whether its bytes are text in some encoding.
+        has_scans: Whether pages may be pictures; its reader then takes the recognised text.
     """
 
     media_type: str
     name: str
+    group: str
     suffixes: tuple[str, ...]
     reader: str
     keeps: str
@@ -72,6 +74,7 @@ FORMATS = (
     Format(
         HTML,
         "HTML",
+        "html",
         (".html", ".htm", ".xhtml"),
         "html.read_html",
         "headings, tables; inline-XBRL filings",
@@ -80,24 +83,27 @@ FORMATS = (
     Format(
         PDF,
         "PDF",
+        "pdf",
         (".pdf",),
         "pdf.read_pdf",
         "headings, tables, pages; scanned pages by OCR",
         has_scans=True,
     ),
-    Format(DOCX, "DOCX", (".docx",), "docx.read_docx", "headings, tables, footnotes"),
+    Format(DOCX, "DOCX", "document", (".docx",), "docx.read_docx", "headings, tables, footnotes"),
     Format(
         XLSX,
         "Excel",
+        "spreadsheet",
         (".xlsx", ".xlsm", ".xlsb"),
         "sheets.read_sheets",
         "sheets, the tables on each, dates, formulas' values",
     ),
-    Format(XLS, "Excel before 2007", (".xls",), "sheets.read_sheets", "as in Excel"),
-    Format(ODS, "OpenDocument spreadsheet", (".ods",), "sheets.read_sheets", "as in Excel"),
+    Format(XLS, "Excel before 2007", "spreadsheet", (".xls",), "sheets.read_sheets", "as in Excel"),
+    Format(ODS, "OpenDocument spreadsheet", "spreadsheet", (".ods",), "sheets.read_sheets", "as in Excel"),
     Format(
         PPTX,
         "PowerPoint",
+        "slides",
         (".pptx", ".pptm", ".ppsx"),
         "slides.read_slides",
         "slides as pages, their titles, tables, charts' numbers, notes",
@@ -105,6 +111,7 @@ FORMATS = (
     Format(
         ODP,
         "OpenDocument presentation",
+        "slides",
         (".odp",),
         "opendocument.read_opendocument",
         "slides as pages, their titles, tables, notes",
@@ -112,15 +119,17 @@ FORMATS = (
     Format(
         ODT,
         "OpenDocument text",
+        "document",
         (".odt",),
         "opendocument.read_opendocument",
         "headings, lists, tables, footnotes",
     ),
-    Format(RTF, "rich text", (".rtf",), "rich_text.read_rich_text", "headings, lists, tables"),
-    Format(EPUB, "e-book", (".epub",), "epub.read_epub", "chapters, headings, tables, the author"),
+    Format(RTF, "rich text", "document", (".rtf",), "rich_text.read_rich_text", "headings, lists, tables"),
+    Format(EPUB, "e-book", "book", (".epub",), "epub.read_epub", "chapters, headings, tables, the author"),
     Format(
         NOTEBOOK,
         "Jupyter notebook",
+        "notebook",
         (".ipynb",),
         "markdown.read_notebook",
         "headings, code, what it printed",
@@ -129,42 +138,60 @@ FORMATS = (
     Format(
         MAIL,
         "mail",
+        "mail",
         (".eml",),
         "mail.read_mail",
         "sender, recipients, date, subject; attachments as documents, quoted mails apart",
         is_text=True,
     ),
     Format(
-        MAILBOX, "mailbox", (".mbox",), "mail.read_mailbox", "every message as a document", is_text=True
+        MAILBOX,
+        "mailbox",
+        "mailbox",
+        (".mbox",),
+        "mail.read_mailbox",
+        "every message as a document",
+        is_text=True,
     ),
-    Format(OUTLOOK, "Outlook message", (".msg",), "mail.read_outlook", "as in mail"),
+    Format(OUTLOOK, "Outlook message", "mail", (".msg",), "mail.read_outlook", "as in mail"),
     Format(
         PICTURE,
         "picture of text",
+        "picture",
         (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"),
         "pictures.read_picture",
         "by OCR: headings, tables, pages of a TIFF",
         has_scans=True,
     ),
-    Format(ZIP, "ZIP archive", (".zip",), "archive.read_archive", "every file as a document"),
+    Format(ZIP, "ZIP archive", "archive", (".zip",), "archive.read_archive", "every file as a document"),
     Format(
         MARKDOWN,
         "Markdown",
+        "text",
         (".md", ".markdown"),
         "markdown.read_markdown",
-        "headings, tables, a front matter's title and date",
+        "headings, tables, a front matter's title, date and author",
         is_text=True,
     ),
-    Format(CSV, "CSV", (".csv", ".tsv"), "delimited.read_delimited", "the table", is_text=True),
-    Format(JSON, "JSON", (".json",), "data.read_json", "branches, records as tables", is_text=True),
     Format(
-        JSON_LINES, "JSON Lines", (".jsonl", ".ndjson"), "data.read_json_lines", "as in JSON", is_text=True
+        CSV, "CSV", "spreadsheet", (".csv", ".tsv"), "delimited.read_delimited", "the table", is_text=True
     ),
-    Format(YAML, "YAML", (".yaml", ".yml"), "data.read_yaml", "as in JSON", is_text=True),
-    Format(XML, "XML", (".xml",), "data.read_xml", "as in JSON", is_text=True),
-    Format(CODE, "source code", _CODE_SUFFIXES, "text.read_source_code", "its parts", is_text=True),
+    Format(JSON, "JSON", "data", (".json",), "data.read_json", "branches, records as tables", is_text=True),
+    Format(
+        JSON_LINES,
+        "JSON Lines",
+        "data",
+        (".jsonl", ".ndjson"),
+        "data.read_json_lines",
+        "as in JSON",
+        is_text=True,
+    ),
+    Format(YAML, "YAML", "data", (".yaml", ".yml"), "data.read_yaml", "as in JSON", is_text=True),
+    Format(XML, "XML", "data", (".xml",), "data.read_xml", "as in JSON", is_text=True),
+    Format(CODE, "source code", "code", _CODE_SUFFIXES, "text.read_source_code", "its parts", is_text=True),
     Format(
         TEXT,
+        "text",
         "text",
         (".txt", ".text", ".rst", ".adoc", ".org"),
         "text.read_text",
@@ -174,6 +201,7 @@ FORMATS = (
 )
 
 BY_TYPE = {kind.media_type: kind for kind in FORMATS}
+MESSAGES = frozenset({MAIL, OUTLOOK})
 MEDIA_TYPES = {suffix: kind.media_type for kind in FORMATS for suffix in kind.suffixes}
 
 _MAY_HOLD_HTML = frozenset({MARKDOWN, CSV, NOTEBOOK, JSON, JSON_LINES, YAML, CODE, MAIL, MAILBOX})
@@ -214,13 +242,13 @@ _SAMPLE = 1 << 16
 
 
 def media_type_of(path: Path, data: bytes, served_as: str = "") -> str:
-    """The media type of ``data``, whatever ``path`` is called.
+    """The media type of ``data``.
 
-    Among the kinds of text, ``served_as`` decides before the ending of the name does, unless it says
-    only that it is text: servers give Markdown and CSV out as that.
+    Among text formats, ``served_as`` decides before the ending of the name, unless it is just text: servers
+    declare Markdown and CSV so.
 
     Raises:
-        UnreadableDocument: It is of a kind that cannot be read, such as a film.
+        UnreadableDocument: The format is not supported.
     """
     if b"%PDF-" in data[:1024]:
         return PDF
@@ -288,7 +316,7 @@ def _zipped(name: str, data: bytes) -> str:
 
 
 def _compound(name: str, data: bytes) -> str:
-    """The kind of a file of Office before 2007, or of Outlook, by the streams in it."""
+    """The format of an OLE file (Office before 2007, Outlook), by its streams."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise _encrypted(name)
     for stream, kind in _STREAMS.items():

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.documents import media_types as kinds
+from agent.documents.cover import title_of_name
 from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
 from agent.documents.encoding import in_utf8
 from agent.documents.prose import is_blank
@@ -115,4 +116,4 @@ def _parsed(
         importlib.import_module(f"agent.documents.formats.{module}"), function
     )
     document = reader(path, data, recognised) if kind.has_scans else reader(path, data)
-    return replace(document, media_type=media_type)
+    return replace(document, media_type=media_type, title=document.title or title_of_name(path))

@@ -1,4 +1,4 @@
-"""Recognising scanned pages: one at a time, each kept as soon as it is done."""
+"""Recognising scanned pages: one at a time, each stored when it is done."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _LINE: TypeAdapter[tuple[int, ScannedPage]] = TypeAdapter(tuple[int, ScannedPage
 
 
 class Scanning:
-    """What was recognised on the pages of files that are being read.
+    """The recognised text of the files that are being read.
 
     Args:
         recogniser: Recognises text; None if scans are not read.
-        folder: Keeps what was recognised until a file is read to the end; None to keep it in memory only.
+        folder: Stores recognised pages until a file is finished; None to keep them only in memory.
     """
 
     def __init__(self, recogniser: TextRecogniser | None, folder: Path | None) -> None:
@@ -36,11 +36,11 @@ class Scanning:
 
     @property
     def seconds_a_page(self) -> float:
-        """About how long a page takes."""
+        """The estimated time for a page."""
         return self._recogniser.seconds_a_page if self._recogniser else 0.0
 
     def kept(self, origin: Origin) -> Mapping[int, ScannedPage] | None:
-        """The pages of a file that were recognised, now or in an earlier reading; None if scans are off."""
+        """The recognised pages of a file, also from an earlier reading; None if scans are off."""
         if not self.is_on:
             return None
         if origin.sha256 not in self._pages:
@@ -50,12 +50,12 @@ class Scanning:
     def recognise(
         self, origin: Origin, data: bytes, pages: Sequence[int], cancel: threading.Event | None
     ) -> Iterator[int]:
-        """Recognise pages of a file; after each, how many are done.
+        """Recognise pages of a file; yields after each how many are done.
 
         Raises:
-            GenerationCancelled: ``cancel`` was set; what is done is kept.
+            GenerationCancelled: ``cancel`` was set; finished pages are kept.
             ModelError: The model fails.
-            UnreadableDocument: A page cannot be shown.
+            UnreadableDocument: A page cannot be rendered.
         """
         assert self._recogniser is not None, "only where scans are read"
         for done, number in enumerate(pages, start=1):
@@ -71,7 +71,7 @@ class Scanning:
             yield done
 
     def forget(self, origin: Origin) -> None:
-        """Let go of a file's pages: its document is in the library."""
+        """Drop a file's pages: its document is in the library."""
         self._pages.pop(origin.sha256, None)
         if self._folder is not None and self.is_on:
             self._file(self._folder, origin).unlink(missing_ok=True)
@@ -82,7 +82,7 @@ class Scanning:
         for line in self._file(self._folder, origin).read_bytes().splitlines():
             try:
                 yield _LINE.validate_json(line)
-            except ValidationError:  # the last line of a reading that was killed
+            except ValidationError:  # the incomplete last line of a killed process
                 return
 
     @staticmethod

@@ -1,21 +1,24 @@
-"""What is to be read: a file, a page of the web, or a file inside one of these."""
+"""Sources to read: a file, a page of the web, or a file inside one of these."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent.documents.document import Enclosed, ParsedDocument, UnreadableDocument
 from agent.documents.found_files import FoundFile
 from agent.documents.indexing import Origin, file_name, page_name
+from agent.documents.media_types import MESSAGES
 from agent.documents.reading import MAX_BYTES, read, read_bytes
 
 if TYPE_CHECKING:
     from agent.documents.formats.scans import ScannedPage
 
+_TICK: Final = 2.0  # seconds: the coarsest dates of files, those of FAT
 MOST_DEPTH = 4
 """How deep files may lie inside others: a picture in a mail in a mailbox in an archive."""
 
@@ -61,11 +64,33 @@ class File:
         try:
             if self._unlisted is not None:
                 raise self._unlisted
-            size = self._path.stat().st_size
-            _refuse_large(self.name, size)
-            return Origin(self.source, self.name, _sha256(self._path), size)
+            about = self._path.stat()
+            _refuse_large(self.name, about.st_size)
+            digest = _sha256(self._path)
+            return Origin(self.source, self.name, digest, about.st_size, modified=about.st_mtime_ns)
         except OSError as error:
             raise UnreadableDocument(f"{self.name}: {error.strerror}.", "Check its permissions.") from error
+
+    def is_untouched(self, size: int, modified: int, looked: datetime | None = None) -> bool:
+        """Whether it has this size in bytes and was last changed then (ns since 1970).
+
+        Args:
+            size: As it was.
+            modified: Likewise.
+            looked: When it was looked at (UTC). A file may be changed twice in the time for which a file
+                system has one date, so that one that had just been changed then is touched.
+        """
+        about = self.size_and_date()
+        settled = looked is None or looked.replace(tzinfo=UTC).timestamp() - modified / 1e9 >= _TICK
+        return settled and about == (size, modified)
+
+    def size_and_date(self) -> tuple[int, int] | None:
+        """Its size in bytes and when it was last changed (ns since 1970); None if that cannot be known."""
+        try:
+            about = self._path.stat()
+        except OSError:
+            return None
+        return about.st_size, about.st_mtime_ns
 
     def data(self) -> bytes:
         """Its content, as bytes."""
@@ -89,7 +114,7 @@ class Page:
         self._fetched: Fetched | None = None
 
     def origin(self) -> Origin:
-        """What identifies its content, which is fetched for that."""
+        """Fetches the page, and identifies its content."""
         self._fetched = self._fetch(self.source)
         return Origin.of_page(self.source, self._fetched.data)
 
@@ -114,15 +139,26 @@ class Page:
 
 
 class Member:
-    """A file inside another, named as if that were a folder."""
+    """A file inside another, named as if that were a folder.
+
+    Args:
+        enclosed: The file.
+        outer: The other.
+        read: What was read of that.
+        origin: Where that is from.
+    """
 
     outright = False
 
-    def __init__(self, enclosed: Enclosed, outer: Wanted) -> None:
+    def __init__(self, enclosed: Enclosed, outer: Wanted, read: ParsedDocument, origin: Origin) -> None:
         self.source: str = f"{outer.source}/{_utf8(enclosed.name)}"
         self.name: str = f"{outer.name}/{_utf8(enclosed.name)}"
         self.depth: int = outer.depth + 1
         self.data = enclosed.content
+        is_mail = read.media_type in MESSAGES
+        self._date = read.date if is_mail else origin.date
+        self._sender = read.author if is_mail else origin.sender
+        self._modified = origin.modified
 
     def origin(self) -> Origin:
         """What identifies its content."""
@@ -130,7 +166,10 @@ class Member:
             raise UnreadableDocument(f"{self.name} lies too deep in other files.", "Unpack it, and add it.")
         content = self.data()
         _refuse_large(self.name, len(content))
-        return Origin(self.source, self.name, hashlib.sha256(content).hexdigest(), len(content))
+        digest = hashlib.sha256(content).hexdigest()
+        return Origin(
+            self.source, self.name, digest, len(content), self._date, self._sender, self._modified
+        )
 
     def parsed(self, recognised: Mapping[int, ScannedPage] | None) -> ParsedDocument:
         """Its content; ``recognised`` as in `agent.documents.reading.read`."""
@@ -149,7 +188,7 @@ def _refuse_large(name: str, size: int) -> None:
 
 
 def _utf8(text: str) -> str:
-    """``text`` as it can be stored and shown: Python keeps the odd bytes of a file name as surrogates."""
+    """``text`` as valid UTF-8: Python has invalid bytes of file names as surrogates."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

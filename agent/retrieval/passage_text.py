@@ -39,7 +39,7 @@ def show(title: str, section: str, date: str, text: str, kind: str) -> Shown:
     Args:
         title: Of the document.
         section: Stored section path; its innermost heading is shown.
-        date: ISO date of the document, or "".
+        date: ISO date of the document, after its author if known; or "".
         text: The stored chunk.
         kind: ``table`` for a table; anything else is shown unchanged.
     """

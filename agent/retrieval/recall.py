@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from agent.retrieval.nearest import VectorIndexes
 from agent.retrieval.sections import match_sections, mentioned_sections
 from models.protocols import Embedder, Vectors
 from traces.library import Library
-from traces.records import Passage, Scope
+from traces.records import NO_FILTERS, Filters, Passage, Scope
 
 Strategy = Literal["vector", "keyword", "hybrid"]
 WEIGHTS: dict[Strategy, dict[str, float]] = {
@@ -59,12 +59,16 @@ class Recall:
         library: Has the passages.
         embedder: The model that makes the library's vectors.
         depth: How many passages each ranking contributes to the fusion.
+        filters: Facts that every document must have; they replace those of a scope.
     """
 
-    def __init__(self, library: Library, embedder: Embedder, depth: int = 50) -> None:
+    def __init__(
+        self, library: Library, embedder: Embedder, depth: int = 50, filters: Filters = NO_FILTERS
+    ) -> None:
         self._library = library
         self._embedder = embedder
         self._depth = depth
+        self._filters = filters
         self._keyword = KeywordIndexes(library)
         self._vectors = VectorIndexes(library, embedder.name)
 
@@ -87,6 +91,8 @@ class Recall:
             limit: How many to return.
             keywords: More terms for the keyword ranking.
         """
+        if self._filters != NO_FILTERS:
+            scopes = [replace(scope, filters=self._filters) for scope in scopes]
         # Embed before the store is opened, so that other processes do not wait for it.
         vector = self._embedder.embed_query(query)
         with self._loaded(scopes):
@@ -145,8 +151,7 @@ class Recall:
         weights = WEIGHTS[strategy]
         rankings: list[_Ranking] = []
         for scope in scopes:
-            restricted = bool(scope.documents or scope.sections)
-            within = self._library.chunk_ids(scope) if restricted else None
+            within = None if scope.is_whole else self._library.chunk_ids(scope)
             if "vector" in weights:
                 nearest = self._vectors.nearest(vector, scope, within, self._depth)
                 rankings.append(_Ranking("vector", nearest, weights["vector"]))

@@ -216,5 +216,6 @@ def as_evidence(item: Distilled, number: int, step: int) -> Evidence:
         text=candidate["text"],
         excerpt=item.excerpt,
         score=item.score,
+        author=candidate.get("author", ""),
         relevance=candidate["scores"].get(RELEVANCE, 0.0),
     )

@@ -119,13 +119,14 @@ def parse(text: str, request: PlanRequest) -> Plan | None:
         return Plan("ask", lines[0].removeprefix(_ASK).strip()) if len(lines) == 1 else None
     question = _line(request.question) if lines[0] == _SAME else lines[0]
     names = {name for name, _ in request.collections}
+    shown = prompt(request)  # what was copied from it, as the number of an invoice, refers to no look-up
     lookups: list[Lookup] = []
     for line in lines[1:]:
         where = _IN.match(line)
         collection = where[1] if where and where[1] in names else ""
         asked = line[where.end() :].strip() if where else line
         lookup = Lookup(question if asked == _SAME else asked, collection)
-        results = {n for n in _RESULT.findall(lookup.question) if f"#{n}" not in request.question}
+        results = {n for n in _RESULT.findall(lookup.question) if f"#{n}" not in shown}
         if any(not 1 <= int(n) <= len(lookups) for n in results):
             return None  # it needs the result of none before it
         if lookup.question not in {before.question for before in lookups}:

@@ -7,6 +7,7 @@ from typing import Any
 
 from agent.deps import Deps
 from agent.events import Reranked
+from agent.notebook import dated
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
 from agent.retrieval.passage_text import show
 from agent.state import AnswerSpan, Candidate, Recalled, RunState
@@ -42,7 +43,7 @@ def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list
         question: What they may answer.
         candidates: In any order; of equals the earlier stays first.
     """
-    shown = [show(c["title"], c["section"], c["date"], c["text"], c["kind"]) for c in candidates]
+    shown = [show(c["title"], c["section"], dated(c), c["text"], c["kind"]) for c in candidates]
     readings = reader.read(question, [passage.text for passage in shown])
     scored: list[Candidate] = []
     for candidate, passage, reading in zip(candidates, shown, readings, strict=True):

@@ -59,4 +59,5 @@ def candidate(hit: Hit) -> Candidate:
         score=hit.score,
         scores=hit.scores,
         grade="",
+        author=passage.author,
     )

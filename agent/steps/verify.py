@@ -12,6 +12,7 @@ from agent import citations, prompts
 from agent.budget import ANSWER_NOW, BudgetExhausted
 from agent.deps import Deps
 from agent.events import Answered
+from agent.notebook import dated
 from agent.prompts import NOT_FOUND
 from agent.retrieval.passage_text import show
 from agent.session import Session
@@ -263,7 +264,7 @@ def _shown(items: Sequence[Evidence]) -> str:
         show(
             item["title"],
             item["section"],
-            item["date"],
+            dated(item),
             item["text"] if len(items) == 1 else item["excerpt"].replace(" … ", "\n"),
             item["kind"],
         ).text

@@ -197,7 +197,7 @@ class Web:
         if not self._library.generations([WEB_COLLECTION]):
             self._library.describe_collection(WEB_COLLECTION, _DESCRIPTION)
         document_id = work.store(self._library, WEB_COLLECTION)
-        date = reading.parsed.date or origin.fetched
+        date = reading.parsed.date or origin.date
         return Page(url, reading.parsed.title, date, document_id, cached=False)
 
 

@@ -120,7 +120,7 @@ def _there(library: Library, collection: str) -> bool:
 
 def _indexing(paragraph: Paragraph, number: int, name: str, embedder: Embedder) -> Indexing:
     text = _text(paragraph)
-    parsed = ParsedDocument(paragraph.title, "text/plain", (Block("text", text),), text)
+    parsed = ParsedDocument((Block("text", text),), text, title=paragraph.title)
     origin = Origin(f"{name}/{number}", str(number), _digest(paragraph), len(text))
     return Indexing(origin, parsed, embedder)
 

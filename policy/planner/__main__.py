@@ -13,7 +13,7 @@ from policy.planner.card import write_card
 from policy.planner.data import examples, natural
 from policy.planner.evaluation import Figures, figures, table, written
 from policy.planner.export import export
-from policy.planner.training import train
+from policy.planner.training import RATE, train
 from policy.training.causal.base import open_base
 from traces.paths import models_dir
 
@@ -31,6 +31,8 @@ def main() -> None:
     making.add_argument("--multihop", type=Path, required=True, help="folder of the multi-hop files")
     making.add_argument("--work", type=Path, required=True, help="what a killed run goes on from")
     making.add_argument("--start", type=Path, help="an adapter to train further")
+    making.add_argument("--rate", type=float, default=RATE, help="of learning, at its highest")
+    making.add_argument("--natural", action="store_true", help="train on the natural questions alone")
     making.add_argument("--seed", type=int, default=0)
     making.add_argument("--out", type=Path, default=SHIPPED, help="where the adapter goes")
     evaluating.add_argument("--adapter", type=Path, default=SHIPPED)
@@ -38,8 +40,9 @@ def main() -> None:
     forbid_hubs()
     adapter = given.adapter if given.command == "evaluate" else given.out
     if given.command == "make":
-        rows = examples(given.data, given.multihop, seed=given.seed)
-        trained = train(rows, open_base(given.base), given.work, start=given.start, seed=given.seed)
+        rows = examples(given.data, given.multihop, natural_only=given.natural, seed=given.seed)
+        base = open_base(given.base)
+        trained = train(rows, base, given.work, start=given.start, rate=given.rate, seed=given.seed)
         export(trained, given.base, given.out)
     measured = figures(
         written(BoxedPlanner(given.base, adapter), natural(given.data / "plans", held_out=True))

@@ -64,7 +64,7 @@ def natural(plans: Path, *, held_out: bool) -> list[Example]:
     ]
 
 
-def examples(reading: Path, multihop: Path, *, seed: int = 0) -> list[Example]:
+def examples(reading: Path, multihop: Path, *, natural_only: bool = False, seed: int = 0) -> list[Example]:
     """Everything to train on, shuffled: natural questions, and what teaches longer chains.
 
     Of the natural ones those that take more than one look-up of the words as typed come twice.
@@ -72,10 +72,14 @@ def examples(reading: Path, multihop: Path, *, seed: int = 0) -> list[Example]:
     Args:
         reading: Folder with ``plans``, ``tables`` and the paragraph files.
         multihop: Folder of the multi-hop train files.
+        natural_only: Leave out all but the natural questions, each once.
         seed: Of choice and order.
     """
     draw = random.Random(seed)
     every = natural(reading / "plans", held_out=False)
+    if natural_only:
+        draw.shuffle(every)
+        return every
     every += [example for example in every if example.kind != "single"]
     every += _rewritten()
     every += _strategy(reading / "plans" / "decompositions.jsonl", draw)

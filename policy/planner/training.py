@@ -38,7 +38,13 @@ _SAVE_STEPS: Final = 50
 
 
 def train(
-    examples: Sequence[Example], base: CausalBase, work: Path, *, start: Path | None = None, seed: int = 0
+    examples: Sequence[Example],
+    base: CausalBase,
+    work: Path,
+    *,
+    start: Path | None = None,
+    rate: float = RATE,
+    seed: int = 0,
 ) -> Path:
     """Train an adapter on ``examples``, one pass in their order.
 
@@ -47,6 +53,7 @@ def train(
         base: What is adapted: the floats of a GGUF file.
         work: Folder of checkpoints, and of the finished adapter.
         start: An adapter to train further; None for a fresh one.
+        rate: Of learning, at its highest.
         seed: Of the adapter's start and the order.
 
     Returns:
@@ -103,7 +110,7 @@ def train(
         output_dir=str(work),
         per_device_train_batch_size=GROUP,
         gradient_accumulation_steps=GROUPS,
-        learning_rate=RATE,
+        learning_rate=rate,
         lr_scheduler_type="cosine",
         warmup_steps=0.05,
         num_train_epochs=1,

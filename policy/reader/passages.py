@@ -42,7 +42,7 @@ class Place:
 
 def cut(context: str) -> list[Chunk]:
     """The passages that the product would make of a text with paragraphs and tables."""
-    return chunk(ParsedDocument("", "text/plain", tuple(_blocks(context)), context))
+    return chunk(ParsedDocument(tuple(_blocks(context)), context))
 
 
 def _blocks(context: str) -> Iterator[Block]:

@@ -29,10 +29,10 @@ def scripted(
     *replies: Scripted,
     budget: Budget | None = None,
     emit: Callable[[Event], None] = lambda _event: None,
-    **options: int,
+    context_tokens: int = 8192,
 ) -> Iterator[Session]:
     """A session whose model gives these replies, each of which must be asked for."""
-    with ScriptedChat(replies, **options) as chat:
+    with ScriptedChat(replies, context_tokens=context_tokens) as chat:
         yield Session(chat, budget or Budget(), emit)
 
 

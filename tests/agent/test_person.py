@@ -86,6 +86,11 @@ class Person:
 
         return do
 
+    def cancels(self, _messages: Sequence[Message]) -> Any:
+        """A model reply during which the person cancels."""
+        self.steering.cancel()
+        raise GenerationCancelled("cancelled")
+
     def when_asked(self, act: Callable[[Steering], None], reply: Any) -> Callable[[Sequence[Message]], Any]:
         """A model reply during which the person acts: then there is no race."""
 
@@ -194,7 +199,10 @@ def test_a_vague_question_is_asked_back_and_then_answered(person: Person) -> Non
             time.sleep(0.05)
             person.steering.reply(reply)
 
-    plans = [" ASK What do you mean?", (f"Question: what about it? ({reply})", f" {reply}\n=")]
+    plans: list[str | tuple[str, str]] = [
+        " ASK What do you mean?",
+        (f"Question: what about it? ({reply})", f" {reply}\n="),
+    ]
     events = person.watch([TRUE], request, do, plans=plans)
     (asked,) = _only(events, ev.Asked)
     assert (asked.about, asked.question) == ("clarify", "What do you mean?")
@@ -444,13 +452,9 @@ def test_leaving_a_run_that_was_cancelled_leaves_it_cancelled() -> None:
 
 
 def test_what_was_waited_for_a_person_is_not_counted_when_the_run_goes_on(person: Person) -> None:
-    def cancel(_messages: Sequence[Message]) -> Any:
-        person.steering.cancel()
-        raise GenerationCancelled("cancelled")
-
     request = replace(DEEP, approve="always")
     with pytest.raises(GenerationCancelled):
-        person.watch([TWO, FIRST, cancel], request, person.replies("REVISE"), teaching=True)
+        person.watch([TWO, FIRST, person.cancels], request, person.replies("REVISE"), teaching=True)
     (cancelled,) = resumable(person.store)
     with person.store.transaction() as db:  # as if the person had taken two hours
         db.execute(
@@ -467,10 +471,6 @@ def test_what_was_waited_for_a_person_is_not_counted_when_the_run_goes_on(person
 
 @pytest.mark.parametrize("kind", ["Replied", "Steered"])
 def test_neither_is_what_was_waited_for_a_reply_or_in_a_pause(person: Person, kind: str) -> None:
-    def cancel(_messages: Sequence[Message]) -> Any:
-        person.steering.cancel()
-        raise GenerationCancelled("cancelled")
-
     def do(event: ev.Event) -> None:
         if isinstance(event, ev.Asked):
             person.steering.reply("Who supplies Orlavane's ceramic bearings?")
@@ -479,9 +479,9 @@ def test_neither_is_what_was_waited_for_a_reply_or_in_a_pause(person: Person, ki
 
     request = Request("what about it?", route="", approve="always", interactive=True)
     paused = person.when_asked(Steering.pause, TWO)
-    script: list[Scripted] = [{"route": "clarify"}, "What do you mean?", {"route": "deep"}, paused, cancel]
+    asked: list[Scripted] = [{"route": "clarify"}, "What do you mean?"]
     with pytest.raises(GenerationCancelled):
-        person.watch(script, request, do)
+        person.watch([*asked, {"route": "deep"}, paused, person.cancels], request, do)
     (cancelled,) = resumable(person.store)
     with person.store.transaction() as db:  # as if the person had taken two hours
         db.execute(
@@ -504,12 +504,8 @@ def test_a_shadow_that_is_the_decider_itself_is_not_asked(person: Person) -> Non
 
 
 def test_a_cancelled_run_goes_on_where_it_was(person: Person) -> None:
-    def cancel(_messages: Sequence[Message]) -> Any:
-        person.steering.cancel()
-        raise GenerationCancelled("cancelled")
-
     with pytest.raises(GenerationCancelled):
-        person.watch([TWO, cancel], replace(DEEP, approve="always"))
+        person.watch([TWO, person.cancels], replace(DEEP, approve="always"))
     (cancelled,) = resumable(person.store)
     assert cancelled.why == "cancelled"
     events = person.watch([FIRST, TRUE], replace(DEEP, approve="always"), run_id=cancelled.run.id)
@@ -521,13 +517,8 @@ def test_a_cancelled_run_goes_on_where_it_was(person: Person) -> None:
 @pytest.fixture
 def cancelled(person: Person) -> str:
     """A run that was cancelled after its plan was made."""
-
-    def cancel(_messages: Sequence[Message]) -> Any:
-        person.steering.cancel()
-        raise GenerationCancelled("cancelled")
-
     with pytest.raises(GenerationCancelled):
-        person.watch([TWO, cancel], replace(DEEP, approve="always"))
+        person.watch([TWO, person.cancels], replace(DEEP, approve="always"))
     (one,) = resumable(person.store)
     return one.run.id
 

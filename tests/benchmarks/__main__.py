@@ -15,6 +15,8 @@ from traces import paths
 NAMES = (
     "startup",
     "ingestion",
+    "sync",
+    "ocr",
     "retrieval",
     "scale",
     "funnel",

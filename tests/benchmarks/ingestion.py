@@ -147,7 +147,7 @@ def _rows(label: str, reading: _Reading, parsed: Sequence[ParsedDocument], *, ba
 def _share(parsed: Sequence[ParsedDocument], chunks: Sequence[Chunk]) -> float:
     """The coverage that deepthink shows, here of all files together."""
     together = "\n".join(document.visible_text for document in parsed)
-    return coverage(ParsedDocument("", "text/plain", (), together), chunks)
+    return coverage(ParsedDocument((), together), chunks)
 
 
 def _table_rows(tables: Sequence[Cells], chunks: Sequence[Chunk]) -> Iterator[tuple[bool, bool]]:

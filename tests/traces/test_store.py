@@ -55,7 +55,7 @@ def test_opening_again_changes_nothing(store: Store) -> None:
         db.execute("INSERT INTO collections VALUES ('c', '', 0, now()::TIMESTAMP)")
     with Store(store.path).connect() as db:
         assert db.execute("SELECT name FROM collections").fetchall() == [("c",)]
-        assert db.execute("SELECT count(*) FROM schema_version").fetchone() == (8,)
+        assert db.execute("SELECT count(*) FROM schema_version").fetchone() == (9,)
 
 
 def test_a_failed_transaction_leaves_nothing(store: Store) -> None:

@@ -7,6 +7,7 @@ import functools
 import importlib
 import inspect
 import textwrap
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,20 @@ def test_threads_are_begun_in_one_way_only(path: Path) -> None:
         return
     names = {node.attr for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)}
     assert not names & {"run_worker", "call_from_thread", "Thread", "run_in_executor"}
+
+
+def test_no_module_imports_itself_in_a_circle_types_included() -> None:
+    names = {
+        ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in MODULES
+    }
+    graph: dict[str, set[str]] = {}
+    for name, path in names.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                inner = {f"{node.module}.{alias.name}" for alias in node.names} & names.keys()
+                graph.setdefault(name, set()).update(inner or {node.module} & names.keys())
+    TopologicalSorter(graph).prepare()
 
 
 def test_no_attribute_of_ours_is_one_of_textuals_own() -> None:

@@ -31,6 +31,7 @@ from tui.app.engine import Engine, EngineChanged, EngineState, Noticed
 from tui.app.keys import Action, bindings, keymap
 from tui.app.themes import OURS, TEXTUAL
 from tui.app.work import Failed, failed, in_background
+from tui.library.original import OriginalFound, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,7 @@ class DeepthinkApp(App[int]):
         self.take_keys(self._look.keys)
         if self._prepare:
             self.call_after_refresh(in_background, self, self.engine.prepare, group="prepare")
+            self.call_after_refresh(in_background, self, self.engine.keep_in_step, group="folders")
 
     def on_unmount(self) -> None:
         self.engine.closing.set()
@@ -137,6 +139,10 @@ class DeepthinkApp(App[int]):
     @on(Noticed)
     def _noticed(self, message: Noticed) -> None:
         self.notify(message.told, title=message.title, severity="warning", timeout=8, markup=False)
+
+    @on(OriginalFound)
+    def _open_original(self, message: OriginalFound) -> None:
+        show(self, message)
 
     @on(events.DescendantFocus)
     def _still_cursor(self, event: events.DescendantFocus) -> None:
@@ -171,6 +177,8 @@ class DeepthinkApp(App[int]):
 
     def key_of(self, action_id: str) -> str:
         """The key of an action that is possible now, for display; "" if it has none."""
+        if not self.screen.is_mounted:  # a screen that is being opened cannot say what is possible on it
+            return ""
         for _, binding, enabled, _ in self.screen.active_bindings.values():
             if binding.id == action_id and enabled:
                 return self.get_key_display(binding)

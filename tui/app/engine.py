@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -34,7 +34,8 @@ class EngineChanged(Message):
     """A part of the engine is in another state.
 
     Attributes:
-        part: ``settings``, ``model`` or ``embedder``; ``library`` while its passages are embedded anew.
+        part: ``settings``, ``model`` or ``embedder``; ``library`` while its passages are embedded anew;
+            ``folders`` while what changed in followed ones is read.
         state: Its state.
         detail: The model's name, how far it is, or what is wrong, in a few words.
     """
@@ -85,6 +86,7 @@ class Engine:
         self._learned: Served | None = None
         self._embedding = threading.Lock()
         self.closing = threading.Event()
+        self._prepared = threading.Event()
 
     def settings(self) -> Settings:
         """The settings in force. Raises `BadSetting`."""
@@ -201,8 +203,56 @@ class Engine:
         for module in _THEN:
             import_module(module)
         self._load("model", self._warm_chat)
-        if self._load("embedder", self._warm_embedder):
+        has_embedder = self._load("embedder", self._warm_embedder)
+        self._prepared.set()
+        if has_embedder:
             self.embed_library()
+
+    def keep_in_step(self) -> None:
+        """Bring the library up to date with the folders it follows, in between answers; for a worker.
+
+        It goes on until the app ends, and begins once the models are loaded.
+        """
+        from agent.folders.watch import due
+
+        while not self._prepared.wait(_POLL_SECONDS):
+            if self.closing.is_set():
+                return
+        for collections in due(self.store, self.closing):
+            self._let_answer()
+            self._sync(collections)
+
+    def _sync(self, collections: Sequence[str]) -> None:
+        from agent.documents.ingest_events import FileStarted
+        from agent.folders.sync import SyncUnderWay, sync
+        from models.protocols import GenerationCancelled, ModelMissing
+        from traces.paths import scans_dir
+        from tui import assemble
+
+        try:
+            for event in sync(
+                collections,
+                store=self.store,
+                embedder=self.embedder(),
+                recogniser=assemble.open_recogniser(self.settings()),
+                scans=scans_dir(),
+                cancel=self.closing,
+            ):
+                if isinstance(event, FileStarted):
+                    self.tell(EngineChanged("folders", "loading", event.name))
+                self._let_answer()
+        except GenerationCancelled:
+            return
+        except (SyncUnderWay, ModelMissing):
+            pass  # another process does it; a missing model is told already
+        except DeepthinkError as error:
+            self.tell(failed(error))
+        self.tell(EngineChanged("folders", "ready", ""))
+
+    def _let_answer(self) -> None:
+        """Wait while the language model is in use, which wants the processor for itself."""
+        while self._answers() and not self.closing.wait(_POLL_SECONDS):
+            pass
 
     def embed_library(self) -> None:
         """Embed the passages that have no vector by the embedder in use, in between answers; for a worker.
@@ -219,8 +269,7 @@ class Engine:
                 for at in embed_library(Library(self.store), embedder, cancel=self.closing):
                     begun = True
                     self.tell(EngineChanged("library", "loading", f"{at.done / at.total:.0%}"))
-                    while self._answers() and not self.closing.wait(_POLL_SECONDS):
-                        pass
+                    self._let_answer()
                     if self.embedder() is not embedder:
                         break
             except GenerationCancelled:
@@ -231,7 +280,7 @@ class Engine:
                 self.tell(EngineChanged("library", "ready", ""))
 
     def _answers(self) -> bool:
-        """Whether the language model is in use, which wants the processor for itself."""
+        """Whether the language model is in use."""
         with self._lock:
             return self._chat is not None and self._chat.users > 0
 

@@ -84,6 +84,7 @@ ANSWER = (
     Action("answer.next", "right", "citation(1)", "Next citation", "Go to the next citation."),
     _hidden("answer.previous", "left", "citation(-1)", "Citation before", "Go back one."),
     Action("answer.open", "enter", "open", "Open passage", "Open the cited passage in its document."),
+    _hidden("answer.original", "o", "original", "Original", "Open the file or page that is cited."),
     *(
         Action(
             f"answer.rate_{rating}",
@@ -166,7 +167,12 @@ LIBRARY = (
     Action("library.samples", "t", "samples", "Samples", "Read the sample library, to try it."),
     Action("library.stop", "x", "stop", "Stop", "Stop reading; what is read stays read."),
     Action("library.hide", "escape", "hide", "Back", "Leave the search, or put away what was read."),
+    _hidden("library.changes", "f", "changes", "Followed", "Folders that are followed, and changes."),
     _hidden("library.refresh", "u", "refresh", "Refresh", "Look again what the library holds."),
+)
+CHANGES = (
+    Action("changes.unfollow", "d", "unfollow", "Unfollow", "Follow the folder no longer; its files stay."),
+    Action("changes.close", "escape", "close", "Close", "Back to the library."),
 )
 SEARCH = (
     _first("search.strategy", "ctrl+t", "strategy", "Strategy", "Vector, keyword or hybrid."),
@@ -409,6 +415,7 @@ ACTIONS: Mapping[str, Sequence[Action]] = {
     "thinking": THINKING,
     "library": LIBRARY,
     "passage": PASSAGE,
+    "changes": CHANGES,
     "files": FILES,
     "file_tree": FILE_TREE,
     "search": SEARCH,

@@ -19,6 +19,7 @@ from models.catalogue import entry
 from models.fetch import installed
 from models.protocols import Embedder, Loadable, ModelMissing, Reader
 from traces.errors import DeepthinkError
+from traces.records import NO_FILTERS, Filters
 from traces.runs import Run, Runs
 from traces.sessions import Sessions, SeveralSessions, UnknownSession
 from traces.store import Store
@@ -97,6 +98,7 @@ def request(
     collections: tuple[str, ...] = (),
     route: Route = "",
     session: tuple[str, str] = ("", ""),
+    filters: Filters = NO_FILTERS,
 ) -> Request:
     """What a run is asked to do under these settings.
 
@@ -107,6 +109,7 @@ def request(
         collections: Where to look; all collections if empty.
         route: What the person had the question treated as.
         session: Of `session_of`; empty for one of its own.
+        filters: Facts that the documents must have in which it looks.
     """
     session_id, session_name = session
     return Request(
@@ -122,6 +125,7 @@ def request(
         interactive=interactive,
         session=session_id,
         session_name=session_name,
+        filters=filters,
     )
 
 

@@ -6,7 +6,23 @@ from typing import Annotated, Literal
 
 import typer
 
-from tui.options import Asked, Collections, Json, Model, Plain, Quiet, collections_of, form_of, question_of
+from tui.options import (
+    After,
+    Asked,
+    Before,
+    Collections,
+    From,
+    InFolder,
+    Json,
+    Model,
+    Plain,
+    Quiet,
+    Type,
+    collections_of,
+    filters_from,
+    form_of,
+    question_of,
+)
 
 
 def ask(
@@ -49,6 +65,11 @@ def ask(
     steps: Annotated[str | None, typer.Option(metavar="N", help="Research steps the run may take.")] = None,
     seconds: Annotated[str | None, typer.Option(metavar="N", help="Seconds the run may take.")] = None,
     tokens: Annotated[str | None, typer.Option(metavar="N", help="Tokens the model may compute.")] = None,
+    sender: From = None,
+    after: After = None,
+    before: Before = None,
+    kind: Type = None,
+    folder: InFolder = None,
     as_json: Json = False,
     plain: Plain = False,
     quiet: Quiet = False,
@@ -89,6 +110,7 @@ def ask(
         collections=collections_of(collection, settings),
         route=route or "",
         session=session_of(session, go_on=go_on),
+        filters=filters_from(sender, after, before, kind, folder),
     )
     return run_and_show(wanted, settings, form)
 

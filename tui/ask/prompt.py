@@ -37,7 +37,9 @@ class Prompt(TextArea):
 questions.
 
 `#name` looks only in that collection. `@path` reads a file or a folder into the library first, then looks
-there too. While you type one, **Tab** takes the completion under the cursor of the list.
+there too. `from:petra`, `after:2024-03`, `before:2025`, `type:mail` and `folder:letters` look only in
+documents of that sender or author, time, type or folder. While you type a `#name` or `@path`, **Tab** takes
+the completion under the cursor of the list.
 """
 
     @dataclass

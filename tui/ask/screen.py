@@ -325,7 +325,7 @@ Every `[n]` of the answer opens its passage.
     def _a_run_goes_on(self) -> bool:
         """Whether a run is under way, so that the session cannot change; warn if so."""
         if self.live is not None:
-            self.notify("A run goes on; change the session when it has ended.", severity="warning")
+            self.notify("A run is in progress; change the session when it has ended.", severity="warning")
         return self.live is not None
 
     def action_new_session(self) -> None:

@@ -85,7 +85,7 @@ _NAMED = 5  # files that cannot be read
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A question with the collections (``#``) and the paths (``@``) that it names.
+    """A question with the collections (``#``), the paths (``@``) and the filters (``from:``) that it names.
 
     ``unknown`` are those it names that are not there: most likely mistyped, and nothing to go on from.
     """
@@ -94,6 +94,7 @@ class Typed:
     collections: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
     unknown: tuple[str, ...] = ()
+    filters: tuple[tuple[str, str], ...] = ()
 
 
 def read(text: str, known: frozenset[str]) -> Typed:
@@ -123,8 +124,17 @@ def read(text: str, known: frozenset[str]) -> Typed:
             unknown.append(found[0])
         return found[0]
 
-    question = " ".join(_REFERENCE.sub(taken, text).split())
-    return Typed(question, tuple(dict.fromkeys(collections)), tuple(dict.fromkeys(paths)), tuple(unknown))
+    from agent.retrieval.filters import taken_from
+
+    unfiltered, filters = taken_from(text)
+    question = " ".join(_REFERENCE.sub(taken, unfiltered).split())
+    return Typed(
+        question,
+        tuple(dict.fromkeys(collections)),
+        tuple(dict.fromkeys(paths)),
+        tuple(unknown),
+        tuple(filters),
+    )
 
 
 def begin(
@@ -148,10 +158,12 @@ def begin(
         cancelled: Ends the reading.
 
     Raises:
+        BadFilter: a filter has a value that it cannot have.
         DeepthinkError: a file that is named, or all of a folder, cannot be read, or the settings cannot be
             used.
     """
     from agent import run as agent_run
+    from agent.retrieval.filters import filters_of
     from tui.ask.asking import request
     from tui.library.intake import DEFAULT_COLLECTION
 
@@ -164,7 +176,14 @@ def begin(
         collections = tuple(dict.fromkeys([*collections, into])) if collections else ()
     return partial(
         agent_run.run,
-        request(typed.question, settings, interactive=True, collections=collections, session=(session, "")),
+        request(
+            typed.question,
+            settings,
+            interactive=True,
+            collections=collections,
+            session=(session, ""),
+            filters=filters_of(typed.filters),
+        ),
     )
 
 
@@ -240,7 +259,7 @@ class Watches(Steers, DeepScreen):
     def _sent(self, event: Prompt.Sent) -> None:
         if self.live is not None:
             self.notify(
-                f"A run goes on. {self.deepthink.key_of('run.add')} makes this one of its steps.",
+                f"A run is in progress. {self.deepthink.key_of('run.add')} makes this one of its steps.",
                 severity="warning",
             )
             self.query_one(Prompt).take_back(event.text)
@@ -305,7 +324,7 @@ class Watches(Steers, DeepScreen):
     @on(ResumeReady)
     async def _resume_ready(self, message: ResumeReady) -> None:
         if self.live is not None:
-            self.notify("A run goes on; resume the other when it has ended.", severity="warning")
+            self.notify("A run is in progress; resume the other when it has ended.", severity="warning")
             return
         if message.before.session != self.session:
             await self.open_session(message.before)

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Shelved(Message):
-    """The collections there are, and the model that made their vectors."""
+    """The collections there are, the model that made their vectors, and a line on followed folders."""
 
     collections: Sequence[Collection]
     embedder: str
+    followed: str
 
 
 @dataclass
@@ -57,12 +58,14 @@ class Named(Message):
 
 def shelves(engine: Engine) -> Shelved:
     """Ask what collections there are."""
+    from traces.folders import Folders
     from traces.library import Library
+    from tui.library.changes import summary
     from tui.library.embedding import vectors_by
 
-    library = Library(engine.store)
+    library, folders = Library(engine.store), Folders(engine.store)
     with library.together():
-        return Shelved(library.collections(), vectors_by(library))
+        return Shelved(library.collections(), vectors_by(library), summary(folders))
 
 
 def documents(engine: Engine, collection: str) -> Listed:
@@ -81,13 +84,14 @@ def passages(engine: Engine, document: int) -> Outlined:
 
 def remove(engine: Engine, what: Collection | Document) -> Changed:
     """Remove a document or a collection. Raises `UnknownDocument`, `UnknownCollection`."""
+    from agent.folders.sync import forget
     from traces.library import Library
+    from tui.library.following import LEFT_OUT
 
-    library = Library(engine.store)
     if isinstance(what, Document):
-        library.remove_document(what.id)
-        return Changed(f"Removed {what.name} from {what.collection}.")
-    library.remove_collection(what.name)
+        left_out = LEFT_OUT if forget(engine.store, what) else ""
+        return Changed(f"Removed {what.name} from {what.collection}.{left_out}")
+    Library(engine.store).remove_collection(what.name)
     return Changed(f"Removed {what.name}.")
 
 

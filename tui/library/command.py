@@ -12,12 +12,12 @@ from rich.text import Text
 
 from agent.documents.media_types import FORMATS
 from traces.library import Library
-from traces.records import SECTION_SEPARATOR, Document, Scope, UnknownDocument
+from traces.records import NO_FILTERS, SECTION_SEPARATOR, Document, Scope, UnknownDocument
 from tui import failures
 from tui.assemble import open_embedder, open_store
 from tui.failures import WrongUsage
 from tui.library import embedding
-from tui.options import AsJson
+from tui.options import After, AsJson, Before, From, InFolder, Type, filters_from
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, counted, one_line, print_json
 
@@ -38,11 +38,18 @@ def ingest(
         typer.Option("--description", "-d", metavar="TEXT", help="What it holds; the planner reads it."),
     ] = "",
     web: Annotated[bool, typer.Option("--web", help="Turn the web on for this command.")] = False,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN", help="Leave this out of folders, as in .gitignore; may be repeated."
+        ),
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Do not follow the folders.")] = False,
 ) -> int:
     """Read documents into the library.
 
     What has not changed is not read again. A folder is taken whole: what was read from it before
-    and is gone now is removed.
+    and is gone now is removed. It is followed from then on: see `deepthink sync`.
     """
     from tui import failures
     from tui.assemble import open_embedder, open_store
@@ -56,10 +63,27 @@ def ingest(
     store, embedder = open_store(), open_embedder(settings)
     wanted = intake(paths, settings, collection, description)
     with ctrl_c() as cancel:
-        code = show_ingestion(read_in(wanted, settings, store, embedder, cancel))
+        events = read_in(wanted, settings, store, embedder, cancel, follow=not once, exclude=exclude)
+        code = show_ingestion(events)
     if not embedding.embed(store, embedder):
         failures.warn("Passages read before have no vector yet: `deepthink library embed` makes them.")
     return code
+
+
+def sync(
+    named: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[COLLECTION]", help="All that follow a folder if left out."),
+    ] = None,
+) -> int:
+    """Bring the library up to date with the folders it follows.
+
+    Reads what is new or changed, lets go of what was deleted, and knows a file that was renamed or moved.
+    The app does the same while it is open. `deepthink library folders` shows the folders.
+    """
+    from tui.library.following import sync_folders
+
+    return sync_folders(named or [])
 
 
 app = typer.Typer(
@@ -94,16 +118,25 @@ def list_documents(
     collection: Annotated[
         str | None, typer.Argument(metavar="[COLLECTION]", help="All collections if none is named.")
     ] = None,
+    sender: From = None,
+    after: After = None,
+    before: Before = None,
+    kind: Type = None,
+    folder: InFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """List documents: sections, pages, passages, coverage."""
+    """List documents: pages, passages, coverage, date, author."""
+    filters = filters_from(sender, after, before, kind, folder)
     library = Library(open_store())
     if collection is not None:
         library.require_collections([collection])
-    documents = library.documents(collection)
+    documents = library.documents(collection, filters)
     out = console()
     if as_json:
         print_json(documents)
+        return
+    if not documents and filters != NO_FILTERS:
+        out.print("No document fits.")
         return
     if not documents:
         out.print(f"{collection} holds no documents." if collection else _EMPTY)
@@ -116,6 +149,33 @@ def list_documents(
     for document in documents:
         for notice in document.notices:
             out.print(Text(f"{clean(document.name)}: {clean(notice)}", style="yellow"))
+
+
+@app.command("folders")
+def folders(as_json: AsJson = False) -> None:
+    """Show the folders that are followed."""
+    from tui.library.following import show_folders
+
+    show_folders(as_json=as_json)
+
+
+@app.command("changes")
+def changes(as_json: AsJson = False) -> None:
+    """Show what changed in followed folders, newest first."""
+    from tui.library.following import show_changes
+
+    show_changes(as_json=as_json)
+
+
+@app.command("unfollow")
+def unfollow(folder: Annotated[str, typer.Argument(metavar="FOLDER")]) -> None:
+    """No longer follow a folder.
+
+    What was read from it stays in the library.
+    """
+    from tui.library.following import unfollow as unfollow_folder
+
+    unfollow_folder(folder)
 
 
 @app.command("formats")
@@ -167,6 +227,11 @@ def search(
         str, typer.Option(metavar="TEXT", help="Only in sections like this, however worded.")
     ] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Passages to show.")] = 5,
+    sender: From = None,
+    after: After = None,
+    before: Before = None,
+    kind: Type = None,
+    folder: InFolder = None,
     as_json: AsJson = False,
 ) -> int:
     """Search without a language model.
@@ -175,7 +240,10 @@ def search(
     """
     from tui.library.search import show_search
 
-    return show_search(" ".join(query), collection or [], strategy, section, limit, as_json=as_json)
+    filters = filters_from(sender, after, before, kind, folder)
+    return show_search(
+        " ".join(query), collection or [], strategy, section, limit, filters, as_json=as_json
+    )
 
 
 @app.command("embed")
@@ -207,7 +275,11 @@ def remove(
 
     The files themselves stay where they are.
     """
-    library = Library(open_store())
+    from agent.folders.sync import forget
+    from tui.library.following import LEFT_OUT
+
+    store = open_store()
+    library = Library(store)
     (held,) = library.require_collections([collection])
     document = _find(library, wanted, collection) if wanted is not None else None
     what = (
@@ -219,11 +291,10 @@ def remove(
         if not sys.stdin.isatty():
             raise WrongUsage(f"Removing {what} needs a yes.", "Add --yes.")
         typer.confirm(f"Remove {clean(what)}? The files stay where they are.", abort=True)
-    if document:
-        library.remove_document(document.id)
-    else:
+    left_out = forget(store, document) if document else False
+    if document is None:
         library.remove_collection(collection)
-    typer.echo(f"Removed {clean(what)}.")
+    typer.echo(f"Removed {clean(what)}.{LEFT_OUT if left_out else ''}")
 
 
 _EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
@@ -232,9 +303,10 @@ _EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try dee
 def _documents(library: Library, documents: list[Document]) -> Table:
     dated = any(document.date for document in documents)
     paged = any(document.pages for document in documents)
-    headers = ["no.", "document", "sections", *(["pages"] if paged else []), "passages", "coverage"]
-    numbers = [header for header in headers if header != "document"]
-    table = columns(*headers, *(["date"] if dated else []), right=numbers, whole=("date",))
+    signed = any(_by(document) for document in documents)
+    numbers = ["no.", "sections", *(["pages"] if paged else []), "passages", "coverage"]
+    facts = [*(["date"] if dated else []), *(["by"] if signed else [])]
+    table = columns(numbers[0], "document", *numbers[1:], *facts, right=numbers, whole=("date",))
     for document in documents:
         sections = len(library.sections(Scope(documents=(document.id,))))
         table.add_row(
@@ -246,9 +318,16 @@ def _documents(library: Library, documents: list[Document]) -> Table:
                 document.chunks,
                 f"{document.coverage:.1%}",
                 *([document.date] if dated else []),
+                *([_by(document)] if signed else []),
             )
         )
     return table
+
+
+def _by(document: Document) -> str:
+    """Who wrote or sent a document, by name."""
+    stated = document.author or document.sender
+    return stated.partition("<")[0].strip(' "') or stated
 
 
 def _find(library: Library, wanted: str, collection: str | None) -> Document:

@@ -22,7 +22,7 @@ from tui.terminal import cells, clean, columns, console, counted, duration, is_l
 LOW_COVERAGE = 0.95
 """Below this share too much of a document's text did not become passages."""
 
-OUTCOMES = ("added", "updated", "unchanged", "removed")
+OUTCOMES = ("added", "updated", "moved", "unchanged", "removed")
 
 
 @dataclass(slots=True)
@@ -40,6 +40,9 @@ class IngestFold:
         done: What is in the library, or gone from it.
         failed: What could not be read.
         unknown: Documents in languages that the embedder does not know, of each reading that had some.
+        unchanged: Files that were found as they were, of the readings that have ended.
+        away: Followed folders that could not be looked at.
+        unsettled: Names of files that are being written.
         seconds: How long the readings took that have ended.
         ended: How many have.
     """
@@ -54,6 +57,9 @@ class IngestFold:
     done: list[ing.FileDone] = field(default_factory=list)
     failed: list[ing.FileFailed] = field(default_factory=list)
     unknown: list[ing.LanguagesUnknown] = field(default_factory=list)
+    unchanged: int = 0
+    away: list[ing.FolderAway] = field(default_factory=list)
+    unsettled: list[str] = field(default_factory=list)
     seconds: float = 0.0
     ended: int = 0
 
@@ -72,8 +78,6 @@ class IngestFold:
                 self.looked_at -= event.waits
             case ing.ScansFound():
                 self.scans.append(event)
-            case ing.FilesUnread():
-                self.unread.update(dict(event.kinds))
             case ing.FileEmbedding():
                 self.passages = (event.done_chunks, event.total_chunks)
             case ing.FileDone():
@@ -82,12 +86,24 @@ class IngestFold:
             case ing.FileFailed():
                 self.under_way = None
                 self.failed.append(event)
-            case ing.LanguagesUnknown():
-                self.unknown.append(event)
             case ing.IngestFinished():
                 self.under_way = None
+                self.unchanged += event.unchanged
                 self.seconds += event.seconds
                 self.ended += 1
+            case _:
+                self._take_note(event)
+
+    def _take_note(self, event: ing.IngestEvent) -> None:
+        match event:
+            case ing.FilesUnread():
+                self.unread.update(dict(event.kinds))
+            case ing.LanguagesUnknown():
+                self.unknown.append(event)
+            case ing.FolderAway():
+                self.away.append(event)
+            case ing.FilesUnsettled():
+                self.unsettled += event.names
             case _:
                 pass
 
@@ -104,7 +120,9 @@ class IngestFold:
     @property
     def counts(self) -> str:
         """How many were added, updated and so on; "nothing to do" if there was nothing."""
-        numbers = [(sum(file.outcome == outcome for file in self.done), outcome) for outcome in OUTCOMES]
+        done: Counter[str] = Counter(file.outcome for file in self.done)
+        done["unchanged"] = max(done["unchanged"], self.unchanged)
+        numbers = [(done[outcome], outcome) for outcome in OUTCOMES]
         told = [f"{count} {word}" for count, word in (*numbers, (len(self.failed), "failed")) if count]
         return ", ".join(told) or "nothing to do"
 
@@ -122,6 +140,18 @@ class IngestFold:
         """The kinds of files that nothing reads, with how many there are; "" if there is none."""
         told = [f"{count:,} {ending or 'without an ending'}" for ending, count in self.unread.most_common()]
         return f"Passed over, because nothing reads them: {', '.join(told)}." if told else ""
+
+    @property
+    def folder_notes(self) -> list[str]:
+        """A sentence for each followed folder that is away, and one on files that are being written."""
+        notes = [
+            f"{one.path} is {'empty' if one.is_there else 'not there'} now. What was read from it "
+            f"stays: {counted(one.documents, 'document')}."
+            for one in self.away
+        ]
+        if self.unsettled:
+            notes.append(f"Still being written, and read next time: {', '.join(self.unsettled)}.")
+        return notes
 
     @property
     def language_note(self) -> str:
@@ -166,11 +196,12 @@ def show_ingestion(events: Iterable[ing.IngestEvent]) -> int:
         for event in events:
             watcher.take(event)
             fold.take(event)
-    if fold.ended:
+    if fold.ended or fold.away:
         _summary(out, fold)
     for failure in fold.failed:
         failures.report(failure.error, about=clean(failure.name))
-    return failures.EXIT_CODES["input"] if fold.failed or not fold.done else failures.DONE
+    nothing = not fold.done and not fold.unchanged
+    return failures.EXIT_CODES["input"] if fold.failed or fold.away or nothing else failures.DONE
 
 
 class _Watcher(Protocol):
@@ -282,8 +313,9 @@ def _summary(out: Console, fold: IngestFold) -> None:
             f"{fold.language_note} {name} knows about 100 languages: `deepthink models pull {name}`, then "
             f"`deepthink models use {name}`."
         )
-    if fold.unread_note:
-        failures.warn(clean(fold.unread_note))
+    for note in (*fold.folder_notes, fold.unread_note):
+        if note:
+            failures.warn(clean(note))
     out.print(Text(fold.summary))
 
 

@@ -103,9 +103,19 @@ def is_address(name: str) -> bool:
 
 
 def read_in(
-    chosen: Intake, settings: Settings, store: Store, embedder: Embedder, cancel: threading.Event
+    chosen: Intake,
+    settings: Settings,
+    store: Store,
+    embedder: Embedder,
+    cancel: threading.Event,
+    *,
+    follow: bool = True,
+    exclude: Sequence[str] | None = None,
 ) -> Iterator[IngestEvent]:
-    """Read what was chosen into the library, telling each step; raises as it."""
+    """Read what was chosen into the library, telling each step; ``follow`` and the rest as there.
+
+    Raises what `agent.documents.ingest.ingest` raises.
+    """
     from agent.documents.ingest import ingest
     from traces.paths import scans_dir
     from tui.assemble import open_recogniser
@@ -121,6 +131,8 @@ def read_in(
         recogniser=open_recogniser(settings),
         scans=scans_dir(),
         cancel=cancel,
+        follow=follow,
+        exclude=exclude,
     )
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar
 
@@ -31,6 +28,7 @@ from traces.records import Document, Passage
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
+from tui.library.original import open_original
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
@@ -531,18 +529,9 @@ class PassageScreen(ModalScreen[None]):
 
     def action_original(self) -> None:
         """Open the document itself, a PDF at the page; where nothing can show it, say where it is."""
-        document, passage = self._document, self.query_one(DocumentText).passage
-        if document is None or passage is None:
-            return
-        source, page = document.source, f", p. {passage.page}" if passage.page else ""
-        if "://" not in source and not Path(source).exists():
-            self.notify(f"The file is no longer there: {source}", severity="warning", markup=False)
-        elif sys.platform == "linux" and not _DESKTOP & {*os.environ}:
-            self.app.copy_to_clipboard(source)
-            self.notify(f"{source}{page} (copied: there is no desktop to open it)", markup=False)
-        else:
-            at = f"#page={passage.page}" if passage.page else ""
-            self.app.open_url(source if "://" in source else Path(source).as_uri() + at)
+        passage = self.query_one(DocumentText).passage
+        if self._document is not None and passage is not None:
+            open_original(self, passage.id)
 
     def action_leave(self) -> None:
         self.dismiss()

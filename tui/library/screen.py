@@ -12,11 +12,12 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.widgets import ContentSwitcher, Input, Tree
+from textual.widgets import ContentSwitcher, Input, Static, Tree
 
 from traces.records import Collection, Document
 from traces.typed_path import expanded_path
 from tui.app.base import DeepScreen
+from tui.app.engine import EngineState
 from tui.app.keys import bindings
 from tui.app.work import in_background
 from tui.library import actions
@@ -50,6 +51,7 @@ class LibraryScreen(DeepScreen):
         self._collections: list[Collection] | None = None  # None until they are known
         self._documents: dict[str, tuple[int, list[Document]]] = {}  # with their collection's generation
         self._embedder = ""
+        self._followed: tuple[EngineState, str] | None = None  # the state of the folders
         self._folder = Path.cwd()
 
     def body(self) -> ComposeResult:
@@ -59,7 +61,28 @@ class LibraryScreen(DeepScreen):
                 yield Shelves(id="tree")
                 yield Details()
             yield SearchPanel(id="search")
+        yield Static(id="followed", markup=False)
         yield IngestPanel()
+
+    def on_mount(self) -> None:
+        """What is read in followed folders is told as it happens."""
+        self.query_one("#followed").display = False
+        self.watch(self.app, "engine_states", self._follow)
+
+    def _follow(self, states: dict[str, tuple[EngineState, str]]) -> None:
+        now = states.get("folders")
+        if now == self._followed:
+            return
+        self._followed = now
+        if now is not None and now[0] == "loading":
+            self._tell_followed(f"Reading what has changed: {one_line(now[1], 60)}", "")
+        elif now is not None and self.is_current:
+            self.action_refresh()
+
+    def _tell_followed(self, told: str, key: str) -> None:
+        line = self.query_one("#followed", Static)
+        line.update(f"{told} {key.upper()} shows more." if key else told)
+        line.display = bool(told)
 
     @on(events.ScreenResume)
     def action_refresh(self) -> None:
@@ -82,6 +105,7 @@ class LibraryScreen(DeepScreen):
         self.query_one(SearchPanel).offer([collection.name for collection in message.collections])
         if message.collections and self.focused is None:  # the tree was not shown while it was empty
             self.set_focus(self.query_one(Shelves))
+        self._tell_followed(message.followed, self.deepthink.key_of("library.changes"))
         self._show_details()
         self.refresh_bindings()
 
@@ -230,6 +254,12 @@ class LibraryScreen(DeepScreen):
         self.notify(told, severity="warning", markup=False)
         return True
 
+    def action_changes(self) -> None:
+        """Show the folders that are followed, and what changed in them."""
+        from tui.library.changes import ChangesScreen
+
+        self.app.push_screen(ChangesScreen(), lambda _none: self.action_refresh())
+
     def action_describe(self) -> None:
         from tui.library.shelves import DescribeScreen
 
@@ -274,6 +304,7 @@ class LibraryScreen(DeepScreen):
         possible = {
             "add": here,
             "refresh": here,
+            "changes": here,
             "reread": with_chosen,
             "remove": with_chosen,
             "describe": with_chosen,

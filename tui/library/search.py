@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.padding import Padding
 from rich.text import Text
@@ -11,7 +12,7 @@ from agent.retrieval.recall import Hit, Recall, Strategy
 from agent.retrieval.sections import match_sections
 from agent.run import EmptyLibrary
 from traces.library import Library
-from traces.records import Scope
+from traces.records import NO_FILTERS, Filters, Scope
 from tui.assemble import open_embedder, open_store
 from tui.failures import DONE, NOT_FOUND, WrongUsage
 from tui.library import embedding
@@ -28,6 +29,7 @@ def show_search(
     strategy: Strategy,
     section: str,
     limit: int,
+    filters: Filters = NO_FILTERS,
     *,
     as_json: bool = False,
 ) -> int:
@@ -41,23 +43,25 @@ def show_search(
         raise WrongUsage("There is nothing to search for.", "Give a few words.")
     store = open_store()
     library = Library(store)
-    scope = scope_of(library, collections, section)
+    scope = replace(scope_of(library, collections, section), filters=filters)
     embedder = open_embedder(load())
     embedding.before(store, embedder)
     recall = Recall(library, embedder)
     hits = recall.search(one_line(query), strategy, [scope], limit)
     if as_json:
-        print_json([_plain(hit) for hit in hits])
+        print_json([as_json_object(hit) for hit in hits])
     else:
         _show(hits)
     embedding.after(store, embedder)
     return DONE if hits else NOT_FOUND
 
 
-def _plain(hit: Hit) -> dict[str, object]:
+def as_json_object(hit: Hit) -> dict[str, object]:
+    """A passage with what a citation needs, and its scores; the keys are part of what scripts rely on."""
     passage = hit.passage
     return {
         "passage_id": passage.id,
+        "document_id": passage.document_id,
         "collection": passage.collection,
         "document": passage.document,
         "title": passage.title,

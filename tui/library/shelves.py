@@ -162,10 +162,10 @@ def of_document(document: Document) -> Facts:
     facts = [("kind", _kind(document)), ("source", clean(document.source)), ("size", size(document.bytes))]
     if document.pages:
         facts.append(("pages", f"{document.pages:,}"))
-    if document.author:
-        facts.append(("author", one_line(document.author)))
-    if document.date:
-        facts.append(("date", clean(document.date)))
+    people = {"author": document.author, "sender": document.sender}
+    facts += [(label, one_line(name)) for label, name in people.items() if name]
+    dates = {"date": document.date, "changed": document.changed}
+    facts += [(label, clean(day)) for label, day in dates.items() if day]
     covered = share(document.coverage)
     if is_low(document.coverage):
         covered += ": the rest of its text is in no passage, and is not found"

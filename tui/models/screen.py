@@ -255,7 +255,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     def action_probe(self) -> None:
         if a_run_goes_on(self):  # two models might not fit, and neither would be as fast as it is
-            self._tell("! A run goes on. Measure it when the run has ended.")
+            self._tell("! A run is in progress. Measure it when the run has ended.")
             return
         engine = self.deepthink.engine
         self._on_row("measuring", lambda row, cancel: probe(self, engine, row, cancel))

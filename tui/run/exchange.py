@@ -24,6 +24,7 @@ from agent.state import Claim, Evidence
 from tui.app.keys import bindings
 from tui.app.lists import Offers, hanging
 from tui.app.offers import deepthink
+from tui.library.original import open_original
 from tui.run.asked import AskedBox
 from tui.run.evidence import Passage
 from tui.run.fold import EVERYTHING, Part, RunFold
@@ -56,6 +57,7 @@ class Answer(Markdown, can_focus=True):
 
 Each `[n]` is a citation. **→** and **←** go from one to the next, **Enter** opens the passage it
 stands for in its document, with the supporting sentence marked. A mouse click on it does the same.
+**o** opens the original, the file or the page itself.
 **g**, **p** and **w** rate the answer as good, partly good or wrong; the same again takes it back.
 **c** copies it with its sources, **x** exports the run.
 """
@@ -67,9 +69,10 @@ stands for in its document, with the supporting sentence marked. A mouse click o
 
     @dataclass
     class Opened(Message):
-        """A citation is to be opened: ``number`` as it stands in the brackets."""
+        """A citation is to be opened: ``number`` as it stands in the brackets; or its ``original``."""
 
         number: int
+        original: bool = False
 
     def __init__(self) -> None:
         super().__init__(parser_factory=_parser, open_links=False)
@@ -161,6 +164,11 @@ stands for in its document, with the supporting sentence marked. A mouse click o
         if not self._citations:
             return
         self.post_message(self.Opened(self._citations[max(self._at, 0)][3]))
+
+    def action_original(self) -> None:
+        """Open the original of the citation one has gone to, the first if none."""
+        if self._citations:
+            self.post_message(self.Opened(self._citations[max(self._at, 0)][3], original=True))
 
     def on_click(self, event: events.Click) -> None:
         """Open the citation that was clicked; the block around it has no action for it."""
@@ -399,16 +407,19 @@ class Exchange(Vertical):
     @on(Answer.Opened)
     def _citation_opened(self, event: Answer.Opened) -> None:
         event.stop()
-        self._open(event.number)
+        self._open(event.number, original=event.original)
 
     @on(OptionList.OptionSelected, "Sources")
     def _source_opened(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self._open(int(event.option.id or 0))
 
-    def _open(self, number: int) -> None:
+    def _open(self, number: int, *, original: bool = False) -> None:
         answered = self.fold.outcome.answered if self.fold else None
         for item in answered.sources if answered else ():
+            if item["number"] == number and original:
+                open_original(self, item["passage_id"])
+                return
             if item["number"] == number:
                 self.post_message(self.PassageWanted(passage_of(item, answered.quotes if answered else {})))
                 return

@@ -593,4 +593,6 @@ class Transcript:
 
 def going_on(run_id: str, status: str) -> str:
     """How to resume an unfinished run, in a sentence."""
-    return f"Run {run_id} {'waits' if status == 'waiting' else 'can go on'}: `deepthink resume {run_id}`"
+    return (
+        f"Run {run_id} {'waits' if status == 'waiting' else 'can be resumed'}: `deepthink resume {run_id}`"
+    )

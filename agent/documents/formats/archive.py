@@ -8,9 +8,7 @@ from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 
-from agent.documents.cover import stated_title
 from agent.documents.document import Block, ParsedDocument, UnreadableDocument, named_apart
-from agent.documents.media_types import ZIP
 
 _MOST_FILES = 10_000
 _MOST_BYTES = 1 << 31
@@ -47,8 +45,6 @@ def read_archive(path: Path, data: bytes) -> ParsedDocument:
         return content
 
     return ParsedDocument(
-        title=stated_title("", [], path),
-        media_type=ZIP,
         blocks=tuple(
             Block("text", "\n".join(names[at : at + _LISTED])) for at in range(0, len(names), _LISTED)
         ),

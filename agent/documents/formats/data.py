@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agent.documents.cover import stated_title
 from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.encoding import decode
 from agent.documents.formats.text import read_source_code
-from agent.documents.media_types import JSON
 from agent.documents.prose import normal
 
 if TYPE_CHECKING:
@@ -67,7 +65,7 @@ def _read(path: Path, data: bytes, load: Callable[[str], _Tree]) -> ParsedDocume
         blocks = tuple(_blocks(tree, "", 0))
     except Exception:  # noqa: BLE001 - each parser has its own errors; the file is then read as text
         return read_source_code(path, data)
-    return ParsedDocument(stated_title("", [], path), JSON, blocks, visible)
+    return ParsedDocument(blocks, visible)
 
 
 def _branch(element: _Element) -> _Tree:

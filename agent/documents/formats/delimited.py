@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from agent.documents.cover import stated_title
 from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.encoding import decode
 from agent.documents.prose import normal
@@ -23,7 +22,7 @@ _NUMBERS = 3  # consecutive numbers that name columns; fewer may be values
 _COMMA_IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
 
 
-def read_delimited(path: Path, data: bytes) -> ParsedDocument:
+def read_delimited(_path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as a table with text lines above it, or as text if it is no table."""
     text = decode(data)
     csv.field_size_limit(_LONGEST_CELL)
@@ -37,12 +36,7 @@ def read_delimited(path: Path, data: bytes) -> ParsedDocument:
         start = _start(rows)
         above = [Block("text", " ".join(filter(None, row))) for row in rows[:start]]
         blocks = [*above, Block("table", table=_table(rows[start:], width))]
-    return ParsedDocument(
-        title=stated_title("", [], path),
-        media_type="text/csv",
-        blocks=tuple(blocks),
-        visible_text=text,
-    )
+    return ParsedDocument(tuple(blocks), text)
 
 
 def _rows(text: str, separator: str) -> Iterator[list[str]]:

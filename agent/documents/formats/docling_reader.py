@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from agent.documents.cover import stated_date, stated_title
+from agent.documents.cover import with_cover
 from agent.documents.document import ParsedDocument, Table
 from agent.documents.outline import Look, Passage, outlined
 from agent.documents.prose import bulleted, normal
@@ -65,15 +65,11 @@ def read_with_docling(
     if not passages:
         return None
     blocks = outlined(passages, by_look=False)
-    return ParsedDocument(
-        title=stated_title("", blocks, path),
-        media_type="application/pdf",
-        blocks=tuple(blocks),
-        visible_text="\n".join(texts) if any(map(str.strip, texts)) else "\n".join(_texts(passages)),
-        pages=len(texts),
-        date=stated_date(blocks),
-        notices=("Read with Docling.",),
+    visible = texts if any(map(str.strip, texts)) else _texts(passages)
+    document = ParsedDocument(
+        tuple(blocks), "\n".join(visible), pages=len(texts), notices=("Read with Docling.",)
     )
+    return with_cover(document, path)
 
 
 def _passages(converted: Any) -> Iterator[Passage]:

@@ -13,7 +13,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.documents.cover import stated_date, stated_title
+from agent.documents.cover import with_cover
 from agent.documents.document import ParsedDocument
 from agent.documents.outline import Look, Passage, outlined
 from agent.documents.prose import bulleted, normal, on_one_line
@@ -37,14 +37,14 @@ def read_docx(path: Path, data: bytes) -> ParsedDocument:
 
     document = docx.Document(BytesIO(data))
     passages = [*_body(document, document.element.body), *_notes(document)]
-    blocks = outlined(passages)
-    return ParsedDocument(
-        title=stated_title(normal(document.core_properties.title or ""), blocks, path),
-        media_type="application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-        blocks=tuple(blocks),
-        visible_text=_visible_text(data),
-        date=stated_date(blocks),
+    about = document.core_properties
+    parsed = ParsedDocument(
+        tuple(outlined(passages)),
+        _visible_text(data),
+        title=about.title or "",
+        author=normal(about.author or ""),
     )
+    return with_cover(parsed, path)
 
 
 def _body(document: Document, parent: Any) -> Iterator[Passage]:

@@ -13,7 +13,6 @@ from urllib.parse import unquote
 from agent.documents.cover import stated_date, stated_title
 from agent.documents.document import Block, ParsedDocument, UnreadableDocument
 from agent.documents.formats.html import read_html
-from agent.documents.media_types import EPUB
 from agent.documents.prose import normal
 
 if TYPE_CHECKING:
@@ -51,10 +50,9 @@ def read_epub(path: Path, data: bytes) -> ParsedDocument:
         return normal(package.findtext(f".//dc:{name}", "", _NAMES))
 
     return ParsedDocument(
+        tuple(blocks),
+        "\n".join(chapter.visible_text for chapter in chapters),
         title=stated_title(told("title"), blocks, path),
-        media_type=EPUB,
-        blocks=tuple(blocks),
-        visible_text="\n".join(chapter.visible_text for chapter in chapters),
         date=stated_date([Block("text", told("date")[:10])]),
         author=told("creator"),
     )

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.documents.cover import stated_date, stated_title
+from agent.documents.cover import stated_date, with_cover
 from agent.documents.document import Block, ParsedDocument, Table, UnreadableDocument
 from agent.documents.encoding import decode
 from agent.documents.formats.furniture import furniture
@@ -343,15 +343,14 @@ def read_html(path: Path, data: bytes) -> ParsedDocument:
     """
     root = _parsed(data, path.name)
     passages = _without_furniture(_passages(root))
-    blocks = outlined(without_breaks(passages))
-    title = root.findtext(".//title") or ""
-    return ParsedDocument(
-        title=stated_title(normal(title), blocks, path),
-        media_type="text/html",
-        blocks=tuple(replace(block, page=None) for block in blocks),
-        visible_text=visible_text(_parsed(data, path.name)),
-        date=_meta_date(root) or stated_date(blocks),
+    document = ParsedDocument(
+        tuple(replace(block, page=None) for block in outlined(without_breaks(passages))),
+        visible_text(_parsed(data, path.name)),
+        title=root.findtext(".//title") or "",
+        date=_meta_date(root),
+        author=normal(next(iter(root.xpath("//meta[@name='author']/@content")), "")),
     )
+    return with_cover(document, path)
 
 
 def fragment_blocks(html: str) -> list[Block]:

@@ -26,7 +26,6 @@ from agent.documents.document import Block, Enclosed, ParsedDocument, Table, nam
 from agent.documents.encoding import decode
 from agent.documents.formats.html import read_html
 from agent.documents.formats.text import read_text
-from agent.documents.media_types import MAIL, MAILBOX
 from agent.documents.prose import is_blank, normal
 
 if TYPE_CHECKING:
@@ -90,10 +89,9 @@ def mail_document(path: Path, mail: Mail) -> ParsedDocument:
     if quoted:
         blocks += [Block("heading", QUOTED, level=1), *quoted.blocks]
     return ParsedDocument(
+        tuple(blocks),
+        "\n".join([head, *(part.visible_text for part in (own, quoted) if part)]),
         title=stated_title(mail.subject, [], path),
-        media_type=MAIL,
-        blocks=tuple(blocks),
-        visible_text="\n".join([head, *(part.visible_text for part in (own, quoted) if part)]),
         date=mail.sent.date().isoformat() if mail.sent else "",
         author=mail.sender,
         enclosed=mail.attachments,
@@ -244,7 +242,7 @@ def _as_text(lines: Sequence[str]) -> ParsedDocument | None:
     return None if is_blank(text) else read_text(Path("mail.txt"), text.encode("utf-8", "replace"))
 
 
-def read_mailbox(path: Path, data: bytes) -> ParsedDocument:
+def read_mailbox(_path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as consecutive messages, each below a line that begins with ``From``."""
     found = list(_BEGIN.finditer(data))
     ends = [*(match.start() for match in found[1:]), len(data)]
@@ -259,10 +257,8 @@ def read_mailbox(path: Path, data: bytes) -> ParsedDocument:
         return lambda: _ESCAPED.sub(rb"\1", data[start:end])
 
     return ParsedDocument(
-        title=stated_title("", [], path),
-        media_type=MAILBOX,
-        blocks=blocks,
-        visible_text="\n".join(" ".join(head) for head in heads),
+        blocks,
+        "\n".join(" ".join(head) for head in heads),
         enclosed=tuple(
             named_apart(
                 (f"{f'{date} {subject}'.strip()[:_LONGEST_NAME] or 'message'}.eml", message(*stretch))

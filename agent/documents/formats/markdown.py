@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.documents.cover import stated_date, stated_title
+from agent.documents.cover import stated_date, with_cover
 from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.encoding import decode
 from agent.documents.formats.html import fragment_blocks, fragment_text
@@ -25,25 +25,25 @@ _FRONT_MATTER = re.compile(
     rf"\A---[ \t]*\n((?:\#.*\n)*{_KEY}(?:{_KEY}|(?:[ \t\#\]}}].*|-(?:[ \t].*)?)?\n)*?)"
     r"(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 )
-_FIELD = re.compile(r"^(title|date)\s*:\s*[\"']?(.*?)[\"']?\s*$", re.IGNORECASE | re.MULTILINE)
+_FIELD = re.compile(r"^(title|date|author)\s*:\s*[\"']?(.*?)[\"']?\s*$", re.IGNORECASE | re.MULTILINE)
 _FENCE = "`" * 12
 
 
 def read_markdown(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as Markdown; of a front matter, title and date are used and the rest is dropped."""
+    """Read ``data`` as Markdown; of a front matter, title, date and author are used."""
     text = decode(data).removeprefix("\ufeff")
     matter = _FRONT_MATTER.match(text)
     fields = {name.lower(): value for name, value in _FIELD.findall(matter[1])} if matter else {}
     body = text[matter.end() :] if matter else text
     parser = _parser()
-    blocks = list(_Builder().blocks(parser.parse(body)))
-    return ParsedDocument(
-        title=stated_title(normal(fields.get("title", "")), blocks, path),
-        media_type="text/markdown",
-        blocks=tuple(blocks),
-        visible_text=fragment_text(parser.render(body)),
-        date=stated_date([Block("text", fields.get("date", "")[:10])]) or stated_date(blocks),
+    document = ParsedDocument(
+        tuple(_Builder().blocks(parser.parse(body))),
+        fragment_text(parser.render(body)),
+        title=fields.get("title", ""),
+        date=stated_date([Block("text", fields.get("date", "")[:10])]),
+        author=normal(fields.get("author", "")),
     )
+    return with_cover(document, path)
 
 
 def _parser() -> MarkdownIt:

@@ -8,10 +8,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from agent.documents.cover import stated_date, stated_title
+from agent.documents.cover import with_cover
 from agent.documents.document import Block, ParsedDocument
 from agent.documents.formats.slides import slide_heading
-from agent.documents.media_types import ODT
 from agent.documents.outline import Passage, outlined
 from agent.documents.prose import normal
 from agent.documents.tables import Cell, build_table
@@ -55,15 +54,14 @@ def read_opendocument(path: Path, data: bytes) -> ParsedDocument:
         notes = (p for note in body.iter(_NOTE) for p in _passages(note))
         blocks = outlined([*_passages(body), *notes], by_look=False)
     told = {} if about is None else {name: about.findtext(f".//{name}", "", _NAMES) for name in _ABOUT}
-    return ParsedDocument(
-        title=stated_title(normal(told.get("dc:title", "")), blocks, path),
-        media_type=ODT,
-        blocks=tuple(blocks),
-        visible_text="\n".join(filter(None, seen)),
+    document = ParsedDocument(
+        tuple(blocks),
+        "\n".join(filter(None, seen)),
+        title=told.get("dc:title", ""),
         pages=len(slides) or None,
-        date=stated_date(blocks),
         author=normal(told.get("meta:initial-creator") or told.get("dc:creator") or ""),
     )
+    return with_cover(document, path)
 
 
 def _passages(parent: Any) -> Iterator[Passage]:

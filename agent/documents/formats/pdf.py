@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.documents.cover import stated_date, stated_title
+from agent.documents.cover import with_cover
 from agent.documents.document import NoText, ParsedDocument, Table, UnreadableDocument
 from agent.documents.formats.furniture import furniture
 from agent.documents.formats.pdf_lines import Line, Segment, page_lines, split_at_gaps
@@ -209,18 +209,16 @@ def read_pdf(
         texts[number - 1], pages[number - 1] = scanned_text(page), scanned_lines(page)
     whole = "\n".join(texts)
     known = words_of(whole)
-    blocks = outlined(without_breaks(passages_of_pages(pages, known)))
-    return ParsedDocument(
-        title=stated_title(normal(declared), blocks, path),
-        media_type="application/pdf",
-        blocks=tuple(blocks),
-        visible_text=mended(whole, known),
+    document = ParsedDocument(
+        tuple(outlined(without_breaks(passages_of_pages(pages, known)))),
+        mended(whole, known),
+        title=declared,
         pages=len(texts),
-        date=stated_date(blocks),
         author=normal(author),
         notices=(*_unread_scans(scans, texts, recognised), *scan_notices(read, len(texts))),
         scans=tuple(number for number in scans if number not in read),
     )
+    return with_cover(document, path)
 
 
 def _unread_scans(

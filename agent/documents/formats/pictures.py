@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agent.documents.cover import stated_date, stated_title
+from agent.documents.cover import with_cover
 from agent.documents.document import NoText, ParsedDocument
 from agent.documents.formats.pdf import open_pdf, passages_of_pages
 from agent.documents.formats.scans import ScannedPage, scan_notices, scanned_lines, scanned_text
-from agent.documents.media_types import PICTURE
 from agent.documents.outline import outlined, without_breaks
 from models.protocols import Pixels
 
@@ -38,26 +37,16 @@ def read_picture(path: Path, data: bytes, recognised: Mapping[int, ScannedPage] 
             f"{path.name} is a picture, and the recognition of text is off.",
             "Turn it on with `deepthink config set ocr true`.",
         )
-    blocks = outlined(
-        without_breaks(
-            passages_of_pages(
-                [
-                    scanned_lines(recognised[number]) if number in recognised else []
-                    for number in range(1, pages + 1)
-                ]
-            )
-        )
-    )
-    return ParsedDocument(
-        title=stated_title("", blocks, path),
-        media_type=PICTURE,
-        blocks=tuple(blocks),
-        visible_text="\n".join(map(scanned_text, recognised.values())),
+    numbers = range(1, pages + 1)
+    lines = [scanned_lines(recognised[number]) if number in recognised else [] for number in numbers]
+    document = ParsedDocument(
+        tuple(outlined(without_breaks(passages_of_pages(lines)))),
+        "\n".join(map(scanned_text, recognised.values())),
         pages=pages,
-        date=stated_date(blocks),
         notices=tuple(scan_notices(recognised, pages)),
-        scans=tuple(number for number in range(1, pages + 1) if number not in recognised),
+        scans=tuple(number for number in numbers if number not in recognised),
     )
+    return with_cover(document, path)
 
 
 def page_picture(name: str, data: bytes, number: int) -> Pixels:

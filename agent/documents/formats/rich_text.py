@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from agent.documents.cover import stated_date, stated_title
+from agent.documents.cover import with_cover
 from agent.documents.document import ParsedDocument
-from agent.documents.media_types import RTF
 from agent.documents.outline import Passage, outlined
 from agent.documents.prose import bulleted, normal
 from agent.documents.tables import Cell, build_table
@@ -33,14 +32,10 @@ def read_rich_text(path: Path, data: bytes) -> ParsedDocument:
     lines = _text(head + found + re.sub(r"\\s(\d+)(?![\d-])", marked, body)).splitlines()
     about = {name: normal(_text(rf"{{\rtf1 {value}}}")) for name, value in _ABOUT.findall(source)}
     blocks = outlined(list(_passages(lines)), by_look=False)
-    return ParsedDocument(
-        title=stated_title(about.get("title", ""), blocks, path),
-        media_type=RTF,
-        blocks=tuple(blocks),
-        visible_text=_text(source),
-        date=stated_date(blocks),
-        author=about.get("author", ""),
+    document = ParsedDocument(
+        tuple(blocks), _text(source), title=about.get("title", ""), author=about.get("author", "")
     )
+    return with_cover(document, path)
 
 
 def _text(source: str) -> str:

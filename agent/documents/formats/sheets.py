@@ -13,10 +13,8 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from agent.documents.cover import stated_title
 from agent.documents.document import Block, ParsedDocument, Table, UnreadableDocument
 from agent.documents.formats.delimited import names_columns
-from agent.documents.media_types import XLSX
 from agent.documents.prose import joined, normal
 from agent.documents.tables import is_value
 
@@ -52,12 +50,7 @@ def read_sheets(path: Path, data: bytes) -> ParsedDocument:
             f"{path.name} is encrypted and opens only with a password.",
             "Save a copy without the password and add that.",
         ) from error
-    return ParsedDocument(
-        title=stated_title("", [], path),
-        media_type=XLSX,
-        blocks=tuple(blocks),
-        visible_text="\n".join(seen),
-    )
+    return ParsedDocument(tuple(blocks), "\n".join(seen))
 
 
 def _rows(sheet: CalamineSheet) -> list[_Row]:

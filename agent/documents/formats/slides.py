@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from agent.documents.cover import stated_title
 from agent.documents.document import Block, ParsedDocument, Table
-from agent.documents.media_types import PPTX
 from agent.documents.prose import normal
 from agent.documents.tables import Cell, build_table
 
@@ -29,10 +28,9 @@ def read_slides(path: Path, data: bytes) -> ParsedDocument:
     blocks = [block for number, slide in enumerate(slides, start=1) for block in _slide(slide, number)]
     about = deck.core_properties
     return ParsedDocument(
+        tuple(blocks),
+        "\n".join(chain.from_iterable(map(_visible_lines, slides))),
         title=stated_title(normal(about.title or ""), blocks, path),
-        media_type=PPTX,
-        blocks=tuple(blocks),
-        visible_text="\n".join(chain.from_iterable(map(_visible_lines, slides))),
         pages=len(slides),
         author=normal(about.author or ""),
     )

@@ -12,10 +12,9 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median
 
-from agent.documents.cover import stated_date, stated_title
+from agent.documents.cover import with_cover
 from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.encoding import decode
-from agent.documents.media_types import CODE
 from agent.documents.outline import Look, Passage, outlined
 from agent.documents.prose import bulleted, is_blank, is_marker, joined, mended, normal, words_of
 from agent.documents.tables import Cell, build_table, is_value
@@ -38,14 +37,7 @@ def read_text(path: Path, data: bytes) -> ParsedDocument:
     text = decode(data)
     text = mended(text, words_of(text))
     passages = list(_passages(text.replace("\f", "\n\n").expandtabs(8).split("\n")))
-    blocks = outlined(passages, by_look=False)
-    return ParsedDocument(
-        title=stated_title("", blocks, path),
-        media_type="text/plain",
-        blocks=tuple(blocks),
-        visible_text=text,
-        date=stated_date(blocks),
-    )
+    return with_cover(ParsedDocument(tuple(outlined(passages, by_look=False)), text), path)
 
 
 def _passages(lines: Sequence[str]) -> Iterator[Passage]:
@@ -157,12 +149,8 @@ def read_source_code(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as source code; the title is the full file name."""
     text = decode(data)
     lines = [line.rstrip() for line in text.expandtabs(4).splitlines()]
-    return ParsedDocument(
-        title=stated_title(path.name, [], Path()),
-        media_type=CODE,
-        blocks=tuple(Block("text", stretch) for stretch in _stretches(lines)),
-        visible_text=text,
-    )
+    blocks = tuple(Block("text", stretch) for stretch in _stretches(lines))
+    return ParsedDocument(blocks, text, title=path.name)
 
 
 def _stretches(lines: Sequence[str]) -> Iterator[str]:

@@ -29,7 +29,7 @@ def document(*blocks: Block) -> ParsedDocument:
         if block.table is not None:
             lines.append(block.table.caption)
             lines += [" ".join(row) for row in (*block.table.header, *block.table.rows)]
-    return ParsedDocument("T", "text/plain", blocks, "\n".join(lines))
+    return ParsedDocument(blocks, "\n".join(lines), title="T")
 
 
 def text(content: str, page: int | None = None) -> Block:

@@ -14,7 +14,7 @@ SENTENCE = "The quick brown fox jumps over the dog."
 
 
 def parsed(visible: str) -> ParsedDocument:
-    return ParsedDocument("T", "text/plain", (), visible)
+    return ParsedDocument((), visible)
 
 
 def made(text: str, *section: str, repeated: int = 0, kind: str = "text") -> Chunk:

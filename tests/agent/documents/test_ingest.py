@@ -25,13 +25,14 @@ from agent.documents.ingest import (
 )
 from agent.documents.reading import read_bytes
 from agent.documents.wanted import Fetched
+from agent.retrieval.recall import Recall
 from agent.web.errors import PageFailed
 from models.protocols import GenerationCancelled, ModelError, ModelMissing, ModelUnreachable, Vectors
 from models.scripted import HashEmbedder
 from tests.agent.web.pages import FILING
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.records import NewDocument
+from traces.records import NewDocument, Scope
 from traces.store import Store, StoreBusy, now
 
 
@@ -199,13 +200,7 @@ def test_a_renamed_folder_is_not_kept_twice(store: Store, folder: Path) -> None:
     renamed = folder.rename(folder.with_name("renamed"))
     (renamed / "inner" / "b.txt").write_text("Beta is no longer the second letter.\n")
     outcomes = [(e.name, e.outcome) for e in _read(store, renamed) if isinstance(e, FileDone)]
-    assert sorted(outcomes) == [
-        ("a.md", "added"),
-        ("a.md", "removed"),
-        ("c.csv", "added"),
-        ("c.csv", "removed"),
-        ("inner/b.txt", "added"),
-    ]
+    assert sorted(outcomes) == [("a.md", "moved"), ("c.csv", "moved"), ("inner/b.txt", "added")]
     assert len(Library(store).documents("c")) == 4, "what was changed may be another document"
 
 
@@ -231,14 +226,20 @@ def test_what_lies_behind_a_link_that_leads_nowhere_now_is_not_gone(store: Store
     assert _outcomes(_read(store, folder))["inner/b.txt"] == "removed"
 
 
-def test_a_file_that_fails_under_its_new_name_stays_under_the_old(store: Store, folder: Path) -> None:
+def test_a_file_under_a_new_name_is_not_read_again(store: Store, folder: Path) -> None:
     _read(store, folder / "inner")
     (folder / "inner").rename(folder / "renamed")
+    (folder / "renamed" / "b.txt").rename(folder / "renamed" / "Gamma ray.txt")
+    (document,) = Library(store).documents("c")
     events = _read(
         store, folder / "renamed", embedder=_Failing(ModelError("Not a number.", "Report this."))
     )
-    assert any(isinstance(e, FileFailed) for e in events)
-    assert len(Library(store).documents("c")) == 1
+    (done,) = [e for e in events if isinstance(e, FileDone)]
+    assert (done.name, done.outcome, done.was) == ("Gamma ray.txt", "moved", "b.txt")
+    (moved,) = Library(store).documents("c")
+    assert (moved.id, moved.title) == (document.id, "Gamma ray")
+    hits = Recall(Library(store), HashEmbedder()).search("gamma ray", "keyword", [Scope()], 3)
+    assert [hit.passage.document for hit in hits] == ["Gamma ray.txt"]
 
 
 def test_a_name_that_is_not_utf8_fails_alone(store: Store, folder: Path) -> None:
@@ -290,7 +291,7 @@ def test_a_title_over_what_is_not_seen_is_what_can_be_found(store: Store, folder
 
 
 def test_a_document_without_passages_is_refused_before_it_is_embedded() -> None:
-    parsed = ParsedDocument("T", "text/plain", (Block("text", "\u200b"),), "\u200b")
+    parsed = ParsedDocument((Block("text", "\u200b"),), "\u200b")
     with pytest.raises(NoText, match=r"odd\.txt holds no text"):
         indexing.Indexing(indexing.Origin("/odd.txt", "odd.txt", "", 3), parsed, HashEmbedder())
 

@@ -48,10 +48,10 @@ def test_the_readers_probability_is_cut_in_three(
 
 
 def _asked(
-    replies: Sequence[Scripted], candidates: list[Candidate], **chat_options: int
+    replies: Sequence[Scripted], candidates: list[Candidate], context_tokens: int = 8192
 ) -> tuple[list[str], list[ev.Event]]:
     events: list[ev.Event] = []
-    with scripted(*replies, emit=events.append, **chat_options) as session:
+    with scripted(*replies, emit=events.append, context_tokens=context_tokens) as session:
         graded = ModelGrader().grade(session, ["QUESTION: q"], _QUESTION, candidates)
     return [one.grade for one in graded], [e for e in events if isinstance(e, ev.Warned)]
 

@@ -97,7 +97,15 @@ def test_a_look_up_that_is_repeated_is_made_once() -> None:
     assert plan.lookups == (Lookup(_SIMPLE.question),)
 
 
-def test_a_number_of_the_question_is_no_reference() -> None:
-    plan = parse("=\n=\nWho signed #1?", PlanRequest("Who was sent invoice #4711?"))
+@pytest.mark.parametrize(
+    "request_",
+    [
+        PlanRequest("Who was sent invoice #4711?"),
+        PlanRequest("Who was sent it?", history=[("What is it?", "Invoice #4711")]),
+        PlanRequest("Who was sent it?", findings=["It is invoice #4711."]),
+    ],
+)
+def test_a_number_that_was_shown_is_no_reference(request_: PlanRequest) -> None:
+    plan = parse("=\nWho was sent invoice #4711?\nWho signed #1?", request_)
     assert plan is not None
     assert plan.lookups == (Lookup("Who was sent invoice #4711?"), Lookup("Who signed #1?"))

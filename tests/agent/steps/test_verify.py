@@ -13,7 +13,7 @@ from agent.prompts import NOT_FOUND
 from agent.session import Session
 from agent.state import Claim, Evidence, Note, Verdict
 from agent.steps.verify import ModelVerifier, ReadingVerifier, copied, grounded, share, verify
-from models.protocols import Reading, Span, Support
+from models.protocols import Support
 from models.scripted import Scripted, ScriptedReader, WordReader
 from tests.agent.made import evidence, note, scripted, state
 from tests.agent.steps.conftest import Make
@@ -39,20 +39,8 @@ def _claim(text: str, *cites: int) -> Claim:
     return Claim(text=text, cites=list(cites), support=0.0, verdict="not", reason="")
 
 
-class _Marking(ScriptedReader):
-    """Takes some words for the answer, with a probability, and judges every claim undecided."""
-
-    def __init__(self, words: str, probability: float) -> None:
-        super().__init__([])
-        self._words, self._probability = words, probability
-
-    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        """The words, where they stand."""
-        starts = [passage.find(self._words) for passage in passages]
-        spans = [Span(at, at + len(self._words), self._probability) for at in starts]
-        return [
-            Reading(self._probability, (span,)) if span.start >= 0 else Reading(0.0, ()) for span in spans
-        ]
+class _Undecided(WordReader):
+    """Judges every claim undecided."""
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """Neither."""
@@ -73,8 +61,8 @@ class _Marking(ScriptedReader):
 def test_an_answer_of_a_few_words_is_supported_where_the_reader_takes_them_for_it(
     idle_session: Session, text: str, probability: float, verdict: Verdict
 ) -> None:
-    verifier = ReadingVerifier(_Marking("seven weeks", probability))
     question = "For how long was production halted?"
+    verifier = ReadingVerifier(_Undecided({question: ("seven weeks", probability)}))
     (claim,) = verifier.verify(idle_session, question, [_claim(text, 1)], [_FIRE])
     assert claim["verdict"] == verdict
 
@@ -231,104 +219,69 @@ def test_a_whole_sentence_that_is_copied_needs_no_reading() -> None:
 
 # --- the step ---------------------------------------------------------------------------------------
 
-_HELD = [
-    evidence(
-        1, "A fire halted production at the Brevnes plant of Tolvang for seven weeks. Nobody was hurt."
-    ),
-    evidence(2, "Net revenue of Orlavane for fiscal 2024 was $1,284.6 million."),
-]
-
-
+_BURNED = "A fire halted production at the Brevnes plant of Tolvang for seven weeks."
+_HELD = [evidence(1, f"{_BURNED} Nobody was hurt."), evidence(2, "Net revenue was $1,284.6 million.")]
+_HALTED = "A fire halted production for seven weeks [1]."
+_PAID = "The insurer of Sundrell paid (not supported by the sources) [1]."
 _FOUND = note("A fire", 1, question="What halted production at Brevnes?")
 _LOST = note("", question="How much did the insurer pay?")
+_MISSING = "Not found in your documents: How much did the insurer pay?"
 
 
-def _run(
-    make: Make, events: list[ev.Event], draft: str, notes: list[Note], **changes: Any
-) -> tuple[dict[str, Any], ev.Answered]:
-    update = verify(state(draft=draft, notes=notes, evidence=_HELD), make(**changes))
+def _run(make: Make, events: list[ev.Event], draft: str, *notes: Note, **changes: Any) -> ev.Answered:
+    update = verify(state(draft=draft, notes=list(notes), evidence=_HELD), make(**changes))
     answered = events[-1]
     assert isinstance(answered, ev.Answered)
-    assert answered.answer == update["answer"]
-    return update, answered
+    told = (update["answer"], update["claims"], update["share"], update["grounded"])
+    assert (answered.answer, answered.sentences, answered.share, answered.grounded) == told
+    return answered
 
 
 def test_a_grounded_answer(make: Make, events: list[ev.Event]) -> None:
-    update, answered = _run(make, events, "A fire halted production for seven weeks [1].", [_FOUND])
-    assert update["answer"] == "A fire halted production for seven weeks [1]."
-    assert (update["status"], update["grounded"], update["share"]) == ("answered", True, 1.0)
+    answered = _run(make, events, _HALTED, _FOUND)
+    assert (answered.answer, answered.grounded, answered.share) == (_HALTED, True, 1.0)
     assert [item["number"] for item in answered.sources] == [1]
-    assert answered.quotes == {
-        "1": "A fire halted production at the Brevnes plant of Tolvang for seven weeks."
-    }
+    assert answered.quotes == {"1": _BURNED}
 
 
-def test_what_is_not_supported_is_flagged_and_not_grounded(make: Make, events: list[ev.Event]) -> None:
-    draft = "A fire halted production for seven weeks [1]. The insurer of Sundrell paid [1]."
-    update, answered = _run(make, events, draft, [_FOUND])
-    assert update["answer"].endswith("The insurer of Sundrell paid (not supported by the sources) [1].")
-    assert (update["grounded"], update["share"]) == (False, 0.5)
-    assert answered.sentences[1]["reason"]
-
-
-def test_a_sentence_said_four_times_is_one_claim_and_stands_once(
+def test_what_is_not_supported_is_flagged_and_what_is_repeated_stands_once(
     make: Make, events: list[ev.Event]
 ) -> None:
-    draft = (
-        "A fire halted production [1]. " * 3 + "The insurer of Sundrell paid [1]. A fire halted production."
-    )
-    update, answered = _run(make, events, draft, [_FOUND])
-    assert update["answer"] == (
-        "A fire halted production [1]. The insurer of Sundrell paid (not supported by the sources) [1]."
-    )
-    assert [claim["text"] for claim in answered.sentences] == [
-        "A fire halted production.",
-        "The insurer of Sundrell paid.",
-    ]
-    assert update["share"] == 0.5
+    draft = f"{_HALTED} {_HALTED} The insurer of Sundrell paid [1]. {_HALTED}"
+    answered = _run(make, events, draft, _FOUND)
+    assert answered.answer == f"{_HALTED} {_PAID}"
+    assert (answered.grounded, answered.share) == (False, 0.5)
+    assert [bool(claim["reason"]) for claim in answered.sentences] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("lost", "length", "shown"),
+    [
+        (_LOST, "normal", f"{_HALTED} {_MISSING}"),
+        (_LOST, "report", f"{_HALTED}\n\n## What was not found\n\n- {_MISSING}"),
+        (Note({**_LOST, "relevance": 0.3}), "normal", _HALTED),  # it may stand in a passage
+    ],
+)
 def test_what_a_step_did_not_find_is_said_and_counts_for_nothing(
-    make: Make, events: list[ev.Event]
+    make: Make, events: list[ev.Event], lost: Note, length: str, shown: str
 ) -> None:
-    notes = [_FOUND, _LOST]
-    update, _ = _run(make, events, "A fire halted production for seven weeks [1].", notes)
-    assert update["answer"].endswith("[1]. Not found in your documents: How much did the insurer pay?")
-    assert (update["grounded"], len(update["claims"])) == (True, 1)
-
-
-def test_what_stands_in_a_possible_passage_is_not_called_missing(
-    make: Make, events: list[ev.Event]
-) -> None:
-    missed = Note({**_LOST, "relevance": 0.3})
-    draft = "A fire halted production for seven weeks [1]."
-    update, _ = _run(make, events, draft, [_FOUND, missed])
-    assert update["answer"] == draft
-
-
-def test_a_report_has_a_section_for_what_is_missing(make: Make, events: list[ev.Event]) -> None:
-    notes = [_FOUND, _LOST]
-    draft = "## Short answer\n\nA fire halted production for seven weeks [1]."
-    update, _ = _run(make, events, draft, notes, length="report")
-    assert update["answer"] == (
-        "## Short answer\n\nA fire halted production for seven weeks [1].\n\n"
-        "## What was not found\n\n- Not found in your documents: How much did the insurer pay?"
-    )
+    answered = _run(make, events, _HALTED, _FOUND, lost, length=length)
+    assert (answered.answer, answered.grounded, len(answered.sentences)) == (shown, True, 1)
 
 
 @pytest.mark.parametrize(
     ("draft", "status"),
     [
         ("", "not_found"),
-        ("Not found in your documents. A fire halted production [1].", ""),
-        ("Not found in your documents.", ""),
+        (f"{NOT_FOUND} A fire halted production [1].", ""),
+        (NOT_FOUND, ""),
     ],
 )
 def test_not_found(make: Make, events: list[ev.Event], draft: str, status: str) -> None:
     update = verify(state(draft=draft, status=status, notes=[_FOUND], evidence=_HELD), make())
     assert update["status"] == "not_found"
-    assert (update["answer"], update["grounded"]) == ("Not found in your documents.", False)
-    assert events == [ev.Answered("Not found in your documents.", [], [])]
+    assert (update["answer"], update["grounded"]) == (NOT_FOUND, False)
+    assert events == [ev.Answered(NOT_FOUND, [], [])]
 
 
 _ASKED = "Who supplies Orlavane's bearings?"
@@ -366,11 +319,3 @@ def test_what_is_not_supported_is_marked_where_the_reader_takes_a_passage_for_an
     update = verify(state(question=_ASKED, draft=draft, status="", notes=missed, evidence=held), make())
     assert update["status"] == status
     assert all(claim["verdict"] == "not" for claim in update["claims"])
-
-
-def test_a_passage_that_denies_something_is_an_answer(make: Make, events: list[ev.Event]) -> None:
-    held = [evidence(1, "The company does not give any guidance on prices.")]
-    found = note("The company does not give any guidance on prices.", 1)
-    draft = "The company does not give any guidance on prices [1]."
-    update = verify(state(draft=draft, notes=[found], evidence=held), make())
-    assert update["status"] == "answered"

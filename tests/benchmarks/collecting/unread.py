@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from agent.budget import Budget
+from agent.cognition import Finding, Spans
 from agent.deps import Deps
 from agent.profiles import profile
 from agent.retrieval.recall import Recall
@@ -19,7 +20,7 @@ from agent.session import Session
 from agent.state import RELEVANCE, Evidence, Note, PlanStep, RunState
 from agent.steering import Steering
 from agent.steps.plan import look_up
-from agent.steps.reflect import NOTHING, Finding, Spans
+from agent.steps.reflect import NOTHING
 from agent.text.language import language
 from agent.text.names import phrases
 from agent.text.terms import terms

@@ -381,7 +381,7 @@ def test_ctrl_c_cancels_the_run_and_exits_with_130(library: Path, model: Answer,
     assert ran.code == 130
     run_id = Runs(open_store()).find("last").id
     assert "done: cancelled, " in ran.out
-    assert f"Run {run_id} can go on: `deepthink resume {run_id}`" in ran.out
+    assert f"Run {run_id} can be resumed: `deepthink resume {run_id}`" in ran.out
     assert ran.err.startswith("Cancelled")
     assert chat.closed
     assert signal.getsignal(signal.SIGINT) is before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from textual.content import Content
@@ -96,9 +97,12 @@ async def test_a_first_look_stands_there_until_the_answer_does(make_app: MakeApp
 
 
 async def test_a_question_is_answered_and_each_citation_opens_its_passage(
-    make_app: MakeApp, filled: Path
+    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = make_app(Answering())
+    originals: list[str] = []
+    monkeypatch.setattr(app, "open_url", originals.append)
+    monkeypatch.setenv("DISPLAY", ":0")
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         exchange = screen.query_one(Exchange)
@@ -111,7 +115,9 @@ async def test_a_question_is_answered_and_each_citation_opens_its_passage(
         assert answer.has_focus
         await pilot.press("right", "left", "enter")
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
-        await pilot.press("escape")
+        await pilot.press("escape", "o")
+        await until(pilot, lambda: originals)
+        assert Path(unquote(originals[0].removeprefix("file://"))).parent == filled.resolve()
         await pilot.press("tab")
         assert isinstance(app.focused, Sources)
         await pilot.press("enter")

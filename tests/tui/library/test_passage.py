@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import shutil
+from pathlib import Path, PurePath
+from urllib.parse import unquote
 
 import pytest
 from textual.widgets import Input, Static
 
+from agent.documents.ingest import ingest
+from models.scripted import HashEmbedder
+from tests.formats import FILES
 from tests.tui.conftest import MakeApp
 from tests.tui.library.shelf import BANK, TABLE, begin_with_nothing, fill, fill_long
 from tests.tui.waiting import until
 from traces.library import Library
+from tui.app.engine import Engine
+from tui.library.original import find_original
 from tui.library.passage import DocumentText, PassageScreen, aligned, find_quote, find_words
 
 SIZE = (80, 24)
@@ -154,10 +161,36 @@ async def test_the_original_is_opened_or_named(
         )
         monkeypatch.setenv("DISPLAY", ":0")
         await pilot.press("o")
-        assert opened == [(filled / "fire.md").resolve().as_uri()]
+        await until(pilot, lambda: opened == [(filled / "fire.md").resolve().as_uri()])
         (filled / "fire.md").unlink()
         await pilot.press("o")
-        assert "no longer there" in [toast.message for toast in app._notifications][-1]
+        await until(pilot, lambda: "no longer there" in [toast.message for toast in app._notifications][-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("1.eml/lamps-Ardenford.csv", ""),
+        ("1.mbox/2024-03-05 The lamp of Corinford.eml/lamps-Corinford.csv", ""),
+        ("1.pdf", "#page=1"),
+        ("1.pptx", ""),
+    ],
+)
+def test_the_original_is_at_hand_wherever_it_lies(tmp_path: Path, name: str, place: str) -> None:
+    engine = Engine()
+    outer = tmp_path / name.partition("/")[0]
+    shutil.copy(FILES / outer.name, outer)
+    list(ingest([outer], collection="c", store=engine.store, embedder=HashEmbedder()))
+    library = Library(engine.store)
+    (document,) = (d for d in library.documents("c") if d.name == name)
+    found = find_original(engine, library.document_passages(document.id)[0].id)
+    path, _, fragment = found.address.partition("#")
+    opened = Path(unquote(path.removeprefix("file://")))
+    assert (opened.name, bool(opened.read_bytes())) == (PurePath(name).name, True)
+    assert (opened == outer, fragment) == ("/" not in name, place.removeprefix("#"))
+    assert name in found.told
+    outer.unlink()
+    assert not find_original(engine, library.document_passages(document.id)[0].id).address
 
 
 def test_a_quotation_is_found_however_it_is_broken() -> None:

@@ -351,7 +351,7 @@ async def test_nothing_is_measured_while_a_run_goes_on(
         await until(pilot, lambda: "once the run that goes on has ended" in _told(app))
         await until(pilot, lambda: "in use" in _line(app, "mine.gguf"))
         await pilot.press("t")
-        assert _told(app) == "! A run goes on. Measure it when the run has ended."
+        assert _told(app) == "! A run is in progress. Measure it when the run has ended."
         assert [chat.closed for chat in opened] == [False]
         asking.cancel()
         await until(pilot, lambda: asking.live is None)

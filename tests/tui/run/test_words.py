@@ -24,9 +24,9 @@ def test_searches_of_one_round_are_one_block_with_each_passage_once(
     other = search(2, "c", 0)
     lines = _plain([search(1, "a", 3), search(1, "b", 5), search(1, "b", 1, "reword"), other], capsys)
     assert lines == [
-        "search: a (hybrid: 5 passages) | also: b; from Annual report 2024",
-        "search: b (hybrid: 1 passage) | from Annual report 2024",
-        "search: c (hybrid: nothing found)",
+        "search: a (hybrid, in reports: 5 passages) | also: b; from Annual report 2024",
+        "search: b (hybrid, in reports: 1 passage) | from Annual report 2024",
+        "search: c (hybrid, in reports: nothing found)",
     ], "the last one is shown though nothing followed it"
 
 
@@ -75,7 +75,7 @@ def test_a_withheld_answer_is_not_shown_but_how_little_of_it_was_supported(
 
 
 @pytest.mark.parametrize(
-    ("status", "how"), [("waiting", "waits"), ("cancelled", "can go on"), ("failed", "can go on")]
+    ("status", "how"), [("waiting", "waits"), ("cancelled", "can be resumed"), ("failed", "can be resumed")]
 )
 def test_a_run_without_an_end_says_how_to_go_on(
     status: str, how: str, capsys: pytest.CaptureFixture[str]

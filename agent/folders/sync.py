@@ -1,0 +1,181 @@
+"""Followed folders: the library is brought up to date with what changed in them.
+
+By its size and date a file is known to be unchanged, by its content to be moved. While it is being written
+it is left alone. A folder that is not there or suddenly empty, as that of a drive that is not mounted,
+loses nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+import filelock
+
+from agent.documents.found_files import FoundFile, Root, is_folder, is_settled
+from agent.documents.indexing import stop_if
+from agent.documents.ingest import Reading, located
+from agent.documents.ingest_events import FileDone, FileFailed, FilesUnsettled, FolderAway, IngestEvent
+from agent.documents.known_files import gone
+from agent.documents.scanning import Scanning
+from agent.documents.wanted import File
+from models.protocols import Embedder, TextRecogniser
+from traces.errors import DeepthinkError
+from traces.folders import AWAY, BACK, Change, Folder, Folders
+from traces.library import Library
+from traces.records import Document
+from traces.store import Store, now
+
+_PATIENCE: Final = 5.0  # seconds for which a file that is being written is waited for
+_POLL: Final = 0.25
+_SPECIAL: Final = re.compile(r"([\\*?\[\]!# ])")
+
+
+class SyncUnderWay(DeepthinkError):
+    """Raised when another process or thread is bringing the library up to date."""
+
+    title = "Already being done"
+
+
+def sync(
+    collections: Sequence[str] = (),
+    *,
+    store: Store,
+    embedder: Embedder,
+    recogniser: TextRecogniser | None = None,
+    scans: Path | None = None,
+    cancel: threading.Event | None = None,
+) -> Iterator[IngestEvent]:
+    """Bring collections up to date with the folders they follow, and record what changed.
+
+    Args:
+        collections: Names; all that follow a folder if empty.
+        store: Where the library is.
+        embedder: Makes the vectors.
+        recogniser: As for `agent.documents.ingest.ingest`.
+        scans: Likewise.
+        cancel: Stops between files and between batches; documents stored so far stay.
+
+    Yields:
+        What reading each collection tells, ``IngestFinished`` last; `FolderAway` and `FilesUnsettled`.
+
+    Raises:
+        SyncUnderWay: another is at it.
+        GenerationCancelled, ModelError, StoreError: as `agent.documents.ingest.ingest`.
+    """
+    lock = filelock.FileLock(store.path.absolute().with_suffix(".sync.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout as error:
+        raise SyncUnderWay(
+            "The followed folders are being read already.", "Wait for that, or close the other deepthink."
+        ) from error
+    try:
+        at = now()
+        for collection, folders in groupby(Folders(store).followed(), key=lambda folder: folder.collection):
+            if collections and collection not in collections:
+                continue
+            reading = Reading(store, collection, embedder, Scanning(recogniser, scans), cancel)
+            yield from _recorded(store, collection, at, _sync(reading, collection, list(folders), cancel))
+    finally:
+        lock.release()
+
+
+def _sync(
+    reading: Reading, collection: str, folders: Sequence[Folder], cancel: threading.Event | None
+) -> Iterator[IngestEvent]:
+    there: list[Root] = []
+    found: list[FoundFile] = []
+    for root in (Root(Path(folder.path), folder.exclude) for folder in folders):
+        stop_if(cancel)
+        inside = list(reading.found(root)) if is_folder(root.path) else []
+        held = sum(Path(source).is_relative_to(root.real) for source in reading.known)
+        if inside or not held:
+            there.append(root)
+            found += inside
+        else:
+            yield FolderAway(collection, str(root.path), is_folder(root.path), held)
+    files = located(found, reading.known)
+    here = {str(path) for path, _ in files}
+    wanted: list[File] = []
+    for path, one in files:
+        file = File(path, one.name, one)
+        if reading.is_unchanged(file):
+            reading.count_unchanged(file)
+        elif not reading.is_hopeless(file):
+            wanted.append(file)
+    settled, unsettled = _settled(wanted, cancel)
+    yield from reading.bring(settled, here, gone(there, here, reading.known))
+    if unsettled:
+        yield FilesUnsettled(tuple(file.name for file in unsettled))
+
+
+def _settled(files: Sequence[File], cancel: threading.Event | None) -> tuple[list[File], list[File]]:
+    """The files that nobody is writing any more, having waited a moment, and the others."""
+    pause = cancel or threading.Event()
+    for _ in range(round(_PATIENCE / _POLL)):
+        if all(is_settled(Path(file.source)) for file in files) or pause.wait(_POLL):
+            break
+    settled = [file for file in files if is_settled(Path(file.source))]
+    return settled, [file for file in files if file not in settled]
+
+
+def _recorded(
+    store: Store, collection: str, at: datetime, events: Iterator[IngestEvent]
+) -> Iterator[IngestEvent]:
+    """The events, and their record however they end."""
+    folders = Folders(store)
+    changes: list[Change] = []
+    try:
+        for event in events:
+            changes += _changes(event, collection, at)
+            yield event
+    finally:
+        changes = _news(changes, collection, at, folders)
+        if changes:
+            folders.record(changes)
+
+
+def _changes(event: IngestEvent, collection: str, at: datetime) -> Iterator[Change]:
+    match event:
+        case FileDone() if event.outcome != "unchanged":
+            yield Change(collection, event.outcome, event.source, event.name, event.was, at)
+        case FileFailed():
+            yield Change(collection, "failed", event.source, event.name, event.error.message, at)
+        case FolderAway():
+            detail = "it is empty" if event.is_there else "it is not there"
+            yield Change(collection, AWAY, event.path, event.path, detail, at)
+        case _:
+            pass
+
+
+def _news(changes: Sequence[Change], collection: str, at: datetime, folders: Folders) -> list[Change]:
+    """The changes without folders that were away before, and with those that are back."""
+    away = {one.source: one for one in changes if one.outcome == AWAY}
+    before = {*folders.away(collection)}
+    back = [Change(collection, BACK, path, path, "", at) for path in sorted(before - {*away})]
+    return [*(one for one in changes if one.outcome != AWAY or one.source not in before), *back]
+
+
+def forget(store: Store, document: Document) -> bool:
+    """Remove a document, and leave its file out of followed folders; whether it lies in one.
+
+    Raises:
+        UnknownDocument: it is gone already.
+    """
+    Library(store).remove_document(document.id)
+    folders = Folders(store)
+    left_out = False
+    for folder in folders.followed(document.collection):
+        path = Path(document.source)
+        if path.is_relative_to(folder.path) and path.is_file():
+            pattern = "/" + _SPECIAL.sub(r"\\\1", path.relative_to(folder.path).as_posix())
+            folders.follow(replace(folder, exclude=(*folder.exclude, pattern)))
+            left_out = True
+    return left_out

@@ -1,0 +1,218 @@
+"""Followed folders: what changed is read, what moved is not, and a folder that is away loses nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.documents.ingest import (
+    FileDone,
+    FileFailed,
+    FilesUnsettled,
+    FolderAway,
+    IngestEvent,
+    IngestFinished,
+    ingest,
+)
+from agent.folders.sync import SyncUnderWay, forget, sync
+from agent.folders.watch import due
+from models.protocols import Vectors
+from models.scripted import HashEmbedder
+from traces.folders import Folder, Folders
+from traces.library import Library
+from traces.store import Store
+
+
+class Counting(HashEmbedder):
+    """Counts the texts that are embedded."""
+
+    texts = 0
+
+    def embed_passages(self, texts: object) -> Vectors:
+        assert isinstance(texts, list)
+        self.texts += len(texts)
+        return super().embed_passages(texts)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, store: Store) -> Path:
+    """Three files in a folder that the collection ``c`` follows."""
+    made = tmp_path / "letters"
+    (made / "inner").mkdir(parents=True)
+    _write(made / "a.md", "Alpha is the first letter.")
+    _write(made / "inner" / "b.txt", "Beta is the second letter.")
+    _write(made / "c.md", "Gamma is the third letter.")
+    list(ingest([made], collection="c", store=store, embedder=HashEmbedder(), follow=True))
+    return made
+
+
+def _write(path: Path, text: str, age: float = 60.0) -> None:
+    """Write a file that was last changed so many seconds ago."""
+    path.write_text(text)
+    os.utime(path, (time.time() - age,) * 2)
+
+
+def _sync(store: Store, embedder: HashEmbedder | None = None) -> list[IngestEvent]:
+    return list(sync(store=store, embedder=embedder or HashEmbedder()))
+
+
+def _outcomes(events: list[IngestEvent]) -> dict[str, str]:
+    return {e.name: e.outcome for e in events if isinstance(e, FileDone)}
+
+
+def _names(store: Store) -> set[str]:
+    return {document.name for document in Library(store).documents("c")}
+
+
+def test_what_is_new_changed_or_deleted_is_followed_and_recorded(store: Store, folder: Path) -> None:
+    _write(folder / "a.md", "Alpha is no longer first.", age=50)
+    (folder / "c.md").unlink()
+    _write(folder / "d.md", "Delta is the fourth letter.")
+    assert _outcomes(_sync(store)) == {"a.md": "updated", "c.md": "removed", "d.md": "added"}
+    changes = Folders(store).changes()
+    assert {(change.name, change.outcome) for change in changes} == {
+        ("a.md", "updated"),
+        ("c.md", "removed"),
+        ("d.md", "added"),
+    }
+    (end,) = [e for e in _sync(store) if isinstance(e, IngestFinished)]
+    assert (end.unchanged, end.added) == (3, 0)
+    assert Folders(store).changes() == changes, "nothing happened, so nothing is recorded"
+
+
+def test_a_change_in_the_second_of_the_reading_is_not_missed(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = (folder / "a.md").stat()
+    monkeypatch.setattr(
+        "agent.documents.wanted._TICK", 1e6
+    )  # everything was read in the tick of its last change
+    (folder / "a.md").write_text("Alpha is the worst letter.")  # as long, and dated alike
+    os.utime(folder / "a.md", ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert _outcomes(_sync(store))["a.md"] == "updated"
+
+
+def test_a_renamed_folder_is_followed_without_reading_it(store: Store, folder: Path) -> None:
+    before = {document.id for document in Library(store).documents("c")}
+    (folder / "inner").rename(folder / "renamed")
+    (folder / "c.md").rename(folder / "renamed" / "gamma.md")
+    embedder = Counting()
+    assert _outcomes(_sync(store, embedder)) == {"renamed/b.txt": "moved", "renamed/gamma.md": "moved"}
+    assert embedder.texts == 0
+    assert {document.id for document in Library(store).documents("c")} == before
+    assert _names(store) == {"a.md", "renamed/b.txt", "renamed/gamma.md"}
+    assert {change.detail for change in Folders(store).changes()} == {"inner/b.txt", "c.md"}
+
+
+def test_what_lies_in_a_moved_archive_moves_along(store: Store, folder: Path) -> None:
+    shutil.make_archive(str(folder / "old"), "zip", folder, "inner")
+    _write(folder / "inner" / "b.txt", "Only the archive says what it said.", age=40)
+    os.utime(folder / "old.zip", (time.time() - 60,) * 2)
+    _sync(store)
+    assert "old.zip/inner/b.txt" in _names(store)
+    (folder / "old.zip").rename(folder / "new.zip")
+    embedder = Counting()
+    assert _outcomes(_sync(store, embedder)) == {"new.zip": "moved"}
+    assert embedder.texts == 0
+    assert {name for name in _names(store) if "zip" in name} == {"new.zip", "new.zip/inner/b.txt"}
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty folder", "a file of another kind"])
+def test_a_folder_that_is_away_loses_nothing_and_is_told_once(
+    store: Store, folder: Path, left: str
+) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+    if left != "nothing":
+        folder.mkdir()
+    if left == "a file of another kind":
+        (folder / "mounted.here").write_text("no")
+    for _ in range(2):
+        (away,) = [e for e in _sync(store) if isinstance(e, FolderAway)]
+        assert (away.path, away.is_there, away.documents) == (str(folder), left != "nothing", 3)
+    assert len(_names(store)) == 3
+    assert [change.outcome for change in Folders(store).changes()] == ["away"]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.with_name("elsewhere").rename(folder)
+    assert _outcomes(_sync(store)) == {}
+    assert Folders(store).changes()[0].outcome == "back"
+
+
+def test_a_file_that_is_being_written_waits(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.folders.sync._PATIENCE", 0.0)
+    _write(folder / "d.md", "Delta is the", age=0)
+    events = _sync(store)
+    assert [e.names for e in events if isinstance(e, FilesUnsettled)] == [("d.md",)]
+    assert _outcomes(events) == {}
+    _write(folder / "d.md", "Delta is the fourth letter.")
+    assert _outcomes(_sync(store)) == {"d.md": "added"}
+
+
+def test_what_cannot_be_read_is_tried_again_only_when_it_changes(store: Store, folder: Path) -> None:
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing of the kind")
+    os.utime(folder / "broken.pdf", (time.time() - 60,) * 2)
+    assert [e.name for e in _sync(store) if isinstance(e, FileFailed)] == ["broken.pdf"]
+    assert not [e for e in _sync(store) if isinstance(e, FileFailed)]
+    _write(folder / "broken.pdf", "Now it is text.", age=30)
+    assert _outcomes(_sync(store)) == {"broken.pdf": "added"}
+
+
+def test_what_is_left_out_is_not_read_and_goes(store: Store, folder: Path) -> None:
+    (folder / "drafts").mkdir()
+    _write(folder / "drafts" / "d.md", "Delta is a draft.")
+    for name in (".hidden.md", "~$a.docx", "e.md.part", "f.txt~"):
+        _write(folder / name, "This is nothing to be read.")
+    Folders(store).follow(Folder("c", str(folder), ("drafts/", "*.txt", "!keep.txt")))
+    _write(folder / "keep.txt", "Epsilon is kept.")
+    assert _outcomes(_sync(store)) == {"inner/b.txt": "removed", "keep.txt": "added"}
+    again = ingest([folder], collection="c", store=store, embedder=HashEmbedder(), follow=True)
+    assert "drafts/d.md" not in _outcomes(list(again)), "what was to be left out is remembered"
+
+
+@pytest.mark.parametrize("name", ["c.md", "what [is] this! # 1.md"])
+def test_a_document_that_is_removed_does_not_come_back(store: Store, folder: Path, name: str) -> None:
+    (folder / "c.md").rename(folder / name)
+    _sync(store)
+    (document,) = [d for d in Library(store).documents("c") if d.name == name]
+    assert forget(store, document)
+    assert _outcomes(_sync(store)) == {}
+    assert _names(store) == {"a.md", "inner/b.txt"}
+
+
+def test_only_one_at_a_time(store: Store, folder: Path) -> None:
+    _write(folder / "d.md", "Delta is the fourth letter.")
+    under_way = sync(store=store, embedder=HashEmbedder())
+    next(under_way)
+    with pytest.raises(SyncUnderWay):
+        _sync(store)
+    list(under_way)
+    assert "d.md" in _names(store)
+
+
+def test_a_change_in_a_folder_makes_its_collection_due(store: Store, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    _write(tmp_path / "other" / "z.md", "Omega is the last letter.")
+    list(ingest([tmp_path / "other"], collection="o", store=store, embedder=HashEmbedder(), follow=True))
+    closing = threading.Event()
+    dues: Iterator[list[str]] = due(store, closing)
+    assert next(dues) == ["c", "o"]
+
+    def change() -> None:
+        while not closing.wait(0.2):  # until it is heard: watching begins with the next line
+            (folder / "a.md").write_text("Alpha is changed.")
+
+    writer = threading.Thread(target=change)
+    writer.start()
+    try:
+        assert next(dues) == ["c"]
+    finally:
+        closing.set()
+        writer.join()
+    assert list(dues) == []

@@ -1,0 +1,103 @@
+"""Twenty questions about senders, dates and types: the right file comes first, without a language model.
+
+They were written before there were filters, as a person would write them in the prompt; the last four do
+without one.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.documents.ingest import ingest
+from agent.retrieval.filters import BadFilter, filters_of, taken_from
+from agent.retrieval.recall import Recall
+from models.protocols import Embedder
+from models.scripted import HashEmbedder
+from tests.formats import FILES
+from traces.library import Library
+from traces.records import Filters, Scope
+from traces.store import Store
+from tui.assemble import open_embedder
+from tui.settings.settings import Settings
+
+_PICTURES = (".png", ".jpg", ".tiff", ".webp", ".scan.pdf")
+_RIGHT = 18  # of the twenty
+_QUESTIONS = (
+    ("What did Yusuf write about the lamp? from:yusuf type:mail", "1.eml"),
+    ("What did Ingrid write in March 2024? from:ingrid after:2024-03 before:2024-04 type:mail", "2.eml"),
+    ("Who keeps the light? from:ottilie type:mail", "1.mbox/2024-03-05 The lamp of Corinford.eml"),
+    ("from:Benedikt type:mail Who keeps the light?", "2.mbox/2024-03-05 The lamp of Dunmerford.eml"),
+    ("Who is the keeper now? from:keeper@eskalford.example type:mail", "1.msg"),
+    ('What did Sigrid Vance send? from:"Sigrid Vance" type:msg', "2.msg"),
+    ("Which lamp codes are in Marisol's list? from:marisol type:csv", "1.msg/lamps-Eskalford.csv"),
+    ("Lamp codes on the list of Yusuf? from:yusuf type:spreadsheet", "1.eml/lamps-Ardenford.csv"),
+    (
+        "Which list came in March? from:ingrid after:2024-03-01 before:2024-04 type:csv",
+        "2.eml/lamps-Brackford.csv",
+    ),
+    ("What was sent about Brackford? after:2024-03-05 before:2024-03-06 type:mail", "2.eml"),
+    ("When is the tide high? from:other@example", "1.mbox/Tides.eml"),
+    ("Which keeper is in the Excel sheet for Dunmermouth? type:xlsx", "2.xlsx"),
+    ("Who keeps Jarrowmouth, by the slides? type:slides", "2.pptx"),
+    ("What does the book say of the lamp of Glentawick? type:book", "1.epub"),
+    ("Which code has the lamp of Jarrowness? type:js", "2.js"),
+    ("Which code has the lamp in the archive? type:text folder:1.zip", "1.zip/Glentaford.md"),
+    ("What did Yusuf Vance write to the Harbour Office?", "1.eml"),
+    ("Which message did Sigrid Vance send to the Harbour Office?", "2.msg"),
+    ("Which list of lamp codes did Ingrid Vance of Brackford send?", "2.eml/lamps-Brackford.csv"),
+    ("What was sent by keeper@Corinford.example?", "1.mbox/2024-03-05 The lamp of Corinford.eml"),
+)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return _read(tmp_path_factory, HashEmbedder())
+
+
+def _read(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Library:
+    store = Store(tmp_path_factory.mktemp("facts") / "store.duckdb")
+    paths = [path for path in FILES.iterdir() if not path.name.endswith(_PICTURES)]
+    list(ingest(paths, collection="c", store=store, embedder=embedder))
+    return Library(store)
+
+
+@pytest.mark.model
+def test_the_right_file_comes_first(tmp_path_factory: pytest.TempPathFactory) -> None:
+    embedder = open_embedder(Settings())
+    library = _read(tmp_path_factory, embedder)
+    recall = Recall(library, embedder)
+    found: dict[str, tuple[str, str]] = {}
+    for asked, right in _QUESTIONS:
+        question, written = taken_from(asked)
+        hits = recall.search(question, "hybrid", [Scope(filters=filters_of(written))], 1)
+        found[asked] = (hits[0].passage.document if hits else "", right)
+    wrong = {asked: names for asked, names in found.items() if names[0] != names[1]}
+    assert len(_QUESTIONS) - len(wrong) >= _RIGHT, wrong
+
+
+def test_a_filter_leaves_nothing_else(library: Library) -> None:
+    def held(**facts: object) -> set[str]:
+        within = library.chunk_ids(Scope(filters=Filters(**facts)))  # type: ignore[arg-type]
+        return {passage.document for passage in library.passages(within.tolist())}
+
+    assert held(people=("SIGRÍD",)) == {"2.msg", "2.msg/lamps-Fernowford.csv"}
+    assert held(kinds=(".rtf",)) == {"1.rtf", "2.rtf"}
+    dated = held(after="2024-03-05", before="2024-03-06")
+    assert {name for name in dated if "/" not in name} == {"1.eml", "2.eml", "1.msg", "2.msg"}
+    assert "1.md" in held(after="2025"), "without a date of its own it has that of its file"
+    assert held(folders=("files/1.zip",)) == {"1.zip/Glentaford.md"}
+    assert held(folders=("1",)) == set()
+
+
+@pytest.mark.parametrize("written", ["after:yesterday", "before:2024-13", "after:2024-02-30x", "type:film"])
+def test_a_filter_that_cannot_be_is_refused(written: str) -> None:
+    with pytest.raises(BadFilter):
+        filters_of(taken_from(written)[1])
+
+
+def test_filters_are_told_from_the_question() -> None:
+    asked = 'What does it say: from:"Petra Novak" that type:pdf of 10:30 was from: nobody?'
+    assert taken_from(asked) == (
+        "What does it say: that of 10:30 was from: nobody?",
+        [("from", "Petra Novak"), ("type", "pdf")],
+    )

@@ -1,0 +1,154 @@
+"""Folders that collections follow, and what changed in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from traces.store import Store
+
+AWAY, BACK = "away", "back"
+"""Outcomes of a folder, among the changes."""
+
+_KEPT: Final = 1_000  # changes
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that a collection follows.
+
+    Attributes:
+        path: Absolute, links resolved.
+        exclude: Patterns of what is left out of it, as in a .gitignore file.
+    """
+
+    collection: str
+    path: str
+    exclude: tuple[str, ...] = ()
+
+    def holds(self, paths: Iterable[str]) -> bool:
+        """Whether one of the paths lies in it."""
+        return any(Path(path).is_relative_to(self.path) for path in paths)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of a file in a followed folder, or of the folder itself.
+
+    Attributes:
+        outcome: ``added``, ``updated``, ``moved``, ``removed``, ``failed``; of a folder ``away``, ``back``.
+        detail: The earlier name of a moved file, or what is wrong.
+        seen: When; the same for all changes that one look at the folders found.
+    """
+
+    collection: str
+    outcome: str
+    source: str
+    name: str
+    detail: str
+    seen: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file that could not be read: its size in bytes, when it was changed (ns), and by which reader."""
+
+    bytes: int
+    modified: int
+    reader: int
+
+
+class Folders:
+    """Queries on followed folders. Every method opens the store, works and closes it again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def followed(self, collection: str | None = None) -> list[Folder]:
+        """The folders of a collection, or of all, by collection and path."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                """
+                SELECT collection, path, exclude FROM folders
+                WHERE ? IS NULL OR collection = ? ORDER BY collection, path
+                """,
+                [collection, collection],
+            ).fetchall()
+        return [Folder(name, path, tuple(json.loads(exclude))) for name, path, exclude in rows]
+
+    def follow(self, folder: Folder) -> None:
+        """Follow a folder from now on; if it is followed already, with these patterns."""
+        with self._store.transaction() as db:
+            db.execute(
+                "DELETE FROM folders WHERE collection = ? AND path = ?", [folder.collection, folder.path]
+            )
+            values = [folder.collection, folder.path, json.dumps(folder.exclude)]
+            db.execute("INSERT INTO folders VALUES (?, ?, ?)", values)
+
+    def unfollow(self, path: str) -> int:
+        """No longer follow a folder; returns how many collections did. What was read from it stays."""
+        with self._store.transaction() as db:
+            return len(db.execute("DELETE FROM folders WHERE path = ? RETURNING 1", [path]).fetchall())
+
+    def unreadable(self, collection: str) -> dict[str, Unreadable]:
+        """The files in a collection's folders that could not be read, by source."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                "SELECT source, bytes, modified, reader FROM unreadable WHERE collection = ?", [collection]
+            ).fetchall()
+        return {source: Unreadable(*values) for source, *values in rows}
+
+    def set_unreadable(self, collection: str, files: Mapping[str, Unreadable]) -> None:
+        """Replace what is known of a collection's unreadable files."""
+        with self._store.transaction() as db:
+            db.execute("DELETE FROM unreadable WHERE collection = ?", [collection])
+            for source, file in files.items():
+                values = [collection, source, file.bytes, file.modified, file.reader]
+                db.execute("INSERT INTO unreadable VALUES (?, ?, ?, ?, ?)", values)
+
+    def changes(self, limit: int = _KEPT) -> list[Change]:
+        """The latest changes, newest first."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                """
+                SELECT collection, outcome, source, name, detail, seen FROM changes
+                ORDER BY seen DESC, collection, name LIMIT ?
+                """,
+                [limit],
+            ).fetchall()
+        return [Change(*row) for row in rows]
+
+    def away(self, collection: str | None = None) -> dict[str, str]:
+        """The followed folders that were away when they were last looked at, with how that showed."""
+        with self._store.connect() as db:
+            rows = db.execute(
+                """
+                SELECT source, arg_max(detail, seen) FROM changes
+                WHERE outcome IN (?, ?) AND (? IS NULL OR collection = ?)
+                GROUP BY source HAVING arg_max(outcome, seen) = ? ORDER BY source
+                """,
+                [AWAY, BACK, collection, collection, AWAY],
+            ).fetchall()
+        return dict(rows)
+
+    def record(self, changes: Sequence[Change]) -> None:
+        """Keep changes, and forget the oldest where there are too many."""
+        with self._store.transaction() as db:
+            for one in changes:
+                values = [one.seen, one.collection, one.outcome, one.source, one.name, one.detail]
+                db.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?)", values)
+            db.execute(
+                "DELETE FROM changes WHERE seen < (SELECT min(seen) FROM "
+                "(SELECT seen FROM changes ORDER BY seen DESC LIMIT ?))",
+                [_KEPT],
+            )
+
+
+def latest(changes: Iterable[Change]) -> list[Change]:
+    """Of changes that are newest first, those that the last look at the folders found."""
+    listed = list(changes)
+    return [change for change in listed if change.seen == listed[0].seen]

@@ -1,0 +1,117 @@
+"""Followed folders on the command line: bringing the library up to date with them, and what they are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rich.text import Text
+
+from agent.documents.found_files import is_folder
+from agent.folders.sync import sync
+from traces.folders import Change, Folders
+from traces.paths import scans_dir
+from traces.records import UnknownCollection
+from traces.typed_path import expanded_path
+from tui import failures
+from tui.assemble import open_embedder, open_recogniser, open_store
+from tui.failures import WrongUsage
+from tui.interrupts import ctrl_c
+from tui.library import embedding
+from tui.library.ingesting import show_ingestion
+from tui.settings.settings import load
+from tui.terminal import cells, clean, columns, console, print_json
+
+LEFT_OUT = " Its file is left out of the folder that is followed."
+"""Told after a document was removed that would be read again."""
+
+_NONE = "No folder is followed. deepthink ingest FOLDER reads one, and follows it from then on."
+
+
+def sync_folders(collections: list[str]) -> int:
+    """Bring collections, or all, up to date with their folders; the exit code.
+
+    Raises:
+        UnknownCollection: one is named that follows no folder.
+        SyncUnderWay: another process is at it.
+    """
+    store = open_store()
+    followed = {folder.collection for folder in Folders(store).followed()}
+    for name in collections:
+        if name not in followed:
+            raise UnknownCollection(
+                f"The collection “{name}” follows no folder.", "`deepthink library folders` shows them."
+            )
+    if not followed:
+        console().print(_NONE)
+        return failures.DONE
+    settings = load()
+    embedder = open_embedder(settings)
+    with ctrl_c() as cancel:
+        code = show_ingestion(
+            sync(
+                collections,
+                store=store,
+                embedder=embedder,
+                recogniser=open_recogniser(settings),
+                scans=scans_dir(),
+                cancel=cancel,
+            )
+        )
+    embedding.after(store, embedder)
+    return code
+
+
+def show_folders(*, as_json: bool = False) -> None:
+    """One line per followed folder."""
+    followed = Folders(open_store()).followed()
+    if as_json:
+        print_json(followed)
+        return
+    if not followed:
+        console().print(_NONE)
+        return
+    table = columns("collection", "folder", "left out", "")
+    for folder in followed:
+        there = "" if is_folder(Path(folder.path)) else "not there now"
+        table.add_row(*cells(folder.collection, folder.path, "  ".join(folder.exclude), there))
+    console().print(table)
+
+
+def show_changes(*, as_json: bool = False) -> None:
+    """One line per change, newest first."""
+    changes = Folders(open_store()).changes()
+    if as_json:
+        print_json(changes)
+        return
+    if not changes:
+        console().print("Nothing has changed in a followed folder yet.")
+        return
+    table = columns("when", "collection", "", "file", "", whole=("when",))
+    for change in changes:
+        table.add_row(*cells(when(change), change.collection, change.outcome, change.name, told(change)))
+    console().print(table)
+
+
+def when(change: Change) -> str:
+    """The local time of a change, to the minute."""
+    from datetime import UTC
+
+    return f"{change.seen.replace(tzinfo=UTC).astimezone():%Y-%m-%d %H:%M}"
+
+
+def told(change: Change) -> str:
+    """What else there is to say of a change."""
+    return f"was {change.detail}" if change.outcome == "moved" else change.detail
+
+
+def unfollow(typed: str) -> None:
+    """No longer follow a folder. Raises `WrongUsage` if it is not followed."""
+    path = os.path.realpath(expanded_path(typed))
+    if not Folders(open_store()).unfollow(path):
+        raise WrongUsage(
+            f"{clean(path)} is not followed.", "`deepthink library folders` shows those that are."
+        )
+    console().print(
+        Text(f"{clean(path)} is no longer followed. What was read from it stays in the library.")
+    )
