@@ -37,11 +37,6 @@ class Interval:
     high: float
     questions: int = 0
 
-    @property
-    def above_zero(self) -> bool:
-        """True if the whole interval is."""
-        return self.low > 0
-
     def __str__(self) -> str:
         return f"{self.estimate:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
 

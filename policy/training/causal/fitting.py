@@ -180,7 +180,6 @@ def _listening(on_step: OnStep | None) -> Any:
     return Listening()
 
 
-LADDER: Final[tuple[Method, ...]] = ("sft", "dpo")
 CPU_STATES: Final = 1_200
 """A quarter of an hour of SFT on two quiet cores."""
 

@@ -127,9 +127,7 @@ def load(folder: Path, manifest: Manifest, base: Path | None) -> CausalScorer:
     return open_adapter(settings["method"], open_base(base), folder, settings["most_tokens"])
 
 
-def open_adapter(
-    method: Method, base: CausalBase, adapter: Path, most: int, *, exact: bool = False
-) -> CausalScorer:
+def open_adapter(method: Method, base: CausalBase, adapter: Path, most: int) -> CausalScorer:
     """A scorer of a base and an adapter's folder.
 
     Args:
@@ -137,12 +135,11 @@ def open_adapter(
         base: What it adapts.
         adapter: Its folder.
         most: Tokens of a state.
-        exact: Compute in 32 bits, whatever is fastest.
 
     Raises:
         ModelMissing, ModelError: the base cannot be loaded.
     """
     prompter = Prompter(load_tokenizer(base.folder), most)
-    model = adapters.merged(base, adapter, exact=exact)
+    model = adapters.merged(base, adapter)
     kept = {name: (adapter / name).read_bytes() for name in (adapters.CONFIG, adapters.WEIGHTS)}
     return CausalScorer(method, base, prompter, model.to(device()).eval(), kept)

@@ -12,7 +12,7 @@ import pytest
 from policy.decisions.returns import Examples
 from policy.decisions.trees import INDEX
 from policy.training.causal.base import load_tokenizer, open_base
-from policy.training.causal.fitting import LADDER, Stage, climb, fit
+from policy.training.causal.fitting import Stage, climb, fit
 from policy.training.causal.prompt import Method, Prompter
 from policy.training.errors import CannotTrain, TrainingFailed
 from tests.policy.training.causal.warned import by_the_old_name
@@ -27,7 +27,7 @@ def stage(tiny: Path, tmp_path: Path) -> Stage:
     return Stage("sft", base, Prompter(load_tokenizer(base.folder)), tmp_path / "work", steps=2)
 
 
-@pytest.mark.parametrize("method", LADDER)
+@pytest.mark.parametrize("method", ["sft", "dpo"])
 def test_each_rung_trains_two_steps_on_top_of_those_below(
     method: Method, stage: Stage, examples: Examples
 ) -> None:
@@ -36,7 +36,7 @@ def test_each_rung_trains_two_steps_on_top_of_those_below(
     assert adapter == stage.folder / method / "adapter"
     assert {path.name for path in adapter.iterdir()} == {"adapter_config.json", "adapter_model.safetensors"}
     assert json.loads((adapter / "adapter_config.json").read_text())["base_model_name_or_path"] == "tiny"
-    rungs = LADDER[: LADDER.index(method) + 1]
+    rungs = ["sft"] if method == "sft" else ["sft", "dpo"]
     assert [step[:2] for step in told] == [(1, 2), (2, 2)] * len(rungs)
     assert all(np.isfinite(loss) for _, _, loss in told)
     assert not list(stage.folder.glob("*/checkpoint-*"))
