@@ -26,7 +26,7 @@ def _routed(
 @pytest.mark.parametrize(
     ("written", "way"),
     [
-        (" TALK", "direct"),
+        (" TALK", "single"),  # there is no conversation to talk about
         (" ASK What do you mean?", "clarify"),
         (" =\n=", "single"),
         (" =\nWhat?\nWhy #1?", "deep"),
@@ -37,6 +37,10 @@ def test_the_plan_shows_the_way(make: Make, events: list[ev.Event], written: str
     (routed,) = events
     assert isinstance(routed, ev.Routed)
     assert (routed.route, routed.source) == (way, "planner")
+
+
+def test_talk_about_a_conversation_needs_no_documents(make: Make) -> None:
+    assert _routed(make, " TALK", changes={"turns": _BEFORE})["route"] == "direct"
 
 
 def test_the_plan_is_kept_for_the_step_that_shows_it(make: Make) -> None:
