@@ -14,7 +14,7 @@ from policy.serving.folder import BadPolicy, Base, Data, Manifest, RuleValues
 from policy.training.causal import adapters
 from policy.training.causal.base import load_tokenizer, open_base
 from policy.training.causal.prompt import QUESTION, Prompter
-from policy.training.causal.scorer import CausalScorer, load, open_adapter
+from policy.training.causal.scorer import CausalScorer, load
 from tests.policy.training.causal.warned import by_the_old_name
 
 pytestmark = by_the_old_name
@@ -37,7 +37,9 @@ def pushed(tiny: Path, folder: Path) -> CausalScorer:
         if "lora_B" in name:
             torch.nn.init.normal_(weight, std=0.1)
     adapters.write(model, base, folder)
-    return open_adapter("dpo", base, folder, 160, exact=True)
+    kept = {name: (folder / name).read_bytes() for name in (adapters.CONFIG, adapters.WEIGHTS)}
+    exact = adapters.merged(base, folder, exact=True).eval()
+    return CausalScorer("dpo", base, Prompter(load_tokenizer(base.folder), 160), exact, kept)
 
 
 def test_the_default_action_is_the_zero_and_what_is_not_valid_is_out(
