@@ -1,5 +1,7 @@
 """Learning to decide, in folders by what happens to a decision.
 
+Owns: decisions as data, training, the gate, the active policy, and the making of the boxed models.
+
 `collecting` makes decisions from questions with known answers; `decisions` reads them from a store as trees
 and works out what each action was worth; `training` fits a policy to them (forest, encoder, causal model);
 `judging` calibrates it, walks it over held-out questions and asks the gate; `serving` keeps policies in
