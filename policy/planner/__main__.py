@@ -23,7 +23,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m policy.planner", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     making = commands.add_parser("make", help="train, export and measure a planner")
-    evaluating = commands.add_parser("evaluate", help="measure a planner on what was held out")
+    evaluating = commands.add_parser(
+        "evaluate", help="measure a planner on what was held out, and write its card"
+    )
     for command in (making, evaluating):
         command.add_argument("data", type=Path, help="folder of the data to read")
         command.add_argument("--base", type=Path, default=BASE.location(models_dir()))
@@ -47,8 +49,7 @@ def main() -> None:
     measured = figures(
         written(BoxedPlanner(given.base, adapter), natural(given.data / "plans", held_out=True))
     )
-    if given.command == "make":
-        write_card(given.out.parent, measured)
+    write_card(adapter.parent, measured)
     if given.results:
         _write(given.results, measured)
     sys.stdout.write(table(measured))
