@@ -24,7 +24,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     making = commands.add_parser("make", help="train, export and measure a planner")
     evaluating = commands.add_parser(
-        "evaluate", help="measure a planner on what was held out, and write its card"
+        "evaluate", help="measure a planner and write its card"
     )
     for command in (making, evaluating):
         command.add_argument("data", type=Path, help="folder of the data to read")
