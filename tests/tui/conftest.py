@@ -61,7 +61,10 @@ class Answering:
         self.during(options)
         prompt = messages[-1].content
         wanted = (options.schema or {}).get("properties", {})
-        if "steps" in wanted:
+        if "route" in wanted:
+            vague = prompt.endswith("What about it?")
+            text = '{"route": "clarify"}' if vague else '{"route": "deep"}'
+        elif "steps" in wanted:
             text = '{"steps": ["Who supplies the ceramic bearings?", "What halted the plant of #1?"]}'
         elif "source" in wanted:
             text = self._find(prompt)

@@ -140,7 +140,7 @@ async def test_no_step_and_no_decision_is_promised_where_none_can_come(
 
 
 async def test_answer_now_skip_and_add(make_app: MakeApp, filled: Path) -> None:
-    gate = Gate(2)
+    gate = Gate(3)  # after the route and the plan
     app = make_app(Answering(during=gate))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
