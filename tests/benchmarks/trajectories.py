@@ -236,7 +236,7 @@ class _Working:
         self._case = case
         self._parts = parts
         library = Library(parts.store)
-        cognition = profile("lean", parts.reader)
+        cognition = profile("lean", parts.reader, parts.planner)
         session = self._session(_Spent())
         self._recall = WatchedRecall(library, parts.embedder)
         self._deps = Deps(
@@ -250,7 +250,10 @@ class _Working:
             approve="always",
         )
         self._known: dict[str, _Reached] = {}
-        self._step("", begun(case.question, self._deps), None)
+        began = clock(parts.chat)
+        state = begun(case.question, self._deps)
+        spent = _Spent(session.ledger.calls, session.ledger.usage, clock(parts.chat) - began)
+        self._step("", state, None, spent)
 
     def rules(self, node: Node) -> Action:
         """What the rules do, from the whole state: a tree holds less of it."""
@@ -264,7 +267,7 @@ class _Working:
                 raise ValueError(f"{action} is not valid at {at.node.path!r}: {at.node.valid}")
             path = at.node.path + action[0]
             if path not in self._known:
-                self._step(path, updated(at.run, {"action": action}), at)
+                self._step(path, updated(at.run, {"action": action}), at, at.spent)
             at = self._known[path]
 
     def answers(self) -> dict[str, Answered]:
@@ -294,9 +297,8 @@ class _Working:
             passages=answered.passages,
         )
 
-    def _step(self, path: str, state: RunState, before: _Reached | None) -> None:
+    def _step(self, path: str, state: RunState, before: _Reached | None, spent: _Spent) -> None:
         """One research step, after the plan that it needs; a budget that runs out in it ends the path."""
-        spent = before.spent if before else _Spent()
         deps = replace(self._deps, session=self._session(spent))
         self._recall.made = []
         began, notes = clock(self._parts.chat), len(state["notes"])

@@ -221,7 +221,7 @@ def test_a_forest_decides_without_the_learning_libraries(tmp_path: Path) -> None
     script = f"""
 import sys
 from pathlib import Path
-from policy import folder
+from policy.serving import folder
 from policy.serving.learned import Served
 from tests.policy import made
 folder._LOADED_BY["forest"] = made.__name__

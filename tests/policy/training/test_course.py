@@ -217,7 +217,7 @@ def test_killed_at_any_moment_the_same_command_goes_on(
 ) -> None:
     arguments = ["--method", "reward", "--steps", "400", "--from", str(store_file)]
     running = subprocess.Popen(
-        [sys.executable, "-m", "policy.training", *arguments],
+        [sys.executable, "-m", "tests.benchmarks.train_process", *arguments],
         env={**os.environ},
         stderr=subprocess.DEVNULL,
     )

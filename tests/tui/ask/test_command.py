@@ -78,8 +78,8 @@ def test_json_is_one_object_and_nothing_else(library: Path, model: Answer, deept
     assert any("halted production" in source["excerpt"] for source in answer["sources"])
     assert [step["note"]["answer"] for step in answer["steps"]] == ["Tolvang Ceramics", "A fire"]
     assert [d["action"] for d in answer["decisions"]] == ["CONTINUE", "FINISH"]
-    assert answer["usage"]["model_calls"] == 3
-    assert answer["usage"]["reused"] == 15
+    assert answer["usage"]["model_calls"] == 4  # route, plan, the first finding, the answer
+    assert answer["usage"]["reused"] == 20
     assert answer["collections"] == ["facts"]
     assert answer["model"] == "scripted"
 

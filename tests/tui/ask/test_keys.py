@@ -224,7 +224,7 @@ async def test_skipping_and_deciding_are_refused_where_nothing_is_left_to_skip_o
     app = make_app(Answering(during=gate))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begun(pilot)
-        await until(pilot, lambda: screen.fold and screen.fold.node == "plan")  # whose model call is held
+        await until(pilot, lambda: screen.fold and screen.fold.node == "route")  # whose model call is held
         assert screen.fold is not None
         screen.fold.node = "synthesise"
         await pilot.press("ctrl+g", "ctrl+d")

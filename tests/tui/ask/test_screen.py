@@ -79,7 +79,7 @@ def answer_of(exchange: Exchange) -> str:
 
 
 async def test_a_first_look_stands_there_until_the_answer_does(make_app: MakeApp, filled: Path) -> None:
-    gate = Gate(2)
+    gate = Gate(3)
     app = make_app(Answering(during=gate))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begun(pilot)

