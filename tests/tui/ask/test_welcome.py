@@ -296,6 +296,7 @@ async def test_the_app_begins_with_it_and_ends_up_with_an_answer(
     make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine.pulled = ["qwen2.5-coder-1.5b", "bge-small-en"]
+    monkeypatch.setenv("DEEPTHINK_APPROVE", "always")
     app = _make(make_app, machine, monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, WelcomeScreen) and "▸ 2" in _shown(app))

@@ -108,7 +108,7 @@ async def test_a_session_that_is_read_when_a_run_begins_does_not_take_its_place(
         await pilot.press("enter")
         await until(pilot, gate.reached.is_set)
         go_on.set()
-        await until(pilot, lambda: any("A run goes on" in toast.message for toast in app._notifications))
+        await until(pilot, lambda: any("in progress" in toast.message for toast in app._notifications))
         assert screen.session != other
         assert [exchange.question for exchange in screen.query(Exchange)] == [QUESTION]
         screen.cancel()
