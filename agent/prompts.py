@@ -260,9 +260,10 @@ def answer(
     listed = "\n".join(f"- {sentence[:_LONGEST_FINDING]} [{number}]" for number, sentence in found)
     hint = f"These sentences may help:\n{listed}\n\n" if listed else ""
     shown = "\n\n".join(passages)
+    parts = "Answer every part of the question. " if len(found) > 1 else ""
     return (
         f"PASSAGES:\n{shown}\n\n{hint}QUESTION: {question}\n"
-        f"{_LENGTHS[length]}, and put the number of the passage it comes from at the end of each, like "
+        f"{parts}{_LENGTHS[length]}, and put the number of the passage it comes from at the end of each, like "
         "[1]. If the passages do not say it in full, give the answer that they make the most likely."
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from pydantic import BaseModel, Field
@@ -44,8 +45,15 @@ class TaughtPlanner:
         self._model = model
 
     def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Planned:
-        """The model's plan; the whole question where what it wrote is none."""
+        """The model's plan; the whole question where what it wrote is none.
+
+        With collections to choose from it overlooks parts of a question. A look-up too many costs seconds
+        and a missing one the answer, so a single look-up is checked by planning again without them.
+        """
         plan = self._written(session, request)
+        if plan is not None and len(plan.lookups) == 1 and request.collections:
+            again = self._written(session, replace(request, collections=()))
+            plan = again if again is not None and len(again.lookups) > 1 else plan
         if plan is None:
             return _whole(request.question, "default")
         return Planned(plan.kind, plan.question, _steps(plan.lookups), "planner")
