@@ -263,8 +263,8 @@ def answer(
     parts = "Answer every part of the question. " if len(found) > 1 else ""
     return (
         f"PASSAGES:\n{shown}\n\n{hint}QUESTION: {question}\n"
-        f"{parts}{_LENGTHS[length]}, and put the number of the passage it comes from at the end of each, like "
-        "[1]. If the passages do not say it in full, give the answer that they make the most likely."
+        f"{parts}{_LENGTHS[length]}, and put the number of the passage it comes from at the end of each, "
+        "like [1]. If the passages do not say it in full, give the answer that they make the most likely."
     )
 
 

@@ -51,7 +51,8 @@ class TaughtPlanner:
         and a missing one the answer, so a single look-up is checked by planning again without them.
         """
         plan = self._written(session, request)
-        if plan is not None and len(plan.lookups) == 1 and request.collections:
+        single = plan is not None and len(plan.lookups) == 1
+        if single and request.collections and chosen != "single":
             again = self._written(session, replace(request, collections=()))
             plan = again if again is not None and len(again.lookups) > 1 else plan
         if plan is None:

@@ -57,7 +57,8 @@ class Person:
         self.steering = Steering()
         self.steering.teach(teaching)
         seen: list[ev.Event] = []
-        with ScriptedChat(replies) as chat, ScriptedCompleter(plans or ()) as planner:
+        texts = [text for plan in plans or () for text in _written(plan, request)]
+        with ScriptedChat(replies) as chat, ScriptedCompleter(texts) as planner:
             parts: dict[str, Any] = {
                 "chat": chat,
                 "planner": None if plans is None else planner,
@@ -105,6 +106,12 @@ class Person:
 def person(library: Library, store: Store, embedder: HashEmbedder) -> Person:
     """Somebody with a small library."""
     return Person(store, embedder)
+
+
+def _written(plan: str | tuple[str, str], request: Request) -> list[str | tuple[str, str]]:
+    """A plan of one look-up twice, as it is checked; once where a person wants one."""
+    text = plan if isinstance(plan, str) else plan[1]
+    return [plan, plan] if text.count("\n") == 1 and request.route != "single" else [plan]
 
 
 def _only(events: Sequence[ev.Event], kind: type[E]) -> list[E]:
