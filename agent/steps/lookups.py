@@ -21,6 +21,10 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 MOST_LOOKUPS: Final = 5
+MOST_TOKENS: Final = 160
+"""Of what the planner writes."""
+RESULT: Final = re.compile(r"#(\d+)")
+"""A reference to the result of an earlier look-up."""
 MOST_TURNS: Final = 2
 """Earlier exchanges that are shown, the most recent ones."""
 
@@ -30,7 +34,6 @@ _SAME: Final = "="
 _TALK: Final = "TALK"
 _ASK: Final = "ASK "
 _IN: Final = re.compile(r"\[([^\]\n]+)\] ")
-_RESULT: Final = re.compile(r"#(\d+)")
 
 Kind: TypeAlias = Literal["search", "talk", "ask"]
 
@@ -126,7 +129,7 @@ def parse(text: str, request: PlanRequest) -> Plan | None:
         collection = where[1] if where and where[1] in names else ""
         asked = line[where.end() :].strip() if where else line
         lookup = Lookup(question if asked == _SAME else asked, collection)
-        results = {n for n in _RESULT.findall(lookup.question) if f"#{n}" not in shown}
+        results = {n for n in RESULT.findall(lookup.question) if f"#{n}" not in shown}
         if any(not 1 <= int(n) <= len(lookups) for n in results):
             return None  # it needs the result of none before it
         if lookup.question not in {before.question for before in lookups}:

@@ -30,9 +30,7 @@ from models.structured import Origin
 
 MOST_STEPS: Final = lookups.MOST_LOOKUPS
 _LABEL: Final = re.compile(r"^(?:(?:look-?up|step) )?\d[:.)] (?=\S+ )", re.IGNORECASE)
-_RESULT: Final = re.compile(r"#(\d+)")
 _MARK: Final = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
-_PLAN_TOKENS: Final = 160
 _STEP_TOKENS: Final = 60  # JSON of one look-up, generously; the seed's form is about twice as long
 _ROUTE_TOKENS: Final = 24
 _LINE_TOKENS: Final = 80
@@ -87,7 +85,7 @@ class TaughtPlanner:
 
     def _written(self, session: Session, request: PlanRequest) -> Plan | None:
         session.on_call("plan")
-        return lookups.parse(self._model.complete(lookups.prompt(request), _PLAN_TOKENS), request)
+        return lookups.parse(self._model.complete(lookups.prompt(request), lookups.MOST_TOKENS), request)
 
 
 class _Chosen(BaseModel):
@@ -172,8 +170,8 @@ class AskedPlanner:
         return Planned("search", request.question, steps[:most], origin)
 
     def _standalone(self, session: Session, request: PlanRequest) -> str:
-        turns = [(asked, _MARK.sub("", answer)) for asked, answer in request.history[-3:]]
-        reply = session.write("follow", [], prompts.follow(request.question, turns), _LINE_TOKENS)
+        instruction = prompts.follow(request.question, request.history[-3:])
+        reply = session.write("follow", [], instruction, _LINE_TOKENS)
         return one_line(reply.text) or request.question
 
     def _route(self, session: Session, question: str) -> Route:
@@ -256,7 +254,7 @@ def _revised(state: RunState, deps: Deps) -> dict[str, Any]:
 
 def _renumbered(question: str, numbers: Mapping[int, int]) -> str:
     """``question`` with each reference changed to the number it has in ``numbers``, if it has one."""
-    return _RESULT.sub(lambda result: f"#{numbers.get(int(result[1]), int(result[1]))}", question)
+    return lookups.RESULT.sub(lambda result: f"#{numbers.get(int(result[1]), int(result[1]))}", question)
 
 
 def _unasked(steps: Sequence[PlanStep], entries: Sequence[str]) -> list[PlanStep]:

@@ -14,15 +14,15 @@ from agent.cognition import Chosen
 from agent.retrieval.recall import Strategy
 from agent.session import Session
 from agent.state import Candidate, Note, PlanStep
+from agent.steps.lookups import RESULT
 from agent.text.terms import terms
 
-_REFERENCE = re.compile(r"#(\d+)")
 _LONGEST = 300  # characters; a longer "query" is an essay, and searches for nothing
 
 
 def references(question: str) -> set[int]:
     """Numbers of the steps whose answers ``question`` needs."""
-    return {int(number) for number in _REFERENCE.findall(question)}
+    return {int(number) for number in RESULT.findall(question)}
 
 
 def resolve(question: str, notes: Sequence[Note]) -> str:
@@ -39,7 +39,7 @@ def resolve(question: str, notes: Sequence[Note]) -> str:
             return match.group()
         return note["answer"] if note["found"] else f"({note['question'].rstrip('?')})"
 
-    return " ".join(_REFERENCE.sub(answer, question).split())
+    return " ".join(RESULT.sub(answer, question).split())
 
 
 class PlainRewriter:
@@ -86,7 +86,6 @@ def one_line(text: str) -> str:
 MOST_PHRASINGS = 4
 _ASKED_FOR = 3
 _TOKENS = 160
-_LONGEST = 300  # characters of a query
 _FEEDBACK_PASSAGES = 5
 _FEEDBACK_TERMS = 12
 

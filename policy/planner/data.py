@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from agent.steps.lookups import Lookup, Plan, PlanRequest
+from agent.steps.lookups import RESULT, Lookup, Plan, PlanRequest
 
 HELD_OUT_EVERY: Final = 10
 """Of the natural questions, every tenth is held out."""
@@ -18,7 +18,6 @@ HELD_OUT_EVERY: Final = 10
 REWRITTEN: Final = Path(__file__).with_name("break.jsonl")
 """Break's questions with their steps rewritten as questions; see the planner's card."""
 
-_RESULT: Final = re.compile(r"#\d+")
 _CHANGE: Final = re.compile(
     r"what (?P<is>is|was) the (?:percentage |total )?(?:change|increase ?/ ?\(decrease\)|difference) "
     r"(?:in|of) (?P<of>.+),? (?:from|between) (?P<first>[\w ]*?(?:19|20)\d\d) (?:to|and) "
@@ -119,7 +118,7 @@ def _strategy(path: Path, draw: random.Random) -> list[Example]:
     """StrategyQA's look-ups; a step over two results computes, and needs no document."""
     made = []
     for row in _rows(path):
-        steps = [step for step in row["steps"] if len(_RESULT.findall(step)) < 2]
+        steps = [step for step in row["steps"] if len(RESULT.findall(step)) < 2]
         whole = row["steps"][: len(steps)] == steps and all(step.endswith("?") for step in steps)
         if row["source"] == "strategyqa" and whole and 1 < len(steps) < 4:
             made.append(_plain("strategyqa", row["question"], steps))

@@ -7,13 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
-from agent.steps.lookups import Plan, parse, prompt
+from agent.steps.lookups import MOST_TOKENS, Plan, parse, prompt
 from models.protocols import Completer
 from policy.planner.data import Example
 
-MOST_TOKENS: Final = 160
 Figures: TypeAlias = dict[str, dict[str, float]]
 """By kind of question, "all" included: how many, and the shares of `figures`."""
 

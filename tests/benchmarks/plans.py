@@ -20,7 +20,7 @@ from typing import Final
 from agent.retrieval.recall import Recall, aim
 from agent.state import Note
 from agent.steps.look import likeliest
-from agent.steps.lookups import PlanRequest, parse, prompt
+from agent.steps.lookups import MOST_TOKENS, PlanRequest, parse, prompt
 from agent.steps.queries import resolve
 from agent.steps.rerank import read
 from agent.steps.retrieve import candidate
@@ -133,7 +133,7 @@ def _by_planner() -> tuple[Callable[[str], list[str]], list[float]]:
     def plan(question: str) -> list[str]:
         request = PlanRequest(question)
         began = time.perf_counter()
-        made = parse(planner.complete(prompt(request), 160), request)
+        made = parse(planner.complete(prompt(request), MOST_TOKENS), request)
         seconds.append(time.perf_counter() - began)
         return [lookup.question for lookup in made.lookups] if made and made.lookups else [question]
 
