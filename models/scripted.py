@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from pydantic import BaseModel
@@ -55,7 +55,27 @@ class Call:
     labels: tuple[str, ...] = ()
 
 
-class ScriptedChat:
+class _Script:
+    """A context manager that fails if something of the script is left over."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.assert_consumed()
+
+    def assert_consumed(self) -> None:
+        """Fail if something is left over."""
+        raise NotImplementedError
+
+
+class ScriptedChat(_Script):
     """A chat model that gives the replies it was told to give, in order.
 
     Args:
@@ -73,18 +93,6 @@ class ScriptedChat:
         self._context_tokens = context_tokens
         self._prefix: list[str] = []
         self.calls: list[Call] = []
-
-    def __enter__(self) -> ScriptedChat:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
-            self.assert_consumed()
 
     @property
     def name(self) -> str:
@@ -187,7 +195,7 @@ def _text(reply: str | Mapping[str, Any] | BaseModel) -> str:
     return reply if isinstance(reply, str) else json.dumps(reply)
 
 
-class ScriptedCompleter:
+class ScriptedCompleter(_Script):
     """A completer that writes the texts it was given, in order, and keeps what it read in ``prompts``.
 
     Args:
@@ -197,18 +205,6 @@ class ScriptedCompleter:
     def __init__(self, texts: Sequence[str | tuple[str, str]]) -> None:
         self._texts = list(texts)
         self.prompts: list[str] = []
-
-    def __enter__(self) -> ScriptedCompleter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
-            self.assert_consumed()
 
     @property
     def name(self) -> str:
