@@ -75,11 +75,7 @@ test-slow: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull
 	$(BIN)/python -m pytest -m slow
 
-$(VENV)/.installed-bench: $(VENV)/.installed-test
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[test,bench]'
-	@touch $@
-
-bench: $(VENV)/.installed-bench
+bench: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull $(MEASURED)
 	$(BIN)/python -m tests.benchmarks
 
@@ -98,8 +94,8 @@ METHODS ?= forest reward
 box: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2 qwen2.5-coder-0.5b
 	$(BIN)/python -m policy.reader make $(READING) --multihop $(DATA) --work $(WORK)/reader
-	$(BIN)/python -m policy.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner
-	$(BIN)/python -m policy.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner-natural \
+	$(BIN)/python -m tests.benchmarks.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner
+	$(BIN)/python -m tests.benchmarks.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner-natural \
 	  --start $(WORK)/planner/adapter --natural --rate 1.2e-4
 	$(BIN)/python -m tests.benchmarks.policies $(DATA) --work $(WORK) $(METHODS:%=--method %) --box policy/box
 

@@ -1,7 +1,7 @@
 """The planner that the package ships: a LoRA adapter for Qwen2.5-Coder 0.5B, run by llama.cpp.
 
-`adapter.gguf` was made by `policy.planner`; `README.md` is its model card. The base is fetched like any
-other model. What it reads and writes is the text of `agent.steps.lookups`.
+`tests.benchmarks.planner` made `adapter.gguf`; `README.md` is its card. The base is fetched like any other
+model. What it reads and writes is the text of `agent.steps.lookups`.
 """
 
 from __future__ import annotations

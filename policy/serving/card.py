@@ -10,8 +10,6 @@ from policy.serving.manifest import Manifest
 _METHODS = {
     "forest": "a random forest on the numeric features",
     "reward": "an encoder that scores state and action, trained on preferences (LoRA adapter and head)",
-    "sft": "a causal language model that says one label token, trained on least-cost paths (LoRA adapter)",
-    "dpo": "a causal language model that says one label token, trained on preferences (LoRA adapter)",
 }
 
 

@@ -62,8 +62,6 @@ _PICKLE_STARTS: Final = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"P
 _LOADED_BY: Final[dict[Method, str]] = {
     "forest": "policy.training.forest",
     "reward": "policy.training.encoder.scorer",
-    "sft": "policy.training.causal.scorer",
-    "dpo": "policy.training.causal.scorer",
 }
 _ABANDONED_SECONDS = 24 * 3600.0
 

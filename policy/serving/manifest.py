@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from traces.errors import DeepthinkError
 
-Method = Literal["forest", "reward", "sft", "dpo"]
+Method = Literal["forest", "reward"]
 
 FORMAT: Final = 1
 BOX: Final = "box"

@@ -33,7 +33,7 @@ class Scorer(Protocol):
 
     @property
     def method(self) -> str:
-        """``forest``, ``reward``, ``sft`` or ``dpo``."""
+        """``forest`` or ``reward``."""
         ...
 
     def score(self, states: Sequence[Seen]) -> Scores:

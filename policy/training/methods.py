@@ -46,28 +46,16 @@ def fit(request: TrainingRequest, examples: Examples, base: Path | None, work: P
 
         return forest.fit(examples, seed=request.seed, on_progress=told)
     assert base is not None
-    if request.method == "reward":
-        from policy.training.encoder import fitting
+    from policy.training.encoder import fitting
 
-        return fitting.fit(
-            examples,
-            base=base,
-            work=work,
-            seed=request.seed,
-            epochs=request.epochs or fitting.EPOCHS,
-            steps=request.steps,
-            watch=watch,
-        )
-    from policy.training.causal import fitting as causal
-
-    return causal.fit(
-        request.method,
+    return fitting.fit(
         examples,
         base=base,
         work=work,
         seed=request.seed,
-        on_step=watch.stepped,
+        epochs=request.epochs or fitting.EPOCHS,
         steps=request.steps,
+        watch=watch,
     )
 
 
@@ -79,10 +67,6 @@ def read_back(request: TrainingRequest, folder: Path, base: Path | None, feature
 
         return forest.load(folder, stored)
     assert base is not None
-    if request.method == "reward":
-        from policy.training.encoder import scorer
+    from policy.training.encoder import scorer
 
-        return scorer.load(folder, stored, base)
-    from policy.training.causal import scorer as causal_scorer
-
-    return causal_scorer.load(folder, stored, base)
+    return scorer.load(folder, stored, base)

@@ -15,8 +15,6 @@ from policy.serving.manifest import Method
 from policy.training.errors import NoBase, NotHeeded
 from traces.typed_path import existing_path
 
-CAUSAL: Final[tuple[Method, ...]] = ("sft", "dpo")
-"""Each starts from what the one before it trained."""
 DEFAULT: Final[Method] = "reward"
 """The encoder that the protocol favours (`tests/benchmarks/results/policies.md`)."""
 
@@ -76,11 +74,6 @@ def require_heeded(request: TrainingRequest) -> None:
             "A forest is grown in one go, not in passes or steps.",
             "Leave --epochs and --steps out, or name another --method.",
         )
-    if request.method in CAUSAL and request.epochs is not None:
-        raise NotHeeded(
-            f"{request.method} goes over the decisions once, whatever --epochs says.",
-            "Leave --epochs out, or give a number of --steps.",
-        )
 
 
 def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
@@ -96,11 +89,6 @@ def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
         if request.base:
             raise NoBase("A forest adapts no base model.", "Leave --base out, or name another --method.")
         return None
-    if not request.base and request.method in CAUSAL:
-        from policy.training.causal.base import default_base, open_base
-
-        place = default_base()
-        return open_base(place).name, place
     name = request.base or ALL_MINILM_L6_V2.name
     there = existing_path(name)
     if there is not None:

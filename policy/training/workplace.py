@@ -1,8 +1,7 @@
 """The folders a training works in: what is finished stays, so that a killed training does not repeat it.
 
-What every method needs of the same data, or can take from another (the targets; the lower rungs of the
-causal ladder), lies in a folder that trainings on these data share. It is kept until a training on other
-data is finished.
+The targets, which every method needs of the same data, are in a folder that trainings on these data share.
+It is kept until a training on other data is finished.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 from agent.decisions.decider import STATE_VERSION
 from policy.decisions.returns import Examples
 from policy.decisions.trees import Floats
-from policy.training.request import CAUSAL, TrainingRequest
+from policy.training.request import TrainingRequest
 from traces.paths import data_dir
 
 _TRAINED: Final = "trained"
@@ -45,10 +44,7 @@ class Workplace:
         self._shared = folder() / f"{_SHARED}{_key([request.cost, request.seed, data, STATE_VERSION])}"
         self._shared.mkdir(exist_ok=True)
         (self.folder / _SHARES).write_text(self._shared.name, encoding="utf-8")
-        # Each rung says what it was trained from, and begins anew where that is something else.
-        self.checkpoints = (
-            self._shared / "ladder" if request.method in CAUSAL else self.folder / "checkpoints"
-        )
+        self.checkpoints = self.folder / "checkpoints"
         """Of the trainer."""
 
     @property

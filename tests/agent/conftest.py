@@ -11,7 +11,7 @@ from agent.budget import Budget
 from agent.session import Session
 from agent.text.terms import terms
 from models.protocols import Reading, Span
-from models.scripted import HashEmbedder, ScriptedChat, WordReader
+from tests.scripted import HashEmbedder, ScriptedChat, WordReader
 from traces.library import Library
 from traces.records import NewChunk, NewDocument
 from traces.store import Store

@@ -27,8 +27,8 @@ from agent.checkpoints import Journal
 from agent.run import Request, resume, run
 from agent.state import Logged
 from models.protocols import ChatOptions, Choice, Message, Reading, Reply, Usage
-from models.scripted import HashEmbedder
 from tests.agent.conftest import UnsureReader, fill
+from tests.scripted import HashEmbedder
 from traces.runs import Runs
 from traces.sessions import Sessions
 from traces.store import Store

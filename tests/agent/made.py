@@ -10,7 +10,7 @@ from agent.budget import Budget
 from agent.events import Event
 from agent.session import Session
 from agent.state import AnswerSpan, Candidate, Evidence, Note, PlanStep, RunState, new_state
-from models.scripted import Scripted, ScriptedChat
+from tests.scripted import Scripted, ScriptedChat
 
 _PASSAGE: dict[str, Any] = {
     "collection": "reports",

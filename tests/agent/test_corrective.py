@@ -16,10 +16,10 @@ from agent.web.fetch import Fetcher
 from agent.web.gather import Web
 from agent.web.search import Searxng
 from models.protocols import Embedder, Reading
-from models.scripted import Scripted, ScriptedChat, WordReader
 from tests.agent.web.loopback import SearxngServer, Site
 from tests.agent.web.pages import article
 from tests.benchmarks.library import embedder as minilm
+from tests.scripted import Scripted, ScriptedChat, WordReader
 from traces.store import Store
 
 pytestmark = pytest.mark.model

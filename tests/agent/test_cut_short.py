@@ -19,8 +19,8 @@ from agent.steps import correct
 from agent.web.gather import Gathered
 from agent.web.waiting import within
 from models.protocols import GenerationCancelled, Message, Reading
-from models.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, WordReader
 from tests.agent.conftest import UnsureReader
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, WordReader
 from traces.library import Library
 from traces.store import Store
 

@@ -18,8 +18,8 @@ from agent.retrieval.sections import match_sections
 from agent.run import Request, run
 from models.llama_cpp import LlamaCppChat
 from models.protocols import Chat, Embedder
-from models.scripted import HashEmbedder
 from tests.benchmarks import library as made
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import Scope
 from traces.store import Store

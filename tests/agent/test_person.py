@@ -18,8 +18,8 @@ from agent.prompts import NOT_FOUND, WITHHELD
 from agent.run import NotResumable, Request, resumable, resume, run
 from agent.steering import Steering
 from models.protocols import GenerationCancelled, Message, Reader
-from models.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, WordReader
 from tests.agent.conftest import UnsureReader
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, WordReader
 from traces.labels import Labels
 from traces.library import Library
 from traces.runs import RunEnd, Runs

@@ -17,8 +17,8 @@ from agent.prompts import NOT_FOUND
 from agent.run import EmptyLibrary, Request, UnusableQuestion, resumable, resume, run
 from agent.steering import Steering
 from models.protocols import ChatOptions, GenerationCancelled, Message, Reader, Reply
-from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat, WordReader
 from tests.agent.conftest import UnsureReader
+from tests.scripted import HashEmbedder, Plain, Scripted, ScriptedChat, WordReader
 from traces.library import Library
 from traces.records import UnknownCollection
 from traces.runs import Runs

@@ -14,8 +14,8 @@ from agent.run import Request, run
 from agent.session import Session
 from agent.steering import Steering
 from agent.stepping import begun, finish, planned_step, updated
-from models.scripted import HashEmbedder, Scripted, ScriptedChat
 from tests.agent.conftest import UnsureReader
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.library import Library
 from traces.runs import Runs
 from traces.store import Store

@@ -1,14 +1,9 @@
-"""`deepthink ingest` beside LangChain and Chroma with the same embedder, on the same filings, in one run.
-
-Each reading is a process of its own into an empty store, imports and model load included.
-"""
+"""`deepthink ingest` on filings, each time as a process of its own into an empty store."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -20,8 +15,6 @@ from agent.documents.coverage import coverage
 from agent.documents.document import Chunk, ParsedDocument
 from agent.documents.document import Table as Cells
 from agent.documents.reading import read
-from models.catalogue import entry
-from tests.benchmarks import langchain_ingestion
 from tests.benchmarks.library import FILINGS, NVIDIA
 from tests.benchmarks.process import Ran, beside_others, run
 from tests.benchmarks.table import Row, Table
@@ -29,16 +22,13 @@ from traces import paths
 from traces.library import Library
 from traces.store import Store
 
-PYTHON: Final = os.environ.get("DEEPTHINK_BENCH_PYTHON", sys.executable)
-"""The Python that has the alternative's packages (the extra ``bench``)."""
-_NEEDS: Final = "import langchain_chroma, langchain_community, langchain_text_splitters, bs4, pypdf"
 _FIGURE: Final = re.compile(r"\d(?:[\d,.]*\d)?")
 _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """Some files read by one of the two: what it took, and the chunks as they are stored."""
+    """Some files read: what it took, and the chunks as they are stored."""
 
     ran: Ran
     chunks: list[Chunk]
@@ -47,10 +37,7 @@ class _Reading:
 def measure() -> Table:
     """Seconds, memory, chunks, and what of the text and of the tables is in them."""
     load = beside_others()
-    asked = subprocess.run([PYTHON, "-W", "ignore", "-c", _NEEDS], check=False, capture_output=True)
-    theirs_there = asked.returncode == 0
     rows: list[Row] = []
-    took: dict[str, float] = {"ours": 0.0, "theirs": 0.0}
     for label, files in (
         ("10-K as HTML", [NVIDIA]),
         ("three filings as PDF", sorted(FILINGS.glob("*.pdf"))),
@@ -58,31 +45,11 @@ def measure() -> Table:
         sys.stderr.write(f"{label}\n")
         parsed = [read(file) for file in files]
         with tempfile.TemporaryDirectory() as folder:
-            ours = _ours(files, Path(folder))
-        took["ours"] += ours.ran.seconds
-        rows += _rows(f"{label}, deepthink", ours, parsed, barred=files == [NVIDIA])
-        if not theirs_there:
-            rows.append(Row(f"{label}, LangChain and Chroma", "not installed"))
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            theirs = _theirs(files, Path(folder))
-        took["theirs"] += theirs.ran.seconds
-        rows += _rows(f"{label}, LangChain and Chroma", theirs, parsed, barred=False)
-        rows.append(_ratio(f"{label}: seconds", ours.ran.seconds, theirs.ran.seconds))
-        rows.append(
-            Row(
-                f"{label}: processor seconds, deepthink / LangChain and Chroma",
-                f"{ours.ran.processor / theirs.ran.processor:.2f}",
-            )
-        )
-    if theirs_there:
-        rows.append(_ratio("all of it: seconds", took["ours"], took["theirs"]))
-    return Table(
-        "ingestion", "Reading filings: deepthink beside LangChain and Chroma", rows, [*_NOTES, *load]
-    )
+            rows += _rows(label, _read(files, Path(folder)), parsed, barred=files == [NVIDIA])
+    return Table("ingestion", "Reading filings", rows, [*_NOTES, *load])
 
 
-def _ours(files: Sequence[Path], folder: Path) -> _Reading:
+def _read(files: Sequence[Path], folder: Path) -> _Reading:
     deepthink = str(Path(sys.executable).parent / "deepthink")
     command = [deepthink, "ingest", *map(str, files), "--collection", "filings"]
     ran = run(command, DEEPTHINK_HOME=str(folder), **_ALIKE)
@@ -94,16 +61,6 @@ def _ours(files: Sequence[Path], folder: Path) -> _Reading:
         for p in library.document_passages(document.id)
     ]
     return _Reading(ran, chunks)
-
-
-def _theirs(files: Sequence[Path], folder: Path) -> _Reading:
-    texts = folder / "chunks.jsonl"
-    model = entry("all-minilm-l6-v2").location(paths.models_dir())
-    script = str(Path(langchain_ingestion.__file__))
-    command = [PYTHON, script, str(model), str(folder / "chroma"), str(texts), *map(str, files)]
-    ran = run(command, ANONYMIZED_TELEMETRY="False", **_ALIKE)
-    told = [json.loads(line)[1] for line in texts.read_text("utf-8").splitlines()]
-    return _Reading(ran, [Chunk(text, "text", (), None, at, 0) for at, text in enumerate(told)])
 
 
 _ALIKE: Final = {"OMP_NUM_THREADS": str(os.cpu_count() or 1)}
@@ -166,25 +123,13 @@ def _table_rows(tables: Sequence[Cells], chunks: Sequence[Chunk]) -> Iterator[tu
             yield bool(holding), any(header <= words[at] for at in holding)
 
 
-def _ratio(what: str, ours: float, theirs: float) -> Row:
-    return Row(
-        f"{what}, deepthink / LangChain and Chroma", f"{ours / theirs:.2f}", "at most 1.00", ours <= theirs
-    )
-
-
 _NOTES: Final = [
     "One reading each, one after the other, each a process of its own into an empty store; seconds and "
     "memory are those of the whole process, imports and model load included.",
-    "deepthink: `deepthink ingest`. The alternative: BSHTMLLoader and PyPDFLoader, "
-    f"RecursiveCharacterTextSplitter of {langchain_ingestion.CHUNK} characters with "
-    f"{langchain_ingestion.OVERLAP} of overlap, langchain-community's HuggingFaceEmbeddings, "
-    "Chroma.from_documents into a folder. The same files, all-MiniLM-L6-v2 in single precision from the "
-    "same folder, as many threads as there are cores; langchain-huggingface asks for an older "
-    "huggingface-hub than transformers 5 needs, so its predecessor of the same name stands in.",
     "Files: NVIDIA's Form 10-K for fiscal 2023 (HTML as filed, 2.7 MB), and Boeing's and Amcor's 10-K and "
     "a press release of Ulta Beauty's as PDF.",
-    "Words in the chunks: counted as for the coverage that deepthink shows, for both from what is "
-    "stored; what an overlap or a table's header repeats may make up for what is missing. Tables as "
+    "Words in the chunks: counted as for the coverage that deepthink shows, from what is stored. "
+    "Tables as "
     "deepthink's reader finds them: a row counts where one chunk holds its label and every figure of it, "
     "and, for the second share, every word of the table's header as well.",
 ]

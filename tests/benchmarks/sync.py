@@ -14,9 +14,9 @@ from agent.documents.ingest import FileDone, ingest
 from agent.folders.sync import sync
 from agent.retrieval.recall import Recall
 from models.protocols import Embedder, Vectors
-from models.scripted import HashEmbedder
 from tests.benchmarks.process import beside_others
 from tests.benchmarks.table import Row, Table
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import Scope
 from tui.app.engine import Engine

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from models.scripted import HashEmbedder, WordReader
 from policy.training import forest, material
 from tests.benchmarks import policies
+from tests.scripted import HashEmbedder, WordReader
 
 TOWNS = (
     "Bergen Oslo Lund Malmo Turku Riga Vilnius Gdansk Kiel Bremen Delft Ghent Liege Metz Dijon Lyon".split()

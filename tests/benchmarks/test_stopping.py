@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from agent.budget import Budget
-from models.scripted import HashEmbedder, ScriptedChat
 from policy.decisions.trees import Seen
 from policy.evaluation.cache import CachedChat
 from policy.evaluation.cases import CaseSet
@@ -19,6 +18,7 @@ from tests.benchmarks.made_trajectories import DONE, END, GO, long, prefix, shor
 from tests.benchmarks.stopping import STOPPING, replayed, stopped
 from tests.policy.evaluation.test_evaluating import answers
 from tests.policy.evaluation.working import CASE, parts, replying
+from tests.scripted import HashEmbedder, ScriptedChat
 from traces.store import Store
 
 

@@ -14,7 +14,6 @@ from agent.decisions.decider import Decision, PolicyState, certain
 from agent.prompts import NOT_FOUND
 from agent.state import Action
 from models.protocols import ContextOverflow
-from models.scripted import HashEmbedder, Scripted, ScriptedChat
 from policy.decisions.trees import Node, Seen
 from policy.evaluation.cache import CachedChat
 from policy.evaluation.cases import Place
@@ -24,6 +23,7 @@ from policy.serving.scorers import Rule, Scores
 from tests.agent.conftest import fill
 from tests.benchmarks.trajectories import Trajectory, by_policy, tree, work
 from tests.policy.evaluation.working import AGAIN, CASE, STEPS, WRITTEN, first_words, parts, reply, replying
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.runs import Runs
 from traces.store import Store
 

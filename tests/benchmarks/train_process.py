@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _request(arguments: Sequence[str]) -> TrainingRequest:
     parser = argparse.ArgumentParser(prog="tests.benchmarks.train_process")
-    parser.add_argument("--method", choices=["forest", "reward", "sft", "dpo"])
+    parser.add_argument("--method", choices=["forest", "reward"])
     parser.add_argument("--from", dest="sources", action="append", type=Path, default=[])
     parser.add_argument("--base", default="")
     parser.add_argument("--cost", type=float)

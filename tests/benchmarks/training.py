@@ -1,8 +1,7 @@
-"""What training a policy takes: the forest, and the encoder beside a plain fine-tuning of the same base."""
+"""What training a policy takes: the forest, and the encoder."""
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import tempfile
@@ -10,12 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from models.catalogue import ALL_MINILM_L6_V2
-from models.fetch import installed
 from policy.decisions.reading import load_trees
-from policy.decisions.trees import Node
 from policy.training.encoder.fitting import EPOCHS
-from policy.training.encoder.rows import TOKENS
 from tests.benchmarks import library as made
 from tests.benchmarks.collecting.model_free import ModelFree, collect
 from tests.benchmarks.few import few
@@ -46,11 +41,8 @@ def measure() -> Table:
     sys.stderr.write("collected\n")
     rows += _forest(_trained("forest"), len(nodes))
     sys.stderr.write("forest trained\n")
-    encoder = _trained("reward", "--steps", str(STEPS))
-    rows += _encoder(encoder, len(nodes))
+    rows += _encoder(_trained("reward", "--steps", str(STEPS)), len(nodes))
     sys.stderr.write("encoder trained\n")
-    with tempfile.TemporaryDirectory() as folder:
-        rows += _alternative(nodes, Path(folder), _step_seconds(encoder), encoder.peak)
     return Table("training", "What training a policy takes", rows, [*_NOTES, *load])
 
 
@@ -122,33 +114,6 @@ def _encoder(ran: Ran, states: int) -> list[Row]:
     ]
 
 
-def _alternative(nodes: list[Node], folder: Path, ours: float, peak: float) -> list[Row]:
-    """The same number of steps of the same number of states, everything in the base trained."""
-    base = installed(ALL_MINILM_L6_V2)
-    assert base is not None, "the encoder's base is not on disk"
-    rows = folder / "rows.jsonl"
-    rows.write_text(
-        "".join(f"{json.dumps([n.seen.text, int(bool(n.detail.get('complete')))])}\n" for n in nodes),
-        "utf-8",
-    )
-    script = str(Path(__file__).with_name("plain_finetuning.py"))
-    numbers = map(str, (STEPS, BATCH, TOKENS))
-    ran = run([sys.executable, script, str(base), str(rows), str(folder / "work"), *numbers])
-    step = float(json.loads(ran.output.splitlines()[-1])["step"])
-    return [
-        Row(
-            f"the whole MiniLM, transformers' Trainer, {STEPS} steps: the whole command",
-            f"{ran.seconds:.1f} s, {ran.processor:.1f} of the processors, {ran.peak:.2f} GB",
-        ),
-        Row(
-            f"the whole MiniLM: a step of {BATCH} states",
-            f"{step:.2f} s, {BATCH / step:.1f} states/s",
-        ),
-        Row("reward / the whole MiniLM: seconds of a step", f"{ours / step:.2f}"),
-        Row("reward / the whole MiniLM: peak memory", f"{peak / ran.peak:.2f}"),
-    ]
-
-
 _NOTES: Final = [
     f"Questions: the first {QUESTIONS} of the MuSiQue train file, collected without a language model and "
     "among their own paragraphs, read by the boxed reader. A fifth is held out, as `train-policy` does.",
@@ -158,8 +123,4 @@ _NOTES: Final = [
     f"Extrapolated to {STATES:,} states, not measured: start-up as it was, the steps by their number, all "
     "else (targets, calibration, judgement, gate) as growing with the states. Memory is that of a batch, "
     "and is not extrapolated.",
-    f"The alternative reads the same texts, cut at {TOKENS} tokens, and learns whether the evidence is "
-    "complete, with the defaults of transformers' Trainer: every weight trained, in single precision. "
-    "Ours trains an adapter in the upper half of the layers and a head, in bfloat16 where the processor "
-    "has it.",
 ]

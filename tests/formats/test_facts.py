@@ -12,8 +12,8 @@ from agent.documents.ingest import ingest
 from agent.retrieval.filters import BadFilter, filters_of, taken_from
 from agent.retrieval.recall import Recall
 from models.protocols import Embedder
-from models.scripted import HashEmbedder
 from tests.formats import FILES
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import Filters, Scope
 from traces.store import Store

@@ -7,8 +7,8 @@ import pytest
 from agent.documents.ingest import FileDone, FileFailed, IngestEvent, ScansFound, ingest
 from agent.retrieval.recall import Recall
 from models.ocr import RapidOcr
-from models.scripted import HashEmbedder
 from tests.formats import ENDINGS, FILES, facts
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import Document, Scope
 from traces.store import Store

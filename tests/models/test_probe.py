@@ -13,9 +13,9 @@ import pytest
 from models.llama_cpp import LlamaCppChat
 from models.probe import ProbeResult, identity, probe, recall, remember
 from models.protocols import GenerationCancelled
-from models.scripted import ScriptedChat
 from models.servers.ollama import OllamaChat
 from tests.models.servers.ollama_server import LoopbackOllama, ScriptedBrain
+from tests.scripted import ScriptedChat
 from traces import paths
 
 RESULT = ProbeResult("m", "sha-1", "2026-01-01T00:00:00+00:00", 8192, True, None, True, 80.0, 20.0)

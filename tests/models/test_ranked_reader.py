@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from models.ranked_reader import RankedReader
-from models.scripted import WordReader
+from tests.scripted import WordReader
 
 _QUESTION = "Who supplies them?"
 

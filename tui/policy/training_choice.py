@@ -47,16 +47,6 @@ WAYS: Final[dict[Method, Way]] = {
         "The usual one: reads text and numbers, learned from pairs of a better and a worse action. "
         "Needs the embedder’s weights.",
     ),
-    "sft": Way(
-        "a language model, on the best paths",
-        "about an hour",  # its 150 steps of the protocol's table
-        "A small language model says one letter; it imitates the paths that cost least.",
-    ),
-    "dpo": Way(
-        "… that prefers the better action",
-        "about two hours",  # not run to its end: two states in five of sft's, at three times the cost
-        "As sft, then taught which of two letters is better.",
-    ),
 }
 
 

@@ -191,11 +191,8 @@ def read_pdf(
         UnreadableDocument: The file is encrypted or damaged.
         NoText: No page has text (as in a scan), and recognition is off.
     """
-    from agent.documents.formats.docling_reader import read_with_docling
     from agent.documents.formats.scans import scan_notices, scanned_lines, scanned_text
 
-    if (by_docling := read_with_docling(path, data, _page_texts)) is not None:
-        return by_docling
     with open_pdf(path.name, data) as pdf:
         declared, author = pdf.get_metadata_value("Title"), pdf.get_metadata_value("Author")
         texts, pages, scans = _content(pdf)
@@ -226,16 +223,6 @@ def _unread_scans(
 ) -> Iterator[str]:
     if scans and recognised is None:
         yield f"{len(scans)} of {len(texts)} pages are scans, and the recognition of text is off."
-
-
-def _page_texts(name: str, data: bytes) -> list[str]:
-    """The text of each page, as PDFium gives it.
-
-    Raises:
-        UnreadableDocument: The file is encrypted or damaged.
-    """
-    with open_pdf(name, data) as pdf:
-        return [_page_text(text_page) for _, text_page in _text_pages(pdf)]
 
 
 @contextmanager

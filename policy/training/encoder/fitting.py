@@ -148,7 +148,7 @@ def open_tokenizer_of(base: Path) -> Any:
     if kind != "bert" or not (base / "tokenizer.json").is_file():
         raise CannotTrain(
             f"The base in {base} is a {kind}; the encoder needs a BERT such as all-minilm-l6-v2.",
-            "Choose another --base, or a method for causal models: sft or dpo.",
+            "Choose another --base.",
         )
     with loading(base, "base model"):
         return open_tokenizer(base)

@@ -12,8 +12,8 @@ from agent.decisions.decider import PolicyState, policy_state, valid_actions
 from agent.decisions.judges import ModelJudge, Rules
 from agent.session import Session
 from agent.state import Action, Note, PlanStep, new_state
-from models.scripted import ScriptedChat
 from tests.agent.made import candidate, evidence
+from tests.scripted import ScriptedChat
 
 _STATE = PolicyState(
     question="Why?",

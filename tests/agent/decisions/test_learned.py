@@ -16,9 +16,9 @@ from agent.run import Request, resume, run
 from agent.state import Action
 from agent.steering import Steering
 from models.protocols import GenerationCancelled
-from models.scripted import HashEmbedder, Scripted, ScriptedChat
 from tests.agent.conftest import UnsureReader
 from tests.agent.test_run import DEEP, FIRST, TWO_STEPS, WHOLE
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.runs import Runs

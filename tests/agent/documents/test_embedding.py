@@ -13,7 +13,7 @@ from agent.documents.embedding import embed_library
 from agent.retrieval.recall import Recall
 from agent.text.terms import terms
 from models.protocols import GenerationCancelled, Vectors
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import NewChunk, NewDocument, Scope
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.documents.ingest import FileDone, FileFailed, FilesUnread, IngestEvent, ingest
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.store import Store
 

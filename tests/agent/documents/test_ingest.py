@@ -28,8 +28,8 @@ from agent.documents.wanted import Fetched
 from agent.retrieval.recall import Recall
 from agent.web.errors import PageFailed
 from models.protocols import GenerationCancelled, ModelError, ModelMissing, ModelUnreachable, Vectors
-from models.scripted import HashEmbedder
 from tests.agent.web.pages import FILING
+from tests.scripted import HashEmbedder
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.records import NewDocument, Scope

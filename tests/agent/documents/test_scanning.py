@@ -22,9 +22,9 @@ from agent.documents.ingest import (
 )
 from agent.documents.reading import read
 from models.protocols import Pixels, RecognisedWord
-from models.scripted import HashEmbedder
 from tests.agent.documents.formats.parsed import tables
 from tests.agent.documents.formats.samples import pdf_file
+from tests.scripted import HashEmbedder
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.store import Store

@@ -23,7 +23,7 @@ from agent.documents.ingest import (
 from agent.folders.sync import SyncUnderWay, forget, sync
 from agent.folders.watch import due
 from models.protocols import Vectors
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from traces.folders import Folder, Folders
 from traces.library import Library
 from traces.store import Store

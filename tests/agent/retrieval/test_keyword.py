@@ -13,7 +13,7 @@ from rank_bm25 import BM25Okapi
 
 from agent.retrieval import keyword
 from agent.retrieval.keyword import KeywordIndex, KeywordIndexes, Postings, Vocabulary
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import NewChunk, NewDocument, Scope
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent.retrieval.memo_reader import MemoReader
 from models.protocols import Reading, Support
-from models.scripted import WordReader
+from tests.scripted import WordReader
 
 
 class _Counting(WordReader):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent.retrieval.nearest import VectorIndex, VectorIndexes
 from models.protocols import Vectors
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import NewChunk, NewDocument, Scope
 from traces.store import Store

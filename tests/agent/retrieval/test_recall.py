@@ -12,7 +12,7 @@ from duckdb import DuckDBPyConnection
 
 from agent.retrieval.recall import WEIGHTS, Recall, Strategy, aim
 from agent.text.terms import terms
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import NewChunk, NewDocument, Scope
 from traces.store import Store

@@ -14,7 +14,7 @@ from agent.profiles import profile
 from agent.retrieval.recall import Recall
 from agent.session import Session
 from agent.steering import Steering
-from models.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, WordReader
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, WordReader
 from traces.library import Library
 
 Make = Callable[..., Deps]

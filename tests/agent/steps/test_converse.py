@@ -8,9 +8,9 @@ import agent.events as ev
 from agent.budget import BudgetExhausted
 from agent.state import Turn
 from agent.steps.converse import ModelConverser, answer_directly, is_small_talk
-from models.scripted import Scripted
 from tests.agent.made import scripted, state
 from tests.agent.steps.conftest import Make
+from tests.scripted import Scripted
 
 _TOOLS = [("reports", "annual reports"), ("news", "press releases")]
 _TURNS = [Turn(question="What happened there in 2025?", answer="A fire [2].")]

@@ -8,9 +8,9 @@ import agent.events as ev
 from agent.state import Candidate
 from agent.steps.distil import ModelDistiller, SpanDistiller, distil
 from agent.steps.rerank import read
-from models.scripted import WordReader
 from tests.agent.made import candidate, evidence, scripted, state, step
 from tests.agent.steps.conftest import Make
+from tests.scripted import WordReader
 
 _QUESTION = "Who makes the ceramic bearings?"
 _PROSE = candidate(

@@ -12,9 +12,9 @@ from agent.cognition import Grade
 from agent.session import Session
 from agent.state import Candidate
 from agent.steps.grade import ModelGrader, ReaderGrader, grade, overall
-from models.scripted import Scripted
 from tests.agent.made import candidate, scripted, state, step
 from tests.agent.steps.conftest import Make
+from tests.scripted import Scripted
 
 _QUESTION = "How many people did Orlavane employ in 2024?"
 _GOLD = candidate(1, "Orlavane employed 3,940 people at the end of 2024.", score=0.97)

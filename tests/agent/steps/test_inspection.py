@@ -9,7 +9,7 @@ import pytest
 from agent.documents.ingest import ingest
 from agent.retrieval.recall import Recall
 from agent.steps.inspection import RANKED, inspect
-from models.scripted import HashEmbedder, WordReader
+from tests.scripted import HashEmbedder, WordReader
 from traces.library import Library
 from traces.records import Scope
 from traces.store import Store

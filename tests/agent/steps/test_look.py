@@ -6,9 +6,9 @@ import pytest
 
 import agent.events as ev
 from agent.steps.look import look, single_shot
-from models.scripted import WordReader
 from tests.agent.made import state, step
 from tests.agent.steps.conftest import Make
+from tests.scripted import WordReader
 
 QUESTION = "Who supplies Orlavane's ceramic bearings?"
 SURE = WordReader({QUESTION: ("Tolvang Ceramics", 0.9)})

@@ -12,9 +12,9 @@ from agent.cognition import Planned
 from agent.state import Claim, PlanStep, RunState
 from agent.steps.lookups import PlanRequest
 from agent.steps.plan import AskedPlanner, TaughtPlanner, plan, request_of
-from models.scripted import Scripted, ScriptedCompleter
 from tests.agent.made import note, scripted, state, step
 from tests.agent.steps.conftest import Make
+from tests.scripted import Scripted, ScriptedCompleter
 
 _REQUEST = PlanRequest(
     "Who supplies the bearings, and where is the plant?", collections=[("a", "A"), ("b", "B")]

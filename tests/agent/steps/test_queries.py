@@ -15,8 +15,8 @@ from agent.steps.queries import (
     one_line,
     resolve,
 )
-from models.scripted import Scripted
 from tests.agent.made import candidate, note, scripted, step
+from tests.scripted import Scripted
 
 QUERY = "Who chairs the audit committee of Orlavane?"
 

@@ -19,9 +19,9 @@ from agent.steps.reflect import (
     best_span,
     reflect,
 )
-from models.scripted import Scripted
 from tests.agent.made import candidate, evidence, scripted, span, state, step
 from tests.agent.steps.conftest import Make
+from tests.scripted import Scripted
 
 _FIRE = "A fire halted production for seven weeks."
 _HELD = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 import agent.events as ev
 from agent.state import Recalled
 from agent.steps.rerank import read, rerank
-from models.scripted import WordReader
 from tests.agent.made import candidate, state, step
 from tests.agent.steps.conftest import Make
+from tests.scripted import WordReader
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
 BEARINGS = candidate(101, "Tolvang makes ceramic bearings for Orlavane.", scores={"vector": 0.4})

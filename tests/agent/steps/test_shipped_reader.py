@@ -13,8 +13,8 @@ from agent.session import Session
 from agent.state import Claim
 from agent.steps.verify import ReadingVerifier
 from models.protocols import Reader
-from models.scripted import ScriptedChat
 from tests.agent.made import evidence
+from tests.scripted import ScriptedChat
 
 pytestmark = pytest.mark.model
 

@@ -20,9 +20,9 @@ from agent.steps.synthesise import (
     with_gaps,
 )
 from models.protocols import Reply, Usage
-from models.scripted import ScriptedChat
 from tests.agent.made import candidate, evidence, note, scripted, span, state
 from tests.agent.steps.conftest import Make
+from tests.scripted import ScriptedChat
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from agent.session import Session
 from agent.state import Claim, Evidence, Note, Verdict
 from agent.steps.verify import ModelVerifier, ReadingVerifier, copied, grounded, share, verify
 from models.protocols import Support
-from models.scripted import Scripted, ScriptedReader, WordReader
 from tests.agent.made import evidence, note, scripted, state
 from tests.agent.steps.conftest import Make
+from tests.scripted import Scripted, ScriptedReader, WordReader
 
 _YES, _NO, _NEITHER = Support(0.9, 0.05, 0.05), Support(0.05, 0.9, 0.05), Support(0.1, 0.1, 0.8)
 _FIRE = evidence(

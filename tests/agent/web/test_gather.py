@@ -15,9 +15,9 @@ from agent.web.fetch import Fetcher, Limits
 from agent.web.gather import WEB_COLLECTION, Gathered, Web, WebUnreachable
 from agent.web.search import SearchResult, Searxng
 from models.protocols import GenerationCancelled, Vectors
-from models.scripted import HashEmbedder
 from tests.agent.web.loopback import Answer, SearxngServer, Site
 from tests.agent.web.pages import FILING, article
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.store import Store, now
 

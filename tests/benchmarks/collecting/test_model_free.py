@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from agent.state import RELEVANCE
-from models.scripted import HashEmbedder, WordReader
 from policy.collecting.questions import BadQuestions, read_questions
 from policy.decisions.reading import load_trees
 from policy.evaluation.libraries import RememberingEmbedder, pool
 from tests.benchmarks.collecting.growing import Grower, Grown
 from tests.benchmarks.collecting.model_free import ModelFree, behaviour, collect
+from tests.scripted import HashEmbedder, WordReader
 from traces.collected import Collected
 from traces.store import Store
 

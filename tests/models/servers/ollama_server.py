@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, Literal, Protocol
 
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 
 Fault = Literal[
     "missing",  # 404, as for a model that was never pulled

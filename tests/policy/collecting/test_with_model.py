@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from agent.budget import Budget
-from models.scripted import HashEmbedder, Scripted, ScriptedChat
 from policy.collecting.questions import Question
 from policy.collecting.with_model import WithModel, collect, exploration
 from policy.decisions.reading import load_trees
 from tests.agent.conftest import UnsureReader, fill
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.collected import Collected
 from traces.runs import Runs
 from traces.store import Store

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from models.protocols import ChatOptions, GenerationCancelled, Message, Reply, Usage
-from models.scripted import Scripted, ScriptedChat
 from policy.evaluation import cache
 from policy.evaluation.cache import CachedChat, clock
 from policy.evaluation.rows import BadLines
+from tests.scripted import Scripted, ScriptedChat
 
 ASKED = [Message("system", "Be short."), Message("user", "Who supplies the bearings?")]
 OPTIONS = ChatOptions(max_tokens=16)

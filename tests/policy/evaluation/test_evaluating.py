@@ -13,7 +13,6 @@ import pytest
 
 from agent.budget import Budget
 from models.protocols import Message, ModelError
-from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
 from policy.evaluation.answered import Parts
 from policy.evaluation.cache import CachedChat
 from policy.evaluation.cases import CaseSet
@@ -21,6 +20,7 @@ from policy.evaluation.evaluating import Evaluation, Progress, UnknownSystem, ch
 from policy.evaluation.rows import Row, Rows
 from tests.agent.conftest import UnsureReader, fill
 from tests.policy.evaluation.working import CASE, WRITTEN, reply
+from tests.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
 from traces.store import Store
 
 OTHER = replace(CASE, id="2", question="Who supplies the bearings of Orlavane?")

@@ -12,13 +12,13 @@ from agent.budget import Budget
 from agent.events import AnswerText, Event, RunFinished, RunStarted
 from agent.prompts import NOT_FOUND
 from models.protocols import GenerationCancelled, ModelError
-from models.scripted import HashEmbedder, Scripted, ScriptedChat
 from policy.evaluation.answered import Answered, Parts, System
 from policy.evaluation.cache import CachedChat
 from policy.evaluation.cases import Place
 from policy.evaluation.looped import Looped
 from tests.agent.conftest import fill
 from tests.policy.evaluation.working import CASE, READER, STEPS, WRITTEN, first_words, parts, replying
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.runs import Runs
 from traces.store import Store
 

@@ -16,7 +16,6 @@ from agent.prompts import NOT_FOUND
 from agent.request import EmptyLibrary
 from agent.state import Evidence
 from models.protocols import GenerationCancelled, Reading, Reply, Usage
-from models.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 from policy.collecting.questions import Paragraph, Question, QuestionSet
 from policy.evaluation.answered import Answered, Cost, Parts, System
 from policy.evaluation.cache import CachedChat
@@ -32,6 +31,7 @@ from policy.evaluation.plain import (
     WatchedRecall,
 )
 from tests.agent.conftest import fill
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 from traces.store import Store
 
 SUPPLIER = Case(

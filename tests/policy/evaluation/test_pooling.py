@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from models.scripted import HashEmbedder
 from policy.collecting.questions import Paragraph, QuestionSet
 from policy.evaluation.libraries import RememberingEmbedder, pool
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.store import Store
 

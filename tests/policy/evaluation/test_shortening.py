@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent.prompts import NOT_FOUND
-from models.scripted import ScriptedChat
 from policy.evaluation.shortening import asks_yes_or_no, says_nothing, shorten
+from tests.scripted import ScriptedChat
 
 WHO = "Who supplies the bearings?"
 SAME = "Were Ed Wood and Scott Derrickson of the same nationality?"

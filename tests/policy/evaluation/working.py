@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from agent.budget import Budget
 from models.protocols import Chat, Message
-from models.scripted import HashEmbedder, Plain, Scripted, ScriptedChat, WordReader
 from policy.evaluation.answered import Parts
 from policy.evaluation.cases import Case, Place
+from tests.scripted import HashEmbedder, Plain, Scripted, ScriptedChat, WordReader
 from traces.store import Store
 
 CASE = Case(

@@ -20,23 +20,12 @@ def _targets(place: Workplace, made: list[str]) -> Examples:
 
 def test_targets_are_worked_out_once_for_all_methods() -> None:
     made: list[str] = []
-    for method in ("forest", "reward", "sft"):
+    for method in ("forest", "reward"):
         _targets(Workplace(TrainingRequest(method=method), "data", "base"), made)
     assert len(made) == 1
 
     _targets(Workplace(TrainingRequest(cost=0.1), "data", "base"), made)
     assert len(made) == 2
-
-
-def test_a_rung_of_the_ladder_starts_from_what_the_one_below_left() -> None:
-    sft, dpo, reward = (
-        Workplace(TrainingRequest(method=method), "data", "base") for method in ("sft", "dpo", "reward")
-    )
-    assert sft.checkpoints == dpo.checkpoints != reward.checkpoints
-
-    (sft.checkpoints / "sft").mkdir(parents=True)
-    sft.clear()
-    assert (dpo.checkpoints / "sft").is_dir()
 
 
 def test_what_is_shared_goes_when_a_training_on_other_data_is_finished() -> None:

@@ -12,7 +12,6 @@ _HEAVY = (
     "langgraph",
     "llama_cpp",
     "numpy",
-    "plotext",
     "pydantic",
     "sentence_transformers",
     "torch",

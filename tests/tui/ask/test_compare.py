@@ -18,9 +18,9 @@ from rich.console import Console
 from agent import events as ev
 from agent.prompts import NOT_FOUND
 from models.protocols import ChatOptions, GenerationCancelled, ModelUnreachable
-from models.scripted import HashEmbedder
 from policy.evaluation.answered import Answered, Cost
 from policy.evaluation.cases import Place
+from tests.scripted import HashEmbedder
 from tests.tui.conftest import QUESTION, Answer, Answering, Run
 from tests.tui.parts import STEP, claim, evidence
 from traces.runs import Runs

@@ -13,7 +13,7 @@ from textual.widgets import OptionList, Static
 
 from agent.documents.ingest import ingest
 from models.protocols import Chat
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from tests.tui.ask.test_screen import asked, begun, ready, shown
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.run.test_steering import UNSUPPORTED, asking, held, over

@@ -27,7 +27,7 @@ import tui.ask.asking, tui.cli
 from agent import events as ev
 from agent.state import Claim
 from models.protocols import GenerationCancelled
-from models.scripted import HashEmbedder, ScriptedChat
+from tests.scripted import HashEmbedder, ScriptedChat
 
 OPTIONS = {"clarify": [], "approve": ["accept", "rewrite", "search", "stop"]}
 CLAIM = Claim(text="The chairman resigned.", cites=[1], support=0.1, verdict="not", reason="[1] differs")

@@ -18,7 +18,7 @@ from models.catalogue import ModelEntry
 from models.encoders.sentence_transformers import LocalEmbedder
 from models.fetch import ChecksumMismatch, DiskFull, PullCancelled, PullProgress
 from models.protocols import ModelMissing, Vectors
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from tests.tui.app.bare import bare
 from tests.tui.conftest import Answering, Look, MakeApp, Snap
 from tests.tui.waiting import PATIENCE, until

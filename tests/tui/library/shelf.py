@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from textual.app import ComposeResult
 
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import NewChunk, NewDocument
 from traces.store import Store

@@ -9,7 +9,7 @@ from textual.widgets import OptionList, Static
 
 from agent.documents.ingest import ingest
 from agent.folders.sync import sync
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from tests.tui.conftest import MakeApp
 from tests.tui.waiting import until
 from traces.folders import Folders

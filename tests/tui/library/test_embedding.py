@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.message import Message
 
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from tests.tui.conftest import QUESTION, Answer, Run
 from traces.library import Library
 from tui.app.engine import Engine, EngineChanged

@@ -10,8 +10,8 @@ import pytest
 from textual.widgets import Input, Static
 
 from agent.documents.ingest import ingest
-from models.scripted import HashEmbedder
 from tests.formats import FILES
+from tests.scripted import HashEmbedder
 from tests.tui.conftest import MakeApp
 from tests.tui.library.shelf import BANK, TABLE, begin_with_nothing, fill, fill_long
 from tests.tui.waiting import until

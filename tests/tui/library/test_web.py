@@ -92,7 +92,7 @@ def test_the_web_is_opened_only_if_it_is_on() -> None:
     ("search", "name"), [("ddgs", "ddgs"), ("http://127.0.0.1:8888/", "SearXNG at 127.0.0.1:8888")]
 )
 def test_the_setting_names_the_engine(search: str, name: str) -> None:
-    from models.scripted import HashEmbedder
+    from tests.scripted import HashEmbedder
 
     web = open_web(Settings(web=True, web_search=search), open_store(), HashEmbedder())
     assert web is not None

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from policy.decisions.reading import load_trees
 from policy.decisions.trees import Seen
 from policy.serving import folder as folders
-from policy.serving.folder import Base, Gate, fingerprint
+from policy.serving.folder import Gate
 from policy.serving.registry import Registry, policies_dir
 from policy.serving.scorers import Scores
 from tests.policy import made
@@ -187,36 +185,6 @@ def test_where_the_settings_have_another_decide_it_is_said(deepthink: Run, own: 
     deepthink("config", "unset", "decider")
     deepthink("config", "set", "profile", "seed")
     assert "profile = seed has llm decide" in _plain(deepthink("policy", "list").err)
-
-
-@pytest.mark.usefixtures("boxed")
-def test_only_a_language_model_is_exported(deepthink: Run, tmp_path: Path) -> None:
-    ran = deepthink("policy", "export", "box", "--to", str(tmp_path / "out"))
-    assert (ran.code, ran.out) == (2, "")
-    assert "is no language model but a random forest" in ran.err
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_language_model_is_exported_with_its_modelfile(
-    deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    base = tmp_path / "base.gguf"
-    base.write_bytes(b"weights")
-    handed: list[tuple[Path, Path]] = []
-
-    def export_gguf(folder: Path, base: Path, out: Path) -> Path:
-        handed.append((folder, base))
-        out.write_bytes(b"GGUF")
-        return out
-
-    stand_in = SimpleNamespace(export_gguf=export_gguf, modelfile=lambda name: f"FROM ./{name}\n")
-    monkeypatch.setitem(sys.modules, "policy.training.causal.export", stand_in)
-    folder = policy(policies_dir(), A, method="dpo", base=Base(name=str(base), sha256=fingerprint(base)))
-    ran = deepthink("policy", "export", A, "--to", str(tmp_path / "out"))
-    assert (ran.code, ran.err) == (0, "")
-    assert handed == [(folder, base)]
-    assert (tmp_path / "out" / "Modelfile").read_text() == f"FROM ./{A}.gguf\n"
-    assert f"ollama create {A} -f " in ran.out
 
 
 @pytest.mark.usefixtures("boxed", "own")

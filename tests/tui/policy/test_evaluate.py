@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from models.scripted import HashEmbedder
 from tests.agent.conftest import UnsureReader
 from tests.benchmarks.test_policies import _record
+from tests.scripted import HashEmbedder
 from tests.tui.conftest import QUESTION, Answering, Run
 
 SYSTEMS = "closed-book,shallow,search-and-guess,lean"

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual_plotext import PlotextPlot
 
 from policy.training.progress import TrainingEvent
 from tests.tui.conftest import Look, MakeApp, Snap, looks
@@ -208,7 +207,7 @@ def test_what_was_gathered(look: Look, make_app: MakeApp, snap_compare: Snap) ->
     async def before(pilot: Pilot[Any]) -> None:
         screen = await opened(pilot)
         await pilot.press("3")
-        await until(pilot, lambda: screen.query(PlotextPlot))
+        await until(pilot, lambda: screen.focused)
         await pilot.pause()
 
     assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
-from textual_plotext import PlotextPlot
 
 from policy.decisions.gathered import Gathered, gathered
 from policy.serving.registry import Registry
@@ -21,7 +20,7 @@ from tests.tui.waiting import until
 from traces.decisions import Agreement
 from traces.ratings import Ratings
 from traces.store import Store
-from tui.policy.agreement import pairs, points, spans, table
+from tui.policy.agreement import pairs, table
 from tui.policy.screen import PolicyScreen
 from tui.settings import settings
 
@@ -80,8 +79,7 @@ async def test_without_decisions_it_says_how_they_come_about(make_app: MakeApp) 
         assert "Nothing yet" in text(screen, "#data")
         assert "Press f2 and ask" in text(screen, "#data")
         assert "0 of 3,000 decisions" in text(screen, "#until")
-        assert "No two sources" in text(screen, "#pairs")
-        assert not screen.query(PlotextPlot)
+        assert "No two sources" in text(screen, "#agreement")
         assert "There is no policy yet" in text(screen, "#none")
         assert "t goes to the training" in text(screen, "#none")
         assert "the rules decide" in text(screen, "#none")
@@ -98,18 +96,8 @@ async def test_what_was_gathered_is_counted_and_drawn(make_app: MakeApp) -> None
             assert part in told, part
         assert "2,992 decisions missing" in text(screen, "#until")
         assert "About 748 runs more" in text(screen, "#until")
-        assert "llm and rules" in text(screen, "#pairs")
-        assert "15 Mar" in text(screen, "#pairs")
-        await pilot.press("3")
-        await until(pilot, lambda: screen.query(PlotextPlot))
-        plot = screen.query_one(PlotextPlot)
-        await until(pilot, lambda: "100%" in plot.render().plain)  # type: ignore[union-attr]
-        app.theme = "light"
-        await pilot.pause()
-        assert "100%" in plot.render().plain  # type: ignore[union-attr]
-        app.theme = "ansi-dark"
-        await pilot.pause()
-        assert "100%" in plot.render().plain  # type: ignore[union-attr]
+        assert "llm and rules" in text(screen, "#agreement")
+        assert "15 Mar" in text(screen, "#agreement")
 
 
 async def test_who_decides_is_switched(make_app: MakeApp) -> None:
@@ -202,29 +190,11 @@ def test_pairs_and_their_table() -> None:
     assert (first.name, first.compared) == ("llm and rules", 200)
     assert second.name == "rules and you"
     assert first.share == pytest.approx(sum(range(9, 19)) / 200)
-    lines = table([first, second]).plain.splitlines()
-    assert lines[1].startswith("● llm and rules")
-    assert "90% of 20, 11 Mar" in lines[1]
-    assert lines[2].startswith("▲ rules and you")
+    lines = table(some().agreement).plain.splitlines()
+    assert lines[2].startswith("llm and rules")
+    assert "90% of 20, 11 Mar" in lines[2]
+    assert lines[3].startswith("rules and you")
     assert max(map(len, lines)) < 60
-
-
-def test_days_are_taken_together_where_there_are_many() -> None:
-    def lasting(days: int) -> list[Agreement]:
-        return [Agreement(MARCH + timedelta(n), "llm", "rules", n % 2, 1) for n in range(days)]
-
-    for days, together, words in (
-        (24, 1, "day"),
-        (25, 7, "week"),
-        (169, 28, "four weeks"),
-        (900, 28, "four"),
-    ):
-        (pair,) = listed = pairs(lasting(days))
-        assert spans(listed)[0] == together
-        assert words in spans(listed)[1]
-        across, up = points(pair, MARCH, together)
-        assert across == list(range(0, days, together))
-        assert up[0] == pytest.approx({1: 0.0, 7: 300 / 7, 28: 50.0}[together])
 
 
 def test_what_is_counted_is_what_the_store_holds(store: Store) -> None:

@@ -19,10 +19,9 @@ from typing import Any, Final
 
 from agent.steps.lookups import prompt, reply
 from models.processor import trains_in_bfloat16
-from policy.planner.data import Example
-from policy.training.causal.adapters import to_train, write
-from policy.training.causal.base import CausalBase, device, load_tokenizer, load_weights
 from policy.training.checkpoints import newest
+from tests.benchmarks.planner.base import Base, load_tokenizer, load_weights, with_adapter, write_adapter
+from tests.benchmarks.planner.data import Example
 
 RANK: Final = 16
 GROUP: Final = 8
@@ -39,7 +38,7 @@ _SAVE_STEPS: Final = 50
 
 def train(
     examples: Sequence[Example],
-    base: CausalBase,
+    base: Base,
     work: Path,
     *,
     start: Path | None = None,
@@ -115,7 +114,7 @@ def train(
         warmup_steps=0.05,
         num_train_epochs=1,
         bf16=trains_in_bfloat16(),
-        use_cpu=device() == "cpu",
+        use_cpu=not torch.cuda.is_available(),
         gradient_checkpointing=False,
         activation_checkpointing=False,
         max_length=None,
@@ -124,12 +123,16 @@ def train(
         save_steps=_SAVE_STEPS,
         remove_unused_columns=False,
         save_total_limit=2,
-        dataloader_pin_memory=device() != "cpu",
+        dataloader_pin_memory=torch.cuda.is_available(),
         report_to=[],
         disable_tqdm=True,
     )
+    if start:
+        model = with_adapter(base, start, trainable=True)
+    else:
+        model = get_peft_model(load_weights(base.folder), shape)
     trainer = PlanTrainer(
-        model=to_train(base, start) if start else get_peft_model(load_weights(base.folder), shape),
+        model=model,
         args=arguments,
         train_dataset=Dataset.from_list(rows),
         data_collator=_Padded(tokenizer.pad_token_id),
@@ -141,7 +144,7 @@ def train(
     last = newest(work)
     trainer.train(resume_from_checkpoint=str(last) if last else None)
     fresh = work / ".unfinished"
-    write(trainer.accelerator.unwrap_model(trainer.model), base, fresh)
+    write_adapter(trainer.accelerator.unwrap_model(trainer.model), base, fresh)
     fresh.rename(adapter)
     return adapter
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from policy.planner.evaluation import Figures, table
+from tests.benchmarks.planner.evaluation import Figures, table
 
 FILE: Final = "README.md"
 
@@ -31,10 +31,10 @@ back. The text it reads and writes is described in `agent/steps/lookups.py`.
 
 ## Made
 
-`python -m policy.planner make`: TRL's supervised fine-tuning on the floats of the base's GGUF file, the
-loss on the plan's tokens. Three runs on one core, each from the adapter of the one before: 2,000 rows in
-batches of like length (half an hour), 2,600 rows in mixed batches with four times the weight on tokens that
-begin or end a line (40 minutes), and 640 rows of natural questions alone at a third of the rate
+`python -m tests.benchmarks.planner make`: TRL's supervised fine-tuning on the floats of the base's GGUF
+file, the loss on the plan's tokens. Three runs on one core, each from the adapter of the one before: 2,000
+rows in batches of like length (half an hour), 2,600 rows in mixed batches with four times the weight on
+tokens that begin or end a line (40 minutes), and 640 rows of natural questions alone at a third of the rate
 (`--natural`, ten minutes).
 
 ## Data and licences

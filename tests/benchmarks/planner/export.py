@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models.protocols import ModelError
-from policy.training.causal.adapters import CONFIG, WEIGHTS
+from tests.benchmarks.planner.base import CONFIG, WEIGHTS
 
 _ARCHITECTURE: Final = "qwen2"
 _PREFIX: Final = "base_model.model."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.steps.lookups import parse, reply
-from policy.planner.data import HELD_OUT_EVERY, Example, examples, natural
+from tests.benchmarks.planner.data import HELD_OUT_EVERY, Example, examples, natural
 
 
 def test_every_plan_to_learn_is_read_back_as_it_was_written(data: Path) -> None:

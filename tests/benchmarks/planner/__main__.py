@@ -1,4 +1,4 @@
-"""Makes and measures the boxed planner: ``python -m policy.planner make DATA …``, ``… evaluate DATA``."""
+"""Make and measure the boxed planner: ``make DATA …`` and ``evaluate DATA`` after the module's name."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 
 from models.boxed_planner import BASE, SHIPPED, BoxedPlanner
 from models.offline import forbid_hubs
-from policy.planner.card import write_card
-from policy.planner.data import examples, natural
-from policy.planner.evaluation import Figures, figures, table, written
-from policy.planner.export import export
-from policy.planner.training import RATE, train
-from policy.training.causal.base import open_base
+from tests.benchmarks.planner.base import open_base
+from tests.benchmarks.planner.card import write_card
+from tests.benchmarks.planner.data import examples, natural
+from tests.benchmarks.planner.evaluation import Figures, figures, table, written
+from tests.benchmarks.planner.export import export
+from tests.benchmarks.planner.training import RATE, train
 from traces.paths import models_dir
 
 
 def main() -> None:
     """Read the command line and do it."""
-    parser = argparse.ArgumentParser(prog="python -m policy.planner", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.planner", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     making = commands.add_parser("make", help="train, export and measure a planner")
     evaluating = commands.add_parser("evaluate", help="measure a planner and write its card")

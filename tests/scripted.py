@@ -1,4 +1,4 @@
-"""Test doubles for whoever builds on deepthink: a scripted chat, and models that need no weights.
+"""Test doubles: a scripted chat, and models that need no weights.
 
 `ScriptedChat` fails on a call it has no reply for *and* on a reply that was never asked for, so that a
 test which passes has seen exactly the calls it expects::

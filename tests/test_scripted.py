@@ -12,7 +12,7 @@ from models.protocols import (
     GenerationCancelled,
     Message,
 )
-from models.scripted import ScriptedChat
+from tests.scripted import ScriptedChat
 
 
 def user(text: str) -> list[Message]:

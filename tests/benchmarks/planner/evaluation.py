@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from agent.steps.lookups import MOST_TOKENS, Plan, parse, prompt
 from models.protocols import Completer
-from policy.planner.data import Example
+from tests.benchmarks.planner.data import Example
 
 Figures: TypeAlias = dict[str, dict[str, float]]
 """By kind of question, "all" included: how many, and the shares of `figures`."""

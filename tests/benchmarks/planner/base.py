@@ -1,0 +1,128 @@
+"""The planner's base in Hugging Face's form, and LoRA adapters on it.
+
+The trainers want a folder, so the GGUF file is converted once, into a hidden folder beside the models that
+is named for the file's sha256.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from models.library_loading import loading
+from models.processor import trains_in_bfloat16
+from policy.serving.folder import fingerprint
+from traces.paths import models_dir
+
+WEIGHTS: Final = "adapter_model.safetensors"
+CONFIG: Final = "adapter_config.json"
+_BASE: Final = "base_model_name_or_path"
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A base that can be trained on.
+
+    Attributes:
+        gguf: The file that it was converted from.
+        folder: Configuration, tokenizer and weights in Hugging Face's form.
+    """
+
+    gguf: Path
+    folder: Path
+
+
+def open_base(gguf: Path) -> Base:
+    """The base of a GGUF file, converted if that was not done before.
+
+    Raises:
+        ModelError: it cannot be converted.
+        OSError: it is not there, or the disk is full or failed.
+    """
+    place = models_dir() / ".converted" / fingerprint(gguf)[:16]
+    if not place.is_dir():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent) as fresh:
+            _convert(gguf, Path(fresh))
+            shutil.copytree(fresh, place)
+    return Base(gguf, place)
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """The tokenizer of a base, padding on the left.
+
+    Raises:
+        ModelMissing, ModelError: it cannot be loaded.
+    """
+    with loading(folder, "base model"):
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, padding_side="left")
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def load_weights(folder: Path, *, exact: bool = False) -> Any:
+    """The model of a base, in the precision that this machine computes fastest, or in 32 bits.
+
+    Raises:
+        ModelMissing, ModelError: it cannot be loaded.
+    """
+    with loading(folder, "base model"):
+        import torch
+        from transformers import AutoModelForCausalLM
+
+        fast = torch.bfloat16 if trains_in_bfloat16() else torch.float32
+        return AutoModelForCausalLM.from_pretrained(
+            folder, local_files_only=True, dtype=torch.float32 if exact else fast
+        )
+
+
+def with_adapter(base: Base, adapter: Path, *, trainable: bool) -> Any:
+    """The base with the adapter in the folder ``adapter``: to train it further, or to compute in 32 bits.
+
+    Raises:
+        ModelMissing, ModelError: the base cannot be loaded.
+        OSError, ValueError: the adapter cannot be read.
+    """
+    weights = load_weights(base.folder, exact=not trainable)
+    from peft import PeftConfig, PeftModel
+
+    config = PeftConfig.from_pretrained(str(adapter))
+    config.base_model_name_or_path = str(base.folder)  # PEFT looks there before it saves again
+    return PeftModel.from_pretrained(weights, str(adapter), config=config, is_trainable=trainable)
+
+
+def write_adapter(model: Any, base: Base, folder: Path) -> None:
+    """Write the trained adapter of ``model``, without a path of this machine in it."""
+    # The vocabulary is never adapted.
+    model.save_pretrained(str(folder), save_embedding_layers=False)
+    (folder / "README.md").unlink(missing_ok=True)  # PEFT's empty form
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    config[_BASE] = base.gguf.stem
+    (folder / CONFIG).write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _convert(file: Path, into: Path) -> None:
+    """Write the GGUF file's model into ``into`` in Hugging Face's form, de-quantised, in 16 bits."""
+    (into / "config.json").write_text("{}", encoding="utf-8")  # `loading` looks for one; replaced below
+    with loading(into, f"model of {file}"):
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        where = {"gguf_file": file.name, "local_files_only": True}
+        tokenizer = AutoTokenizer.from_pretrained(file.parent, **where)
+        # A four-bit weight is a 16-bit number times a small integer: float16 keeps nearly all of it.
+        model = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float16, **where)
+        # The trainers refuse "quantized" models by these; the weights are plain by now.
+        model.hf_quantizer = None
+        model.is_quantized = False
+        if hasattr(model.config, "quantization_config"):
+            del model.config.quantization_config
+        model.save_pretrained(into)
+        tokenizer.save_pretrained(into)
