@@ -1,6 +1,6 @@
 """Finished questions as lines of JSON, kept as work proceeds, so that a killed evaluation resumes.
 
-A question is asked again where its text, answers or evidence have changed, or the policy has. Rows hold
+A question is asked again where its text, answers or evidence have changed. Rows hold
 ids, the short answer and numbers; no passages, so that they can be committed.
 """
 
@@ -72,13 +72,6 @@ class KeyedLines(Generic[Record]):
         append(self._file, self._plain(record))
         self._records[self._key(record)] = record
 
-    def keep(self, wanted: Callable[[Record], bool]) -> None:
-        """Leave out the others, on disk too."""
-        kept = {key: record for key, record in self._records.items() if wanted(record)}
-        if len(kept) < len(self._records):
-            write(self._file, map(self._plain, kept.values()))
-            self._records = kept
-
     def _plain(self, record: Record) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self._adapter.dump_python(record, mode="json")
         return found
@@ -132,7 +125,6 @@ class Row:
         lost: The first stage that lost a wrong answer, by `policy.evaluation.metrics`; "" for a right one.
         measures: By the names of `policy.evaluation.metrics`; what is not known is not there.
         case: `policy.evaluation.cases.Case.digest` of what was asked.
-        policy: `policy.serving.manifest.seal` of the policy that decided; "" where none did.
     """
 
     questions: str
@@ -144,7 +136,6 @@ class Row:
     lost: str = ""
     measures: Mapping[str, float] = field(default_factory=dict)
     case: str = ""
-    policy: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, str]:

@@ -146,11 +146,6 @@ def is_name(text: str) -> bool:
     return text != BOX and _NAME.fullmatch(text) is not None
 
 
-def seal(manifest: Manifest) -> str:
-    """sha256 of all that the manifest says, and so of the policy: it has the digests of its files."""
-    return _digest(_finite(manifest.model_dump(mode="python")))
-
-
 def rendered(manifest: Manifest) -> bytes:
     """The manifest as it is written: JSON with a digest of itself, so that a changed one is noticed.
 

@@ -12,14 +12,9 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
-from policy.evaluation.answered import Parts
-from policy.evaluation.cache import CachedChat
-from policy.evaluation.cases import first
-from policy.evaluation.libraries import recognised
 from policy.evaluation.report import points
 from policy.evaluation.rows import Row, Rows, write
 from policy.evaluation.summary import (
@@ -36,16 +31,9 @@ from policy.evaluation.summary import (
     multihop,
     summarise,
 )
-from policy.serving.folder import open_policy, read
-from policy.serving.manifest import seal
-from policy.serving.registry import Registry, base_of
-from tests.benchmarks.stopping import LEARNED, ORACLE, PLAN_DONE, RULES, Learned, stopped
 from tests.benchmarks.table import RESULTS
 from tests.conftest import DATA
-from traces.store import Store
-from tui.assemble import open_chat, open_embedder, open_planner, open_reader
 from tui.policy.evaluating import Wanted, run_evaluation, show_tables
-from tui.settings.settings import load
 
 PAGE = Path(__file__).parents[2] / "BENCHMARKS.md"
 ROWS = RESULTS / "evaluation.rows.jsonl"
@@ -54,6 +42,9 @@ SETS = ("hotpotqa_dev", "2wikimultihopqa_dev", "musique_dev")
 _SLOW = {SEED_SYSTEM: 10}
 ASKED = {"qwen2.5-coder-1.5b": (40, _SLOW), "qwen2.5-coder-0.5b": (100, _SLOW)}
 """Questions of each set by the model, and of the systems that take too long for all of them."""
+
+RULES, PLAN_DONE, LEARNED, ORACLE = "lean rules", "lean plan done", "lean learned", "oracle"
+"""Stopping rules, of which the committed rows of an earlier version tell."""
 
 _BEGIN, _END = "<!-- evaluation: made by tests.benchmarks.evaluation -->", "<!-- /evaluation -->"
 _WHERE = (
@@ -84,42 +75,11 @@ def main() -> None:
         wanted = Wanted(files, (), (model,), limit, few, 0, work, None)
         try:
             code = run_evaluation(wanted)
-            if not code:
-                stop_by_rules(files, model, limit, work)
         finally:
             keep(work / "rows.jsonl")
             show_tables(work, wanted.command, TABLES)
         if code:
             raise SystemExit(code)
-
-
-def stop_by_rules(files: Sequence[str], model: str, limit: int, work: Path) -> None:
-    """Every stopping rule on the questions of ``files``, whose library an evaluation has filled."""
-    settings = load({"model": model})
-    store = Store(work / "library.duckdb")
-    with closing(CachedChat(open_chat(settings), work / "replies.jsonl")) as chat:
-        for file in files:
-            cases = first(recognised(file).cases, limit, 0)
-            parts = Parts(
-                chat,
-                open_embedder(settings),
-                open_reader(settings),
-                store,
-                cases.collections,
-                settings.run_budget(),
-                planner=open_planner(settings),
-            )
-            for number, _case in enumerate(stopped(cases, parts, work, active()), start=1):
-                print(f"stopping rules, {cases.name}: {number} of {len(cases.cases)}")  # noqa: T201
-
-
-def active() -> Learned | None:
-    """The active policy; None where there is none."""
-    folder = Registry().active().folder
-    if folder is None:
-        return None
-    scorer, rule, manifest = open_policy(folder, base_of(read(folder)))
-    return Learned(scorer, rule, seal(manifest))
 
 
 def merge(committed: Path, work: Path) -> None:

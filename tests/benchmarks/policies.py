@@ -1,10 +1,10 @@
-"""Trained policies against schedules and an oracle, on published question sets; and the box made of them.
+"""Trained policies against the default schedule, on published question sets; and the box made of them.
 
     python -m tests.benchmarks.policies DATA --work DIR [--method forest] [--box policy/box]
 
 Collects every path of each ``NAME_train.jsonl`` and ``NAME_dev.jsonl`` in DATA without a language model,
-trains the methods on the train questions, and walks them over the dev questions; a forest also with each
-set left out of its training. What is collected and trained stays in DIR: the same command goes on.
+trains the methods on the train questions, and walks them over the dev questions. What is collected and
+trained stays in DIR: the same command continues.
 """
 
 from __future__ import annotations
@@ -23,25 +23,22 @@ from typing import cast, get_args
 
 import numpy as np
 
+from agent.state import Action
 from policy.decisions.reading import distinct, trees_of
 from policy.decisions.returns import COST
-from policy.decisions.trees import Tree, split
+from policy.decisions.trees import Node, Tree, default_action
 from policy.evaluation.report import Table, circumstances, markdown_table
-from policy.judging.bootstrap import RESAMPLES, SEED, Interval, means
+from policy.judging.bootstrap import RESAMPLES, SEED, difference, draws, means
 from policy.judging.calibration import calibration
-from policy.judging.freezing import freeze
-from policy.judging.walking import Outcomes, Scored, follow, follow_each, score, sufficient
+from policy.judging.walking import Decide, Outcomes, Scored, follow, follow_each, score, sufficient
 from policy.serving.folder import copied, open_policy, read
 from policy.serving.manifest import Method
 from policy.serving.registry import ACTIVE, Registry, base_of
 from policy.serving.scorers import Rule, Scorer
-from policy.training import forest
 from policy.training.course import train
-from policy.training.improvement import improved
 from policy.training.material import gather
 from policy.training.request import TrainingRequest
 from tests.benchmarks.collecting.model_free import ModelFree, collect
-from tests.benchmarks.frontier import Baselines, baselines, fixed, standing
 from traces.store import Store
 from tui.assemble import open_embedder, open_reader
 from tui.policy.collecting import watch_collecting
@@ -50,14 +47,6 @@ from tui.settings.settings import load
 
 _FIXED = 4
 _TIMED = 50
-_NOTES = (
-    f"Brackets are 95 % percentile intervals of a paired bootstrap over questions ({RESAMPLES} resamples, "
-    f"seed {SEED}).",
-    "Schedules are chosen on training questions. Their frontier is the upper concave hull of (mean steps, "
-    "mean quality) of the best schedule of each length.",
-    "Headroom: the share of what a clairvoyant gains over the schedules, in utility.",
-    "Thresholds were frozen on held-out train questions; the dev questions are walked once.",
-)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -119,24 +108,21 @@ def trained(method: Method, sources: Sequence[Path], work: Path, cost: float) ->
 def tables(
     training: Sequence[Path], testing: Sequence[Path], policies: Sequence[Path], cost: float, command: str
 ) -> str:
-    """The tables in Markdown: all sets together, each, and each left out of a forest's training."""
-    learned, held_out = split(_trees(training))
-    known = {" ".join(tree.text.split()).casefold() for tree in (*learned, *held_out)}
+    """The tables in Markdown: all sets together, and each."""
+    known = {" ".join(tree.text.split()).casefold() for tree in _trees(training)}
     test = [tree for tree in _trees(testing) if " ".join(tree.text.split()).casefold() not in known]
     opened = {one.name: open_policy(one, base_of(read(one)))[:2] for one in policies}
     names = sorted({tree.dataset for tree in test})
-    made = [_table("all", learned, test, opened, cost)]
+    made = [_table("all", test, opened, cost)]
     for name in names if len(names) > 1 else []:
-        own, others = _of(learned, name), [tree for tree in learned if tree.dataset != name]
-        made.append(_table(name, own or learned, _of(test, name), opened, cost))
-        frozen = freeze(
-            forest.fit(improved(others, cost), seed=0), [t for t in held_out if t.dataset != name], cost
-        )
-        without = {"forest": (cast(Scorer, frozen.scorer), frozen.rule)}
-        title = f"{name}, the forest trained without it"
-        made.append(_table(title, own or learned, _of(test, name), without, cost))
+        made.append(_table(name, [tree for tree in test if tree.dataset == name], opened, cost))
     came = circumstances(command)
-    notes = [*_NOTES, f"`{came.command}` on {came.date}; {came.machine}."]
+    notes = [
+        f"Brackets are 95 % percentile intervals of a paired bootstrap over questions ({RESAMPLES} "
+        f"resamples, seed {SEED}).",
+        "Thresholds were frozen on held-out train questions; the dev questions are walked once.",
+        f"`{came.command}` on {came.date}; {came.machine}.",
+    ]
     lines = ["# Policies on published question sets", ""]
     for table in made:
         lines += markdown_table(table)
@@ -154,50 +140,43 @@ def pack(policies: Path, box: Path, methods: Sequence[str]) -> None:
 
 
 def _table(
-    title: str,
-    training: Sequence[Tree],
-    test: Sequence[Tree],
-    policies: dict[str, tuple[Scorer, Rule]],
-    cost: float,
+    title: str, test: Sequence[Tree], policies: dict[str, tuple[Scorer, Rule]], cost: float
 ) -> Table:
-    against = baselines(training, test, cost)
-    plain = [follow(f"fixed {k}", test, fixed(k)) for k in range(1, _FIXED + 1)]
-    rows = [_row(found, against) for found in (*plain, against.best, *against.untrained.values())]
+    drawn = draws(len(test))
+    default = follow("plan done", test, lambda node: default_action(node.valid))
+
+    def row(found: Outcomes) -> list[str]:
+        columns = {"quality": found.quality, "complete": found.column("complete"), "steps": found.steps}
+        told = means({**columns, "utility": found.utility(cost)}, drawn)
+        return [
+            found.name,
+            f"{told['quality'].estimate:.3f} [{told['quality'].low:.3f}, {told['quality'].high:.3f}]",
+            "" if math.isnan(told["complete"].estimate) else f"{told['complete'].estimate:.3f}",
+            f"{told['steps'].estimate:.2f}",
+            f"{told['utility'].estimate:.3f}",
+            str(difference(found.utility(cost), default.utility(cost), drawn)),
+        ]
+
+    rows = [[*row(follow(f"fixed {k}", test, _fixed(k))), "", ""] for k in range(1, _FIXED + 1)]
+    rows.append([*row(default), "", ""])
     for name, (scorer, rule) in policies.items():
         scored = score(test, scorer)
         found = follow_each(name, test, scored.deciders(rule))
-        rows.append(
-            [*_row(found, against)[:-2], f"{_ece(scored):.3f}", f"{_milliseconds(scorer, test):.1f}"]
-        )
-    rows.append(_row(against.oracle, against))
-    head = ["policy", "quality", "complete", "steps", f"utility at {cost:g}", "over plan done"]
-    head += ["over schedules, at equal steps", "steps saved at equal quality", "headroom", "ECE", "ms"]
+        rows.append([*row(found), f"{_ece(scored):.3f}", f"{_milliseconds(scorer, test):.1f}"])
+    head = ["policy", "quality", "complete", "steps", f"utility at {cost:g}", "over plan done", "ECE", "ms"]
     return Table(f"{title}: {len(test)} questions", head, rows)
 
 
-def _row(found: Outcomes, against: Baselines) -> list[str]:
-    columns = {"quality": found.quality, "complete": found.column("complete"), "steps": found.steps}
-    told = means({**columns, "utility": found.utility(against.cost)}, against.drawn)
-    stands = standing(found, against)
-    return [
-        found.name,
-        f"{told['quality'].estimate:.3f} [{told['quality'].low:.3f}, {told['quality'].high:.3f}]",
-        "" if math.isnan(told["complete"].estimate) else f"{told['complete'].estimate:.3f}",
-        f"{told['steps'].estimate:.2f}",
-        f"{told['utility'].estimate:.3f}",
-        str(stands.utility["plan done"]),
-        str(stands.schedules.gain),
-        _percent(stands.schedules.saving),
-        _percent(stands.headroom.utility),
-        "",
-        "",
-    ]
+def _fixed(steps: int) -> Decide:
+    """Always ``steps`` research steps: CONTINUE, REVISE where the plan is done, then FINISH."""
 
+    def decide(node: Node) -> Action:
+        wanted: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
+        if node.steps >= steps:
+            wanted = ("FINISH", "CONTINUE", "REVISE")
+        return next(action for action in wanted if action in node.valid)
 
-def _percent(found: Interval) -> str:
-    if math.isnan(found.estimate):
-        return "–"
-    return f"{100 * found.estimate:.0f} % [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+    return decide
 
 
 def _ece(scored: Scored) -> float:
@@ -227,10 +206,6 @@ def _milliseconds(scorer: Scorer, trees: Sequence[Tree]) -> float:
 def _trees(stores: Sequence[Path]) -> list[Tree]:
     found = distinct([tree for store in stores for tree in trees_of(store)])
     return [tree for tree in found if any(node.quality is not None for node in tree.nodes.values())]
-
-
-def _of(trees: Sequence[Tree], dataset: str) -> list[Tree]:
-    return [tree for tree in trees if tree.dataset == dataset]
 
 
 def _dev(file: Path) -> Path:

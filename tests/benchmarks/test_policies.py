@@ -64,7 +64,6 @@ def test_from_files_to_tables_and_a_box_and_again(
         "## all: 6 questions",
         "| plan done |",
         "| forest |",
-        "trained without it",
         "| fixed 2 |",
     ):
         assert expected in table

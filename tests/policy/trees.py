@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from agent.state import Action
-from policy.decisions.trees import Node, Seen, Tree
+from policy.decisions.trees import Node, Seen, Tree, default_action
+from policy.judging.walking import Decide
 
 
 def node(
@@ -91,3 +92,24 @@ def random_trees(
         random_tree(rng, f"{dataset}-{i}", dataset, steps=steps, revisions=revisions, lost=lost)
         for i in range(number)
     ]
+
+
+def stop(node: Node) -> Action:
+    """FINISH; where that is not valid yet, what the default policy does."""
+    return "FINISH" if "FINISH" in node.valid else default_action(node.valid)
+
+
+def schedule(letters: str) -> Decide:
+    """Follow ``letters`` (C, R) where they are valid, else the other one; then finish."""
+    actions: dict[str, Action] = {"C": "CONTINUE", "R": "REVISE"}
+
+    def decide(node: Node) -> Action:
+        if len(node.path) >= len(letters):
+            return stop(node)
+        wanted = letters[len(node.path)]
+        for letter in (wanted, *(actions.keys() - wanted)):
+            if actions[letter] in node.valid:
+                return actions[letter]
+        return "FINISH"
+
+    return decide

@@ -36,15 +36,6 @@ def test_a_last_line_that_was_cut_off_is_forgotten(tmp_path: Path) -> None:
     assert Rows(file).all() == [ONE, TWO]
 
 
-def test_what_is_left_out_is_off_the_disk(tmp_path: Path) -> None:
-    file = tmp_path / "rows.jsonl"
-    rows = Rows(file)
-    for row in (ONE, TWO):
-        rows.add(row)
-    rows.keep(lambda row: row.question == "two")
-    assert rows.all() == Rows(file).all() == [TWO]
-
-
 @pytest.mark.parametrize("line", ["nothing", "[]", "{}", '{"questions": "toy", "measures": 3}'])
 def test_a_damaged_line_is_told_by_its_number(tmp_path: Path, line: str) -> None:
     file = tmp_path / "rows.jsonl"

@@ -15,9 +15,8 @@ from policy.judging.walking import follow, score
 from policy.training import forest
 from policy.training.course import measured
 from policy.training.material import material
-from tests.benchmarks.untrained import stop
 from tests.policy.made import Preferring
-from tests.policy.trees import random_trees
+from tests.policy.trees import random_trees, stop
 
 COST = 0.05
 
