@@ -78,8 +78,6 @@ class Answered:
 
     Attributes:
         text: The answer in its own words.
-        short: The same in as few words as the question asks for; see `shortening`. "" where
-            nobody wanted it.
         abstained: Whether it says that it does not know.
         held: Where the passages stand that it answered from, each place once.
         cited: Where those stand that the answer cites, each place once.
@@ -95,7 +93,6 @@ class Answered:
     """
 
     text: str
-    short: str
     abstained: bool
     held: tuple[Place, ...] = ()
     cited: tuple[Place, ...] = ()

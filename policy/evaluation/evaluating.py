@@ -20,6 +20,7 @@ from policy.evaluation.looped import Looped
 from policy.evaluation.metrics import lost, measured
 from policy.evaluation.plain import PLAIN
 from policy.evaluation.rows import Row, Rows, append
+from policy.evaluation.shortening import shorten
 from policy.evaluation.summary import LEAN, SEED_SYSTEM
 from traces.errors import DeepthinkError
 from traces.library import Library
@@ -145,14 +146,16 @@ class _Going:
             self._failed.append(f"{name}, {case.question}: {error.message}")
             return
         self._keep(name, case, answer.text, answer.passages)
-        measures = measured(case, answer)
+        shortened = not (answer.abstained or case.by_patterns)
+        short = shorten(self._parts.chat, case.question, answer.text) if shortened else ""
+        measures = measured(case, answer, short)
         self._rows.add(
             Row(
                 self._wanted.cases.name,
                 case.id,
                 name,
                 self._parts.chat.name,
-                answer.short,
+                short,
                 answer.stopped,
                 lost(measures),
                 measures,

@@ -12,8 +12,6 @@ from agent.steering import Steering
 from policy.evaluation.answered import Answered, Cost, Parts, ids_of, noted, places_of, traced
 from policy.evaluation.cache import clock
 from policy.evaluation.cases import Case, Place
-from policy.evaluation.shortening import Shorten, short_form
-from policy.evaluation.shortening import shorten as shorten_by_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,6 @@ class Looped:
         profile: ``lean`` or ``seed``.
         decider: ``rules``, ``llm`` or ``learned``; the profile's own if empty.
         learned: The learned policy, where one is to decide; the parts' own if None.
-        shorten: Makes the short answer; not charged.
         route: The way of every question; the router chooses if empty.
     """
 
@@ -35,7 +32,6 @@ class Looped:
     profile: str
     decider: str = ""
     learned: Policy | None = None
-    shorten: Shorten = shorten_by_model
     route: str = "deep"
 
     def answer(self, case: Case, parts: Parts) -> Answered:
@@ -73,10 +69,8 @@ class Looped:
                 first_words = clock(parts.chat) - began
             parts.on_event(event)
         seconds = clock(parts.chat) - began
-        short = short_form(case, told.answer, parts.chat, self.shorten) if told.answered else ""
         return Answered(
             text=told.answer,
-            short=short,
             abstained=not told.answered,
             held=places_of(told.evidence),
             cited=places_of(told.sources),

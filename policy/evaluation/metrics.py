@@ -39,7 +39,7 @@ TRACED: Final = ("reached", "recalled", "noted")
 """As `policy.evaluation.answered.Answered.traced`."""
 
 
-def measured(case: Case, answered: Answered) -> dict[str, float]:
+def measured(case: Case, answered: Answered, short: str) -> dict[str, float]:
     """All measures of an answer by name; those that cannot be known are left out.
 
     An abstention has an EM and F1 of 0 where there is an answer, and of 1 where there is none; an answer
@@ -47,10 +47,15 @@ def measured(case: Case, answered: Answered) -> dict[str, float]:
     no right answer states has 0 of all three, right as the rest of it may be. Without gold places there is
     no recall or precision, with nothing held no precision, without citations no citation precision, and
     where no sentence claims anything none can be flagged. The traced shares keep their names.
+
+    Args:
+        case: What was asked.
+        answered: The answer.
+        short: The same in as few words as the question asks for; see `shortening`.
     """
     cost = answered.cost
     return {
-        **(_judged(case, answered) if case.by_patterns else _quality(case, answered)),
+        **(_judged(case, answered) if case.by_patterns else _quality(case, answered, short)),
         **_evidence(case.gold, answered.held, ""),
         **_evidence(case.gold, answered.cited, "citation_"),
         **({"flagged": float(answered.flagged > 0)} if answered.sentences else {}),
@@ -87,14 +92,14 @@ def _judged(case: Case, answered: Answered) -> dict[str, float]:
     return {**dict.fromkeys(QUALITY, float(verdict)), **shares, **times}
 
 
-def _quality(case: Case, answered: Answered) -> dict[str, float]:
+def _quality(case: Case, answered: Answered, short: str) -> dict[str, float]:
     if answered.abstained or not case.answers:
         return dict.fromkeys(QUALITY, float(answered.abstained and not case.answers))
-    if scoring.holds(answered.short, case.wrong) or scoring.holds(answered.text, case.wrong):
+    if scoring.holds(short, case.wrong) or scoring.holds(answered.text, case.wrong):
         return dict.fromkeys(QUALITY, 0.0)
     return {
-        "em": scoring.exact_match(answered.short, case.answers),
-        "f1": scoring.f1(answered.short, case.answers),
+        "em": scoring.exact_match(short, case.answers),
+        "f1": scoring.f1(short, case.answers),
         "holds": float(scoring.holds(answered.text, case.answers)),
     }
 

@@ -34,8 +34,7 @@ from models.protocols import Chat, ChatOptions, Embedder, Message
 from policy.evaluation.answered import Answered, Cost, Parts, System, ids_of, places_of, share
 from policy.evaluation.cache import clock
 from policy.evaluation.cases import Case, Place
-from policy.evaluation.shortening import Shorten, says_nothing, short_form
-from policy.evaluation.shortening import shorten as shorten_by_model
+from policy.evaluation.shortening import UNKNOWN, says_nothing
 from traces.library import Library
 from traces.records import Scope
 
@@ -103,22 +102,14 @@ def _standing(hits: Iterable[Hit]) -> frozenset[Place]:
 _NEAREST = 3  # passages of the seed's baseline
 _TOKENS = 128  # of an answer
 _TEMPLATE_TOKENS = 48  # what a chat template adds to the text, generously
-_UNKNOWN = "I do not know."
 _MAY_REFUSE = f"If the passages do not hold the answer, write only: {NOT_FOUND}"
 _MUST_ANSWER = "If the passages do not say it in full, give the answer that they make the most likely."
 
 
 class ClosedBook:
-    """``closed-book``: the model alone, from what it learned by heart.
-
-    Args:
-        shorten: Makes the short answer; not charged.
-    """
+    """``closed-book``: the model alone, from what it learned by heart."""
 
     name: ClassVar[str] = "closed-book"
-
-    def __init__(self, shorten: Shorten = shorten_by_model) -> None:
-        self._shorten = shorten
 
     def answer(self, case: Case, parts: Parts) -> Answered:
         """One prompt with nothing but the question. Raises what the model raises."""
@@ -127,9 +118,7 @@ class ClosedBook:
         parts.on_event(NodeStarted("answer_directly", 0))
         text = _written(_from_memory(case.question), parts, ledger)
         seconds = clock(parts.chat) - began
-        abstained = says_nothing(text)
-        short = "" if abstained else short_form(case, text, parts.chat, self._shorten)
-        return Answered(text, short, abstained, cost=_cost(ledger, 0, seconds))
+        return Answered(text, says_nothing(text), cost=_cost(ledger, 0, seconds))
 
 
 class OnePrompt(ABC):
@@ -137,17 +126,11 @@ class OnePrompt(ABC):
 
     A passage that the context has no room for is left out, the lowest first; without any passage the model
     is not asked. The answer's sentences are held against their passages by the run's own node.
-
-    Args:
-        shorten: Makes the short answer; not charged.
     """
 
     name: ClassVar[str]
     depth: ClassVar[int] = 50  # of each ranking; see `agent.retrieval.recall.Recall`
     otherwise: ClassVar[str] = _MAY_REFUSE  # what to write where the passages do not hold the answer
-
-    def __init__(self, shorten: Shorten = shorten_by_model) -> None:
-        self._shorten = shorten
 
     def answer(self, case: Case, parts: Parts) -> Answered:
         """Find, answer, check.
@@ -194,10 +177,7 @@ class OnePrompt(ABC):
         state = updated(state, verify(state, deps))
         seconds = clock(parts.chat) - began
         answered = _answered(case, state, recall, _cost(session.ledger, 1, seconds))
-        if answered.abstained:
-            return answered
-        short = short_form(case, answered.text, parts.chat, self._shorten)
-        return replace(answered, short=short, first_words=first_words)
+        return answered if answered.abstained else replace(answered, first_words=first_words)
 
     @abstractmethod
     def found(self, question: str, deps: Deps) -> list[Evidence]:
@@ -306,7 +286,7 @@ def _numbered(found: Sequence[Candidate]) -> list[Evidence]:
 
 
 def _from_memory(question: str) -> list[Message]:
-    wanted = f"Answer in one or two short sentences. If you do not know, write only: {_UNKNOWN}"
+    wanted = f"Answer in one or two short sentences. If you do not know, write only: {UNKNOWN}."
     return [
         Message("system", "You answer questions from what you know."),
         Message("user", f"QUESTION: {question}\n{wanted}"),
@@ -336,7 +316,6 @@ def _written(messages: Sequence[Message], parts: Parts, ledger: Ledger) -> str:
 
 
 def _answered(case: Case, state: RunState, recall: WatchedRecall, cost: Cost) -> Answered:
-    """The answer of the state, not yet shortened."""
     evidence, claims = state["evidence"], state["claims"]
     cited = {number for claim in claims for number in claim["cites"]}
     traced = (
@@ -346,7 +325,6 @@ def _answered(case: Case, state: RunState, recall: WatchedRecall, cost: Cost) ->
     )
     return Answered(
         text=state["answer"],
-        short="",
         abstained=state["status"] != "answered",
         held=places_of(evidence),
         cited=places_of(item for item in evidence if item["number"] in cited),

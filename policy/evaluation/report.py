@@ -1,16 +1,15 @@
-"""The summary as Markdown to read, and as JSON to compute with."""
+"""The summary as tables, and these as Markdown."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from policy.evaluation.metrics import NEAR, STAGES
 from policy.evaluation.summary import GUESS, SEARCH, Against, Scope, Standing, Summary
@@ -100,28 +99,12 @@ def markdown(summary: Summary, came: Circumstances) -> str:
     lines = ["# Whole systems on the same questions", ""]
     for scope in summary.scopes:
         lines += [f"## {scope.name}, {scope.model}", ""]
-        for table in _tables(scope):
+        for table in tables(scope):
             lines += markdown_table(table)
     lines += ["## How to read this", "", *(f"- {line}" for line in (*_READING, *came.notes)), ""]
     told = {"Command": came.command, "Date": came.date, "Machine": came.machine}
     lines += ["## How it came about", "", *(f"- {name}: {value}" for name, value in told.items()), ""]
     return "\n".join(lines)
-
-
-def as_json(summary: Summary, came: Circumstances) -> str:
-    """Everything there is, with six digits; what is no finite number is null."""
-    whole = _plain({"circumstances": asdict(came), **asdict(summary)})
-    return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, float):
-        return round(value, 6) if math.isfinite(value) else None
-    return value
 
 
 def markdown_table(table: Table) -> list[str]:
@@ -134,19 +117,20 @@ def markdown_table(table: Table) -> list[str]:
     return [f"### {table.title}", "", line(table.head), line(rule), *map(line, table.rows), ""]
 
 
-def _tables(scope: Scope) -> list[Table]:
+def tables(scope: Scope) -> list[Table]:
+    """Answers, evidence, cost, where wrong answers were lost, and each system against each baseline."""
     of_kind = "right_"  # begins the name of a measure of the questions of one kind
     names = {name for one in scope.systems for name in one.measures if name.startswith(of_kind)}
     kinds = [(name.removeprefix(of_kind), name, 100.0, 1) for name in sorted(names)]
     judged = {"Own documents": _DOCUMENTS, "Right, by kind of question": kinds}
     groups = {**(judged if kinds else {"Answers": _ANSWERS}), "Evidence": _EVIDENCE, "Cost": _COST}
-    tables = [_by_system(title, columns, scope.systems) for title, columns in groups.items()]
-    tables.append(_losses(scope.systems))
+    made = [_by_system(title, columns, scope.systems) for title, columns in groups.items()]
+    made.append(_losses(scope.systems))
     for baseline in dict.fromkeys(pair.baseline for pair in scope.against):
         pairs = [_pair(pair) for pair in scope.against if pair.baseline == baseline]
         head = ["system", "questions", "F1", "F1 where both answer", "EM", "steps", "seconds"]
-        tables.append(Table(f"Compared with {baseline}", [*head, "tokens evaluated"], pairs))
-    return [table for table in tables if len(table.head) > 2]
+        made.append(Table(f"Compared with {baseline}", [*head, "tokens evaluated"], pairs))
+    return [table for table in made if len(table.head) > 2]
 
 
 def _by_system(title: str, columns: Sequence[_Column], systems: Sequence[Standing]) -> Table:

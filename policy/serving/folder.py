@@ -13,9 +13,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -31,7 +30,6 @@ from policy.serving.manifest import (
     Data,
     Gate,
     Manifest,
-    Method,
     RuleValues,
     parsed,
     rendered,
@@ -59,10 +57,6 @@ CARD: Final = "README.md"
 _ALLOWED: Final = frozenset({".safetensors", ".json", ".md", ".txt", ".jinja"})
 _PICKLED: Final = frozenset(".pkl .pickle .bin .pt .pth .ckpt .joblib .npy .npz .dill .skops .h5".split())
 _PICKLE_STARTS: Final = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK\x03\x04")
-_LOADED_BY: Final[dict[Method, str]] = {
-    "forest": "policy.training.forest",
-    "reward": "policy.training.encoder.scorer",
-}
 _ABANDONED_SECONDS = 24 * 3600.0
 
 
@@ -174,7 +168,7 @@ def open_policy(folder: Path, base: Path | None) -> tuple[Scorer, Rule, Manifest
 
     Args:
         folder: Of the policy.
-        base: Where its base model lies: a folder, or a GGUF file; None if it is not on this machine.
+        base: Folder of its base model; None if it is not on this machine.
 
     Raises:
         BadPolicy: as `read`; or its base is missing or another one, or it cannot be loaded.
@@ -186,9 +180,7 @@ def open_policy(folder: Path, base: Path | None) -> tuple[Scorer, Rule, Manifest
     try:
         if manifest.base is not None:
             import_torch()  # before anything else does, with threads that fight nobody for the cores
-        module = import_module(_LOADED_BY[manifest.method])
-        where = (folder, manifest) if manifest.base is None else (folder, manifest, base)
-        scorer: Scorer = calibrated(module.load(*where), folder)
+        scorer = calibrated(read_scorer(folder, manifest.features, base if manifest.base else None), folder)
     except DeepthinkError:
         raise
     except Exception as error:
@@ -196,6 +188,27 @@ def open_policy(folder: Path, base: Path | None) -> tuple[Scorer, Rule, Manifest
             f"The policy {manifest.name} cannot be loaded: {_first_line(error)}.", _AGAIN
         ) from error
     return scorer, Rule(manifest.rule.margin, manifest.rule.temperature), manifest
+
+
+def read_scorer(folder: Path, features: Sequence[str], base: Path | None) -> Scorer:
+    """The scorer whose weights are in ``folder``: an encoder if there is a base, else a forest.
+
+    Args:
+        folder: Of the weights.
+        features: Names of the numbers that a forest reads, in the order of its columns.
+        base: Folder of the encoder's base model.
+
+    Raises:
+        ModelMissing, ModelError: the base cannot be loaded.
+        OSError, ValueError, KeyError: the weights are not of that kind.
+    """
+    if base is None:
+        from policy.training.forest import Forest
+
+        return Forest.read(folder, features)
+    from policy.training.encoder.scorer import read as read_encoder
+
+    return read_encoder(folder, base)
 
 
 def check_base(manifest: Manifest, base: Path | None) -> None:

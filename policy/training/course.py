@@ -22,9 +22,18 @@ from models.offline import forbid_hubs
 from policy.decisions.returns import Examples, examples
 from policy.judging.freezing import Frozen, freeze
 from policy.judging.gate import ask, too_few
-from policy.serving.folder import Base, Data, Gate, Manifest, RuleValues, fingerprint, require_free, write
+from policy.serving.folder import (
+    Base,
+    Data,
+    Gate,
+    Manifest,
+    RuleValues,
+    fingerprint,
+    read_scorer,
+    require_free,
+    write,
+)
 from policy.serving.registry import Registry
-from policy.training import methods
 from policy.training.errors import TrainingCancelled
 from policy.training.improvement import improved
 from policy.training.material import Material, gather, sheet
@@ -228,12 +237,36 @@ def _scorer(
     features = list(learned_from.states[0].features)
     if place.trained is not None:
         tell(Warned("The training was finished before; going on after it."))
-        return None if _helps() else methods.read_back(request, place.trained, base, features)
-    scorer = methods.fit(request, learned_from, base, place.checkpoints, watch)
+        return None if _helps() else read_scorer(place.trained, features, base)
+    scorer = _fitted(request, learned_from, base, place.checkpoints, watch)
     if _helps():
         return None
     place.keep_trained(scorer.save)
     return scorer
+
+
+def _fitted(
+    request: TrainingRequest, learned_from: Examples, base: Path | None, work: Path, watch: Watch
+) -> Any:
+    """Train; what was interrupted continues from its checkpoints in ``work``."""
+    if base is None:
+        from policy.training import forest
+
+        def told(done: int, total: int) -> None:
+            watch.stepped(done, total, float("nan"))
+
+        return forest.fit(learned_from, seed=request.seed, on_progress=told)
+    from policy.training.encoder import fitting
+
+    return fitting.fit(
+        learned_from,
+        base=base,
+        work=work,
+        seed=request.seed,
+        epochs=request.epochs or fitting.EPOCHS,
+        steps=request.steps,
+        watch=watch,
+    )
 
 
 def _helps() -> bool:

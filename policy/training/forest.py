@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,6 @@ from agent.state import ACTIONS, Action
 from policy.decisions.returns import Examples
 from policy.decisions.trees import INDEX, Floats, Seen, default_action
 from policy.serving.scorers import Scores
-
-if TYPE_CHECKING:
-    from policy.serving.folder import Manifest
 
 FILE: Final = "forest.safetensors"
 TREES: Final = 200
@@ -128,11 +125,6 @@ class Forest:
         arrays = load_file(folder / FILE)
         advantages = {action: Trees.of(arrays, action.lower()) for action in _LEARNED}
         return cls(names, advantages, Trees.of(arrays, "sufficient"))
-
-
-def load(folder: Path, manifest: Manifest) -> Forest:
-    """The forest of a policy folder; the features' names are the manifest's."""
-    return Forest.read(folder, manifest.features)
 
 
 def fit(examples: Examples, *, seed: int, on_progress: Callable[[int, int], None] | None = None) -> Forest:

@@ -43,7 +43,7 @@ class Preferring:
         return row
 
 
-def load(folder: Path, _manifest: Manifest) -> Preferring:
+def load(folder: Path, *_: object) -> Preferring:
     """What `Preferring.save` saved."""
     at, advantage, sufficient = load_file(folder / "said.safetensors")["said"].tolist()
     return Preferring(next(a for a, i in INDEX.items() if i == at), advantage, sufficient)

@@ -28,7 +28,7 @@ from agent import events as ev
 from agent.request import checked_question, searchable
 from agent.retrieval.recall import Recall
 from agent.state import Evidence
-from models.protocols import Chat, ChatOptions, Message
+from models.protocols import ChatOptions, Message
 from policy.evaluation.answered import Answered, Cost, Parts, System
 from policy.evaluation.cases import Case
 from policy.evaluation.looped import Looped
@@ -388,18 +388,14 @@ def _write(block: Block) -> None:
 T = TypeVar("T")
 
 
-def _unshortened(_chat: Chat, _question: str, _text: str) -> str:
-    return ""  # a person reads the whole answer
-
-
 _SYSTEMS: Final[dict[str, Callable[[Settings], System]]] = {
-    "closed-book": lambda _settings: ClosedBook(_unshortened),
-    "shallow": lambda _settings: Shallow(_unshortened),
-    "search-and-answer": lambda _settings: SearchAndAnswer(_unshortened),
-    "search-and-guess": lambda _settings: SearchAndGuess(_unshortened),
-    "crag": lambda _settings: Crag(_unshortened),
-    "seed": lambda _settings: Looped("seed", "seed", shorten=_unshortened),
-    "lean": lambda settings: Looped("lean", "lean", settings.decider, open_learned(), _unshortened),
+    "closed-book": lambda _settings: ClosedBook(),
+    "shallow": lambda _settings: Shallow(),
+    "search-and-answer": lambda _settings: SearchAndAnswer(),
+    "search-and-guess": lambda _settings: SearchAndGuess(),
+    "crag": lambda _settings: Crag(),
+    "seed": lambda _settings: Looped("seed", "seed"),
+    "lean": lambda settings: Looped("lean", "lean", settings.decider, open_learned()),
 }
 
 

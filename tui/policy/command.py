@@ -389,7 +389,7 @@ def run(
     work: _Work = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE.md", help="The tables; JSON goes beside them."),
+        typer.Option("--out", metavar="FILE.md", help="The tables, as Markdown."),
     ] = None,
 ) -> int:
     """Ask every system every question, and print the tables.
@@ -413,7 +413,7 @@ def report(
     work: _Work = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE.md", help="The tables; JSON goes beside them."),
+        typer.Option("--out", metavar="FILE.md", help="The tables, as Markdown."),
     ] = None,
 ) -> int:
     """Print the tables again, without asking anything."""

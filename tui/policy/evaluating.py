@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Final, Literal
 
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from models.protocols import Embedder, Reader
@@ -20,11 +20,9 @@ from policy.evaluation.cache import CachedChat
 from policy.evaluation.cases import first
 from policy.evaluation.evaluating import Evaluation, Progress, checked, evaluate
 from policy.evaluation.libraries import Asked, fill, recognised, sets_in
-from policy.evaluation.metrics import STAGES
-from policy.evaluation.report import as_json, circumstances, markdown
+from policy.evaluation.report import Table, circumstances, markdown, tables
 from policy.evaluation.rows import Rows
-from policy.evaluation.summary import LEAN, Scope, Standing, summarise
-from policy.judging.bootstrap import Interval
+from policy.evaluation.summary import LEAN, summarise
 from traces import paths
 from traces.errors import DeepthinkError
 from traces.store import Store
@@ -39,8 +37,8 @@ from tui.settings.settings import Settings, load
 from tui.terminal import cells, clean, columns, console, duration, print_json
 
 _NOTES: Final = (
-    "The short answer is taken out of every system's answer in the same way, by what the answer states "
-    "itself or else by the model, and is charged to none.",
+    "The model copies the short answer out of every system's answer in the same way, and no system is "
+    "charged for it.",
 )
 
 
@@ -60,24 +58,18 @@ def tables_file(named: Path | None) -> Path | None:
     """Where the Markdown goes; None for nowhere.
 
     Raises:
-        WrongUsage: it is a folder, or the JSON file that is written beside it.
+        WrongUsage: it is a folder.
     """
     if named is None:
         return None
     out = expanded_path(named)
     if out.is_dir():
         raise WrongUsage(f"--out {named} is a folder.", "Name a file in it, as in tables.md.")
-    if out.suffix.lower() == ".json":
-        markdown_file = shlex.quote(str(named.with_suffix(".md")))
-        raise WrongUsage(
-            f"--out names the Markdown file, and {named} is no such name.",
-            f"--out {markdown_file} also writes .json beside it.",
-        )
     return out
 
 
 def show_tables(place: Path, command: str, out: Path | None) -> None:
-    """Print a work folder's tables; with ``out`` write Markdown there, JSON beside it.
+    """Print a work folder's tables; with ``out`` write them there as Markdown.
 
     ``out`` is of `tables_file`.
 
@@ -92,92 +84,23 @@ def show_tables(place: Path, command: str, out: Path | None) -> None:
     shown = console()
     for scope in summary.scopes:
         shown.print(Text(f"\n{clean(scope.name)}, {clean(scope.model)}", style="bold"))
-        shown.print(_standings(scope))
-        shown.print(_losses(scope))
+        for table in tables(scope):
+            shown.print(Text(f"\n{table.title}", style="dim"))
+            shown.print(_drawn(table))
     if out is not None:
-        came = circumstances(command, _NOTES)
-        written = {
-            out: markdown(summary, came),
-            out.with_suffix(".json"): as_json(summary, came),
-        }
         out.parent.mkdir(parents=True, exist_ok=True)
-        for file, text in written.items():
-            file.write_text(text, encoding="utf-8")
-        shown.print(Text(f"Written: {', '.join(str(file) for file in written)}"), soft_wrap=True)
+        out.write_text(markdown(summary, circumstances(command, _NOTES)), encoding="utf-8")
+        shown.print(Text(f"Written: {out}"), soft_wrap=True)
 
 
-def _standings(scope: Scope) -> Table:
-    if any("wrong" in one.measures for one in scope.systems):
-        return _judged_standings(scope)
-    numbers = ("n", "F1", "EM", "held", "cited", "flagged", "steps", "calls", "tokens", "seconds")
-    table = columns("system", *numbers, right=numbers, whole=("system",))
-    for one in scope.systems:
-        table.add_row(
-            *cells(
-                one.system,
-                one.questions,
-                _with_interval(one.measures.get("f1")),
-                _hundredths(one, "em"),
-                _hundredths(one, "recall"),
-                _hundredths(one, "citation_precision"),
-                _hundredths(one, "flagged"),
-                _number(one, "steps", 1),
-                _number(one, "calls", 1),
-                _number(one, "evaluated", 0),
-                _number(one, "seconds", 1),
-            )
-        )
-    return table
-
-
-def _judged_standings(scope: Scope) -> Table:
-    """Of answers that are judged by patterns, each share in hundredths."""
-    shares = {
-        "wrong": "wrong",
-        "✓ but wrong": "wrong_supported",
-        "refused ✗": "refused_wrongly",
-        "refused ✓": "refused_rightly",
-        "found": "recalled",
-        "kept": "recall",
-        "cited": "citation_recall",
-    }
-    numbers = ("n", "right", *shares, "first words", "seconds")
-    table = columns("system", *numbers, right=numbers, whole=("system",))
-    for one in scope.systems:
-        table.add_row(
-            *cells(
-                one.system,
-                one.questions,
-                _with_interval(one.measures.get("right")),
-                *(_hundredths(one, name) for name in shares.values()),
-                _number(one, "first_words", 1),
-                _number(one, "seconds", 1),
-            )
-        )
-    return table
-
-
-def _losses(scope: Scope) -> Table:
-    table = columns("wrong at", *STAGES, right=STAGES, whole=("wrong at",))
-    for one in scope.systems:
-        table.add_row(*cells(one.system, *(one.lost[stage] or "·" for stage in STAGES)))
-    return table
-
-
-def _with_interval(found: Interval | None) -> str:
-    if found is None or math.isnan(found.estimate):
-        return "–"
-    return f"{100 * found.estimate:.0f} [{100 * found.low:.0f}, {100 * found.high:.0f}]"
-
-
-def _hundredths(standing: Standing, name: str) -> str:
-    found = standing.measures.get(name)
-    return "–" if found is None or math.isnan(found.estimate) else f"{100 * found.estimate:.0f}"
-
-
-def _number(standing: Standing, name: str, digits: int) -> str:
-    found = standing.measures.get(name)
-    return "–" if found is None or math.isnan(found.estimate) else f"{found.estimate:,.{digits}f}"
+def _drawn(table: Table) -> RichTable:
+    first, *numbers = table.head
+    drawn = columns(first, *numbers, whole=(first,))
+    for column in drawn.columns[1:]:  # their headings fold, unlike those of `columns(right=…)`
+        column.justify = "right"
+    for row in table.rows:
+        drawn.add_row(*cells(*row))
+    return drawn
 
 
 def show_question(question: str, work: Path | None, *, as_json: bool = False) -> int:

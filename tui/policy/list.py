@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -15,9 +15,6 @@ from textual.widgets import OptionList, Static
 from tui.app.lists import KEYS_BUT_ENTER, Line, MarkedList, facts, titled
 from tui.policy.policies import Policies, PolicyRow, difference
 from tui.terminal import clean, one_line
-
-if TYPE_CHECKING:
-    pass
 
 GATE: Final = {
     "passed": ("✓ passed", "$success"),

@@ -13,7 +13,6 @@ import numpy as np
 from models.library_loading import loading
 from models.processor import processor_has_bfloat16
 from policy.decisions.trees import INDEX, Floats, Seen, default_action
-from policy.serving.manifest import Manifest
 from policy.serving.scorers import Scores
 from policy.training.encoder.columns import Columns
 from policy.training.encoder.rows import open_tokenizer, padded, token_ids
@@ -90,7 +89,7 @@ class EncoderScorer:
         return self._columns.names
 
 
-def load(folder: Path, _manifest: Manifest, base: Path) -> EncoderScorer:
+def read(folder: Path, base: Path) -> EncoderScorer:
     """The encoder that `EncoderScorer.save` wrote into ``folder``, its adapter merged into ``base``.
 
     Raises:

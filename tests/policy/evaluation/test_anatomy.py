@@ -31,9 +31,10 @@ def test_right(em: float, f1: float, holds: float, expected: bool) -> None:
 
 def test_what_states_a_superseded_value_is_not_right_by_half() -> None:
     case = Case("q", "How much?", ("$1,284.6 million",), wrong=("1,297.1",))
-    stated = Answered("It was $1,297.1 million [2].", "$1,297.1 million", abstained=False)
-    assert not right(measured(case, stated))
-    assert lost({**measured(case, stated), **ALL}) == "reading"
+    stated = Answered("It was $1,297.1 million [2].", abstained=False)
+    measures = measured(case, stated, "$1,297.1 million")
+    assert not right(measures)
+    assert lost({**measures, **ALL}) == "reading"
 
 
 def test_right_without_a_whole_answer() -> None:
@@ -82,15 +83,15 @@ def test_other_stops_of_the_trajectory_come_before_the_evidence() -> None:
 
 
 def test_an_answer_where_there_is_none_is_lost_in_reading() -> None:
-    held = Answered("Berlin", "Berlin", abstained=False, held=(Place("A"),))
-    assert lost(measured(Case("q", "Where?", ()), held)) == "reading"
+    held = Answered("Berlin", abstained=False, held=(Place("A"),))
+    assert lost(measured(Case("q", "Where?", ()), held, "Berlin")) == "reading"
 
 
 def test_a_wrong_abstention_with_everything_held_is_lost_in_reading_unless_nothing_was_noted() -> None:
     case = Case("q", "Where?", ("Berlin",), (Place("A"),))
-    held = Answered("Not found.", "", abstained=True, held=(Place("A"),))
-    assert lost(measured(case, held)) == "reading"
-    assert lost({**measured(case, held), "noted": 0.0}) == "distil"
+    held = Answered("Not found.", abstained=True, held=(Place("A"),))
+    assert lost(measured(case, held, "")) == "reading"
+    assert lost({**measured(case, held, ""), "noted": 0.0}) == "distil"
 
 
 def test_every_stage_has_a_name_of_its_own() -> None:

@@ -17,12 +17,12 @@ from policy.evaluation.cache import CachedChat
 from policy.evaluation.cases import Place
 from policy.evaluation.looped import Looped
 from tests.agent.conftest import fill
-from tests.policy.evaluation.working import CASE, READER, STEPS, WRITTEN, first_words, parts, replying
+from tests.policy.evaluation.working import CASE, READER, STEPS, WRITTEN, parts, replying
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.runs import Runs
 from traces.store import Store
 
-LEAN = Looped("lean rules, live", "lean", "rules", shorten=first_words)
+LEAN = Looped("lean rules, live", "lean", "rules")
 NO_REVISION = Budget(revisions=0)
 
 
@@ -43,7 +43,6 @@ def test_a_run_of_the_loop_is_an_answer(store: Store) -> None:
         answered = LEAN.answer(CASE, parts(chat, store, NO_REVISION))
     assert LEAN.name == "lean rules, live"
     assert answered.text.startswith(WRITTEN)
-    assert answered.short == "Tolvang Ceramics"
     assert not answered.abstained
     assert answered.held[:2] == (Place("annual-report"), Place("fire"))
     assert answered.cited == (Place("annual-report"),)
@@ -65,7 +64,7 @@ def test_only_the_given_collections_are_searched(store: Store) -> None:
 
 def test_nothing_found_is_an_abstention(store: Store) -> None:
     answered = _answered(LEAN, [{"steps": STEPS[:1]}, NOT_FOUND], store, NO_REVISION)
-    assert (answered.text, answered.short, answered.abstained) == (NOT_FOUND, "", True)
+    assert (answered.text, answered.abstained) == (NOT_FOUND, True)
     assert answered.cited == ()
     assert answered.held != ()
 
@@ -94,7 +93,7 @@ def test_the_seed_asks_its_model_everywhere(store: Store) -> None:
         WRITTEN,
         {"verdicts": ["supported"]},
     ]
-    answered = _answered(Looped("seed", "seed", shorten=first_words), script, store, Budget())
+    answered = _answered(Looped("seed", "seed"), script, store, Budget())
     assert answered.cost.calls == len(script)
     assert answered.cost.steps == 1
     assert answered.held == (Place("annual-report"),)

@@ -38,7 +38,6 @@ SUPPLIER = Case(
     "s", "Who supplies Orlavane's ceramic bearings?", ("Tolvang Ceramics",), (Place("annual-report"),)
 )
 SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
-SHORT = "Tolvang Ceramics"
 FROM_PASSAGES: list[System] = [Shallow(), SearchAndAnswer(), Crag()]
 
 
@@ -74,13 +73,13 @@ def test_the_systems_are_called_as_tables_call_them() -> None:
 
 
 def test_a_closed_book_sees_the_question_and_nothing_else(store: Store) -> None:
-    answered, prompts = _answered(ClosedBook(), store, ["Tolvang Ceramics does.", SHORT])
+    answered, prompts = _answered(ClosedBook(), store, ["Tolvang Ceramics does."])
     assert SUPPLIER.question in prompts[0]
     assert "PASSAGES" not in prompts[0]
-    assert (answered.text, answered.short, answered.abstained) == ("Tolvang Ceramics does.", SHORT, False)
+    assert (answered.text, answered.abstained) == ("Tolvang Ceramics does.", False)
     assert answered.held == answered.cited == ()
     assert (answered.sentences, answered.flagged, dict(answered.traced)) == (0, 0, {})
-    assert (answered.cost.steps, answered.cost.calls) == (0, 1)  # the short answer is not charged
+    assert (answered.cost.steps, answered.cost.calls) == (0, 1)
     assert answered.cost.generated == 3
 
 
@@ -88,13 +87,12 @@ def test_a_closed_book_sees_the_question_and_nothing_else(store: Store) -> None:
 def test_a_closed_book_may_say_that_it_does_not_know(store: Store, reply: str) -> None:
     answered, _ = _answered(ClosedBook(), store, [reply])
     assert answered.abstained
-    assert answered.short == ""
 
 
 @pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
 def test_an_answer_is_told_with_its_evidence_and_its_cost(filled: Store, system: System) -> None:
-    answered, prompts = _answered(system, filled, [("PASSAGES:\n[1] ", SAID), ("ANSWER:", SHORT)])
-    assert (answered.text, answered.short, answered.abstained) == (SAID, SHORT, False)
+    answered, prompts = _answered(system, filled, [("PASSAGES:\n[1] ", SAID)])
+    assert (answered.text, answered.abstained) == (SAID, False)
     assert answered.held[0] == Place("annual-report")
     assert answered.cited == (Place("annual-report"),)
     assert (answered.sentences, answered.flagged) == (1, 0)
@@ -108,14 +106,14 @@ def test_an_answer_is_told_with_its_evidence_and_its_cost(filled: Store, system:
 @pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
 def test_what_the_passages_do_not_say_is_flagged(filled: Store, system: System) -> None:
     wrong = f"{SAID} Orlavane employed 9,999 people at the end of 2024 [1]."
-    answered, _ = _answered(system, filled, [wrong, SHORT])
+    answered, _ = _answered(system, filled, [wrong])
     assert (answered.sentences, answered.flagged) == (2, 1)
 
 
 @pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
 def test_the_sentence_for_nothing_found_is_an_abstention(filled: Store, system: System) -> None:
     answered, _ = _answered(system, filled, [NOT_FOUND])
-    assert (answered.text, answered.short, answered.abstained) == (NOT_FOUND, "", True)
+    assert (answered.text, answered.abstained) == (NOT_FOUND, True)
     assert (answered.sentences, answered.cited) == (0, ())
     assert answered.held  # it had read them
 
@@ -133,7 +131,7 @@ def test_there_must_be_something_to_search(store: Store, system: System) -> None
 
 
 def test_shallow_reads_the_three_nearest_passages(filled: Store) -> None:
-    answered, (prompt, _) = _answered(Shallow(), filled, [SAID, SHORT])
+    answered, (prompt,) = _answered(Shallow(), filled, [SAID])
     assert [f"[{n}] " in prompt for n in (1, 2, 3, 4)] == [True, True, True, False]
     assert "(Annual report, Item 0, 2025-01-01)" in prompt
     assert len(answered.held) <= 3
@@ -154,8 +152,8 @@ def test_search_and_answer_shows_what_the_reader_prefers(filled: Store) -> None:
 
 
 def test_search_and_guess_reads_the_same_and_has_no_leave_to_find_nothing(filled: Store) -> None:
-    answered, prompts = _answered(SearchAndAnswer(), filled, [SAID, SHORT])
-    guessed, pressed = _answered(SearchAndGuess(), filled, [SAID, SHORT])
+    answered, prompts = _answered(SearchAndAnswer(), filled, [SAID])
+    guessed, pressed = _answered(SearchAndGuess(), filled, [SAID])
     assert guessed.held == answered.held
     assert NOT_FOUND in prompts[0]
     assert NOT_FOUND not in pressed[0]
@@ -222,7 +220,7 @@ def test_without_a_passage_nobody_is_asked(filled: Store) -> None:
 
 
 def test_the_lowest_passages_give_way_to_a_small_context(filled: Store) -> None:
-    with ScriptedChat([SAID, SHORT], context_tokens=300) as chat:
+    with ScriptedChat([SAID], context_tokens=300) as chat:
         answered = Shallow().answer(SUPPLIER, _parts(filled, chat))
     prompt = chat.calls[0].messages[-1].content
     assert "[1] " in prompt
@@ -232,19 +230,19 @@ def test_the_lowest_passages_give_way_to_a_small_context(filled: Store) -> None:
 
 def test_a_sentence_that_the_limit_cut_off_is_dropped(filled: Store) -> None:
     cut = Reply(f"{SAID} It also has", Usage(), "length")
-    answered, _ = _answered(Shallow(), filled, [cut, SHORT])
+    answered, _ = _answered(Shallow(), filled, [cut])
     assert answered.text == SAID
 
 
 def test_a_resumed_question_took_as_long_as_the_first_time(filled: Store, tmp_path: Path) -> None:
     file = tmp_path / "replies.jsonl"
-    with ScriptedChat([SAID, SHORT]) as chat:
+    with ScriptedChat([SAID]) as chat:
         first = Shallow().answer(SUPPLIER, replace(_parts(filled, chat), chat=CachedChat(chat, file)))
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     file.write_text("".join(json.dumps({**line, "seconds": 1e6}) + "\n" for line in lines), "utf-8")
     with ScriptedChat([]) as chat:
         again = Shallow().answer(SUPPLIER, replace(_parts(filled, chat), chat=CachedChat(chat, file)))
-    assert again.cost.seconds > 9e5  # of the answer; the short one's are not charged
+    assert again.cost.seconds > 9e5
     assert again.cost.seconds < 1.5e6
 
     def timeless(answered: Answered) -> Answered:
@@ -256,7 +254,7 @@ def test_a_resumed_question_took_as_long_as_the_first_time(filled: Store, tmp_pa
 def test_whoever_watches_reads_along(filled: Store) -> None:
     for system in PLAIN:
         told: list[Event] = []
-        with ScriptedChat([SAID, SHORT]) as chat:
+        with ScriptedChat([SAID]) as chat:
             system.answer(SUPPLIER, replace(_parts(filled, chat), on_event=told.append))
         assert "".join(event.text for event in told if isinstance(event, AnswerText)) == SAID
         first = next(n for n, event in enumerate(told) if isinstance(event, AnswerText))
@@ -272,15 +270,9 @@ def test_an_answer_is_given_up_when_that_is_wanted(filled: Store, system: System
         system.answer(SUPPLIER, replace(_parts(filled, chat), cancel=cancel))
 
 
-def test_nobody_need_shorten_an_answer(filled: Store) -> None:
-    for system in (ClosedBook(lambda *_: ""), Shallow(lambda *_: "")):
-        answered, _ = _answered(system, filled, [SAID])
-        assert (answered.text, answered.short, answered.abstained) == (SAID, "", False)
-
-
 def test_two_hops_of_one_question_are_followed_apart(filled: Store) -> None:
     both = replace(SUPPLIER, gold=(Place("annual-report"), Place("elsewhere")))
-    answered, _ = _answered(Shallow(), filled, [SAID, SHORT], both)
+    answered, _ = _answered(Shallow(), filled, [SAID], both)
     assert answered.traced == {"reached": 0.5, "recalled": 0.5}
 
 
@@ -292,7 +284,7 @@ def test_a_pooled_set_is_searched_and_traced_by_its_positions(store: Store) -> N
     )
     list(pool(questions, store, RememberingEmbedder(HashEmbedder())))
     read = pooled(questions)
-    with ScriptedChat(["Hank Snow was born in Brooklyn [1].", "Brooklyn"]) as chat:
+    with ScriptedChat(["Hank Snow was born in Brooklyn [1]."]) as chat:
         parts = replace(_parts(store, chat), collections=read.collections)
         answered = SearchAndAnswer().answer(read.cases[0], parts)
     assert answered.cited == (Place("1"),)

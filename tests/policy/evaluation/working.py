@@ -47,8 +47,3 @@ def replying(calls: int) -> ScriptedChat:
 def parts(chat: Chat, store: Store, budget: Budget) -> Parts:
     """What a system is given; the store has to be filled."""
     return Parts(chat, HashEmbedder(), READER, store, (), budget)
-
-
-def first_words(_chat: Chat, _question: str, text: str) -> str:
-    """Shortens without a model."""
-    return text.partition(" supplies")[0]

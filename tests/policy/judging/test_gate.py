@@ -41,8 +41,8 @@ ALL: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
 
 @pytest.fixture(autouse=True)
 def method_forest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The method “forest” is loaded by the stand-in."""
-    monkeypatch.setitem(folders._LOADED_BY, "forest", made.__name__)
+    """Policies are loaded by the stand-in."""
+    monkeypatch.setattr(folders, "read_scorer", made.load)
 
 
 def test_what_fulfils_everything_passes_and_says_by_how_much() -> None:

@@ -44,8 +44,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def method_forest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The method “forest” is loaded by the stand-in."""
-    monkeypatch.setitem(folders._LOADED_BY, "forest", made.__name__)
+    """Policies are loaded by the stand-in."""
+    monkeypatch.setattr(folders, "read_scorer", made.load)
 
 
 def _rewritten(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
@@ -220,11 +220,11 @@ def test_the_base_has_to_be_the_one_it_was_made_for(tmp_path: Path) -> None:
 def test_the_base_is_handed_to_the_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     handed: list[Path] = []
 
-    def load(folder: Path, manifest: object, base: Path) -> Preferring:
+    def load(folder: Path, base: Path) -> Preferring:
         handed.append(base)
         return Preferring()
 
-    monkeypatch.setitem(sys.modules, "policy.training.encoder.scorer", SimpleNamespace(load=load))
+    monkeypatch.setitem(sys.modules, "policy.training.encoder.scorer", SimpleNamespace(read=load))
     base = _base(tmp_path / "base", 1.0)
     made = policy(tmp_path, method="reward", base=Base(name="mine", sha256=fingerprint(base)))
     open_policy(made, base)
@@ -237,12 +237,8 @@ def test_whatever_keeps_it_from_loading_is_a_sentence(
     def load(*_: object) -> Preferring:
         raise KeyError("trees\nand more")
 
-    monkeypatch.setattr(made, "load", load)
-    monkeypatch.setitem(folders._LOADED_BY, "forest", made.__name__)
+    monkeypatch.setattr(folders, "read_scorer", load)
     with pytest.raises(BadPolicy, match=rf"The policy {NAME} cannot be loaded: 'trees"):
-        open_policy(folder, None)
-    monkeypatch.setitem(folders._LOADED_BY, "forest", "policy.no_such_method")
-    with pytest.raises(BadPolicy, match="cannot be loaded: No module named"):
         open_policy(folder, None)
 
 

@@ -35,8 +35,8 @@ LOST = {"question": "What halted #1?", "answer": "", "found": False, "relevance"
 
 @pytest.fixture(autouse=True)
 def method_forest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The method “forest” is loaded by the stand-in."""
-    monkeypatch.setitem(folders._LOADED_BY, "forest", made.__name__)
+    """Policies are loaded by the stand-in."""
+    monkeypatch.setattr(folders, "read_scorer", made.load)
 
 
 def test_it_is_a_decider_that_is_sure_of_what_it_does() -> None:
@@ -166,13 +166,12 @@ def test_a_policy_is_read_at_its_first_decision_and_once(tmp_path: Path) -> None
 def test_many_threads_load_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy(tmp_path)
     loaded: list[int] = []
-    load = made.load
 
-    def counting(folder: Path, manifest: folders.Manifest) -> Preferring:
+    def counting(folder: Path, *_: object) -> Preferring:
         loaded.append(1)
-        return load(folder, manifest)
+        return made.load(folder)
 
-    monkeypatch.setattr(made, "load", counting)
+    monkeypatch.setattr(folders, "read_scorer", counting)
     served = Served(tmp_path / NAME)
     threads = [threading.Thread(target=served.decider) for _ in range(8)]
     for thread in threads:
@@ -224,7 +223,7 @@ from pathlib import Path
 from policy.serving import folder
 from policy.serving.learned import Served
 from tests.policy import made
-folder._LOADED_BY["forest"] = made.__name__
+folder.read_scorer = made.load
 made.policy(Path({str(tmp_path)!r}))
 served = Served(Path({str(tmp_path)!r}) / {NAME!r})
 served.decider().decide(made.state(), ("CONTINUE", "FINISH"))

@@ -239,7 +239,7 @@ def test_without_a_model_there_is_a_clear_choice(library: Path, no_models: None,
 
 def _answered(text: str, cost: Cost, flagged: int = 0) -> Answered:
     held = (Place("annual-report.html", 12),)
-    return Answered(text, "", False, held, held, 2, flagged, cost)
+    return Answered(text, False, held, held, 2, flagged, cost)
 
 
 def _three() -> tuple[Column, Column, Column]:

@@ -24,7 +24,7 @@ SHIPPED = "forest-20261101-000000"
 @pytest.fixture(autouse=True)
 def boxed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A policy is in the box, which finishes whenever it may."""
-    monkeypatch.setitem(folders._LOADED_BY, "forest", made.__name__)
+    monkeypatch.setattr(folders, "read_scorer", made.load)
     monkeypatch.setattr("policy.serving.registry._SHIPPED", tmp_path / "box")
     policy(tmp_path / "box", SHIPPED)
 

@@ -27,8 +27,8 @@ FAILED = Gate(passed=False, reason="It is not better than the default.", rule="B
 
 @pytest.fixture(autouse=True)
 def method_forest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The method “forest” is loaded by the stand-in."""
-    monkeypatch.setitem(folders._LOADED_BY, "forest", made.__name__)
+    """Policies are loaded by the stand-in."""
+    monkeypatch.setattr(folders, "read_scorer", made.load)
 
 
 @pytest.fixture
@@ -272,7 +272,7 @@ def test_what_a_policy_is_given_is_to_the_letter_what_is_stored(
             shown.extend(states)
             return super().score(states)
 
-    monkeypatch.setattr(made, "load", lambda *_: Remembering("CONTINUE"))
+    monkeypatch.setattr(folders, "read_scorer", lambda *_: Remembering("CONTINUE"))
     model()
     assert deepthink("ask", QUESTION).code == 0
     (tree,) = load_trees(open_store()).trees

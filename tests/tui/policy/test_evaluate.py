@@ -53,7 +53,6 @@ def test_from_questions_to_tables_and_again_without_the_model(
     table = out.read_text("utf-8")
     assert "deepthink evaluate mine.jsonl --systems" in table
     assert str(tmp_path) not in table
-    assert json.loads(out.with_suffix(".json").read_text("utf-8"))["scopes"]
 
     def silent(_options: object) -> None:
         raise AssertionError("it was asked again")
@@ -75,7 +74,6 @@ def test_a_tilde_is_the_home_folder(
     assert {file.name for file in (tmp_path / "home").iterdir()} >= {
         "work",
         "table.md",
-        "table.json",
     }
     assert not (tmp_path / "~").exists()
 
@@ -116,8 +114,6 @@ def test_a_published_set_is_asked_over_its_own_paragraphs(
         (["sample", "--few", "seed"], "name a system and a number"),
         (["sample", "--few", "deep=3"], "There is no system “deep”."),
         (["sample", "--limit", "0"], "--limit"),
-        (["sample", "--out", "t.json"], "--out t.md also writes .json beside it"),
-        (["sample", "--out", "t.JSON"], "--out t.md also writes"),
         (["sample", "--out", "."], "is a folder"),
         (["report", "--out", ".."], "is a folder"),
         (["report"], "There is no finished question yet."),

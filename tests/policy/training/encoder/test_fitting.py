@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pytest
 
 from policy.decisions.returns import Examples
-from policy.serving.manifest import Manifest
 from policy.training import forest
 from policy.training.encoder import fitting
 from policy.training.encoder import scorer as scoring
@@ -51,7 +49,7 @@ def test_two_steps_a_folder_and_the_same_scores_from_it(base: Path, tmp_path: Pa
     folder = tmp_path / "policy"
     folder.mkdir()
     trained.save(folder)
-    again = scoring.load(folder, cast(Manifest, None), base)
+    again = scoring.read(folder, base)
 
     assert told == [(1, 2), (2, 2)]
     assert looked == [0, 2]
