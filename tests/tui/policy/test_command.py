@@ -103,7 +103,7 @@ def test_one_that_has_not_passed_needs_force_which_is_recorded(deepthink: Run) -
 @pytest.mark.usefixtures("boxed", "own")
 @pytest.mark.parametrize("name", ["nothing", "forest", "..", "/etc"])
 def test_an_unknown_or_doubtful_name_is_told(deepthink: Run, name: str) -> None:
-    for command in (("use", name), ("show", name), ("export", name), ("compare", name)):
+    for command in (("use", name), ("show", name), ("compare", name)):
         ran = deepthink("policy", *command)
         assert (ran.code, ran.out) == (2, "")
         assert "deepthink policy list" in ran.err
