@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from policy.serving.manifest import Manifest
+if TYPE_CHECKING:
+    from policy.serving.manifest import Manifest
+
+Facts: TypeAlias = tuple[tuple[str, str], ...]
+"""Names, and what there is to say of them."""
 
 _METHODS = {
     "forest": "a random forest on the numeric features",
@@ -41,37 +45,74 @@ def _body(manifest: Manifest) -> Iterator[str]:
         f"{method_in_words(manifest.method)}. It leaves the default schedule, which works the plan off and "
         f"then finishes, only where the advantage it expects is above {manifest.rule.margin:g}."
     )
-    yield "\n## Made from\n"
-    yield from _rows(
-        {
-            "created": manifest.created,
-            "command": f"`{manifest.command}`" if manifest.command else "not recorded",
-            "base": f"{manifest.base.name}, sha256 `{manifest.base.sha256}`" if manifest.base else "none",
-            "policy state": f"version {manifest.state_version}, {len(manifest.features)} numeric features",
-            "questions": f"{manifest.data.questions:,}{_counted(manifest.data.datasets)}",
-            "decisions": f"{manifest.data.decisions:,}{_counted(manifest.data.sources)}",
-            "data": f"sha256 `{manifest.data.sha256}`",
-            "rule": f"margin {manifest.rule.margin:g}, temperature {manifest.rule.temperature:g}",
-        }
-    )
-    yield from _table("Settings", manifest.settings)
-    yield from _table("Measured on held-out questions", manifest.metrics)
+    for title, facts in sections(manifest):
+        yield from _table(title, facts)
     yield "\n## Gate\n"
-    if manifest.gate is None:
-        yield "It was not asked."
-    else:
-        yield f"{'Passed' if manifest.gate.passed else 'Not passed'}: {manifest.gate.reason}\n"
-        yield f"The rule, stated before: {manifest.gate.rule}"
-        yield from _table("What it was applied to", manifest.gate.measures)
+    gate = manifest.gate
+    yield f"{'Passed' if gate.passed else 'Not passed'}: {gate.reason}" if gate else "It was not asked."
     yield "\n## Limits\n"
     yield (
         "It was trained on the questions named above and knows nothing of others; how it carries over to "
         "your own is for `deepthink policy compare` and your own traces to say. It reads the state of a "
         "run only, never a document as a whole, and decides when to stop, not what is true."
     )
-    yield from _table("Versions", manifest.versions)
-    weights = {path: f"`{digest}`" for path, digest in manifest.files.items()}
-    yield from _table("Files (sha256)", weights)
+    yield from _table("Files (sha256)", tuple((path, f"`{sha}`") for path, sha in manifest.files.items()))
+
+
+def sections(manifest: Manifest) -> tuple[tuple[str, Facts], ...]:
+    """What a policy was made from, how it was measured and set, under titles."""
+    data, base, gate = manifest.data, manifest.base, manifest.gate
+    made = (
+        ("policy", manifest.name),
+        ("method", method_in_words(manifest.method)),
+        ("made", manifest.created),
+        ("by", manifest.command or "a command that was not recorded"),
+        ("base model", f"{base.name}, sha256 {base.sha256}" if base else "none"),
+        ("questions", f"{data.questions:,}{_counted(data.datasets)}"),
+        ("decisions", f"{data.decisions:,}{_counted(data.sources)}"),
+        ("data", f"sha256 {data.sha256}"),
+        ("margin", f"{manifest.rule.margin:g}, temperature {manifest.rule.temperature:g}"),
+        ("reads", f"states of version {manifest.state_version}, {len(manifest.features)} numbers of each"),
+    )
+    found: list[tuple[str, Facts]] = [
+        ("Made from", made),
+        ("Measured on held-out questions", _facts(manifest.metrics)),
+    ]
+    if gate is not None:
+        found.append(("What the gate measured", (*_facts(gate.measures), ("the rule", gate.rule))))
+    found += [("Settings", _facts(manifest.settings)), ("Trained with", _facts(manifest.versions))]
+    return tuple((title, facts) for title, facts in found if facts)
+
+
+def figure(value: Any) -> str:
+    """A setting or a measure as it is printed; three numbers as estimate [low, high]."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list | tuple) and len(value) == 3 and all(isinstance(n, float) for n in value):
+        return difference(tuple(value))
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(figure, value))}]"
+    return str(value)
+
+
+def difference(interval: tuple[float, ...]) -> str:
+    """Estimate, low and high end with their signs."""
+    estimate, low, high = (f"{value:+.3f}" for value in interval)
+    return f"{estimate} [{low}, {high}]"
+
+
+def _facts(values: Mapping[str, Any], before: str = "") -> Facts:
+    found: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            found += _facts(value, f"{before}{name}, ")
+        else:
+            found.append((f"{before}{name}", figure(value)))
+    return tuple(found)
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -79,41 +120,12 @@ def _counted(counts: Mapping[str, int]) -> str:
     return f" ({told})" if told else ""
 
 
-def _table(title: str, values: Mapping[str, Any]) -> Iterator[str]:
-    if values:
-        yield f"\n## {title}\n"
-        yield from _rows(dict(_flat(values)))
-
-
-def _rows(values: Mapping[str, str]) -> Iterator[str]:
+def _table(title: str, facts: Facts) -> Iterator[str]:
+    yield f"\n## {title}\n"
     yield "| | |"
     yield "| --- | --- |"
-    for name, value in values.items():
+    for name, value in facts:
         yield f"| {_cell(name)} | {_cell(value)} |"
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}, ")
-        else:
-            yield f"{prefix}{name}", in_words(value)
-
-
-def in_words(value: Any) -> str:
-    """A setting or a measure as it is printed: numbers short, three of them as estimate [low, high]."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, list | tuple) and len(value) == 3 and all(isinstance(one, float) for one in value):
-        estimate, low, high = value
-        return f"{estimate:+.4g} [{low:+.4g}, {high:+.4g}]"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(in_words(inner) for inner in value)}]"
-    return str(value)
 
 
 def _cell(text: str) -> str:

@@ -13,11 +13,12 @@ from rich.text import Text
 
 from agent.decisions.learned import LEARNED
 from agent.profiles import decides
+from policy.serving.card import sections
 from policy.serving.folder import CARD, Manifest, check_base, open_policy, read
 from policy.serving.manifest import BOX
 from policy.serving.registry import Activation, Listed, Registry, base_of
 from tui.failures import WrongUsage, warn
-from tui.policy.policies import sections, when
+from tui.policy.policies import when
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, one_line, print_json
 

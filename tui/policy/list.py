@@ -12,8 +12,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
 
+from policy.serving.card import difference
 from tui.app.lists import KEYS_BUT_ENTER, Line, MarkedList, facts, titled
-from tui.policy.policies import Policies, PolicyRow, difference
+from tui.policy.policies import Policies, PolicyRow
 from tui.terminal import clean, one_line
 
 GATE: Final = {

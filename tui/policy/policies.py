@@ -8,12 +8,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from policy.serving.manifest import Manifest
+    from policy.serving.card import Facts
     from policy.serving.registry import Activation, Listed, Registry
 
 GateSaid = Literal["passed", "not passed", "not asked", "unusable"]
-Facts = tuple[tuple[str, str], ...]
-"""Names and what there is to say of them."""
 
 _GAIN = "utility over the default schedule"
 _CHANGES = 8  # of the active policy, told at most
@@ -80,22 +78,8 @@ def read_policies(registry: Registry) -> Policies:
     )
 
 
-def figure(value: Any) -> str:
-    """A setting or a measure; one with its interval as `difference`."""
-    from policy.serving.card import in_words
-
-    if isinstance(value, list | tuple) and len(value) == 3 and all(isinstance(n, float) for n in value):
-        return difference(tuple(value))
-    return in_words(value)
-
-
-def difference(interval: tuple[float, ...]) -> str:
-    """Estimate, low and high end with their signs."""
-    estimate, low, high = (f"{value:+.3f}" for value in interval)
-    return f"{estimate} [{low}, {high}]"
-
-
 def _row(one: Listed, *, box: bool) -> PolicyRow:
+    from policy.serving.card import sections
     from policy.serving.manifest import BOX
 
     name, manifest = BOX if box else one.name, one.manifest
@@ -118,47 +102,6 @@ def _row(one: Listed, *, box: bool) -> PolicyRow:
         one.active,
         sections(manifest),
     )
-
-
-def sections(manifest: Manifest) -> tuple[tuple[str, Facts], ...]:
-    """What a policy was made from, how it was measured and set, under titles."""
-    from policy.serving.card import method_in_words
-
-    data, gate = manifest.data, manifest.gate
-    made = [
-        ("policy", manifest.name),
-        ("method", method_in_words(manifest.method)),
-        ("made", when(manifest.created)),
-        ("by", manifest.command or "a command that was not recorded"),
-        ("base model", manifest.base.name if manifest.base else "none"),
-        ("questions", f"{data.questions:,}{_counted(data.datasets)}"),
-        ("decisions", f"{data.decisions:,}{_counted(data.sources)}"),
-        ("margin", f"{manifest.rule.margin:g}, temperature {manifest.rule.temperature:g}"),
-        ("reads", f"states of version {manifest.state_version}, {len(manifest.features)} numbers of each"),
-    ]
-    told: list[tuple[str, Facts]] = [
-        ("Made from", tuple(made)),
-        ("Measured on held-out questions", _facts(manifest.metrics)),
-    ]
-    if gate is not None:
-        told.append(("What the gate measured", (*_facts(gate.measures), ("the rule", gate.rule))))
-    told += [("Settings", _facts(manifest.settings)), ("Trained with", _facts(manifest.versions))]
-    return tuple((title, facts) for title, facts in told if facts)
-
-
-def _facts(values: Mapping[str, Any], before: str = "") -> Facts:
-    found: list[tuple[str, str]] = []
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            found += _facts(value, f"{before}{name}, ")
-        else:
-            found.append((f"{before}{name}", figure(value)))
-    return tuple(found)
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    told = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-    return f" ({told})" if told else ""
 
 
 def _change(change: Activation) -> tuple[str, str]:

@@ -16,13 +16,13 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Sparkline, Static
 
+from policy.serving.card import figure
 from tui.app.failure import in_the_app
 from tui.app.keys import ACTIONS
 from tui.app.lists import facts, titled
 from tui.app.offers import deepthink
 from tui.app.work import Failed
 from tui.policy.job import PHASES, TrainingEnded, TrainingFold, TrainingJob, TrainingTold, Wish
-from tui.policy.policies import figure
 from tui.terminal import clean, duration, one_line
 
 if TYPE_CHECKING:

@@ -72,7 +72,7 @@ def test_the_card_tells_what_the_manifest_knows(folder: Path) -> None:
     card = (folder / "README.md").read_text()
     for told in (NAME, "random forest", "500 (musique 500)", "0.41", "[0.01, 0.03]", "It is better."):
         assert told in card
-    assert "`deepthink train-policy --method forest`" in card
+    assert "deepthink train-policy --method forest" in card
 
 
 @pytest.mark.usefixtures("method_forest")

@@ -9,6 +9,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from policy.serving.card import figure
 from policy.serving.folder import Base, Gate
 from policy.serving.registry import Registry
 from tests.policy.made import policy
@@ -17,7 +18,7 @@ from tests.tui.policy.test_screen import opened, text
 from tests.tui.waiting import until
 from tui.app.confirm import ConfirmScreen
 from tui.policy.list import PolicyBook, PolicyRows
-from tui.policy.policies import figure, read_policies
+from tui.policy.policies import read_policies
 from tui.policy.screen import PolicyScreen
 
 SHIPPED, PASSED, FAILED, UNASKED = "forest-shipped", "value-c", "value-b", "value-a"
