@@ -126,28 +126,10 @@ class Traces:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def search(
-        self, source: str = "", dataset: str = "", labelled: bool = False, limit: int = 20
-    ) -> list[TraceSummary]:
-        """The runs with decisions that fit, newest first.
-
-        Args:
-            source: One of their decisions is by this source; by any if empty.
-            dataset: Their question is of this data set; of any or none if empty.
-            labelled: A person labelled one of their decisions.
-            limit: How many at most.
-        """
-        conditions, values = ["id IN (SELECT run_id FROM decisions WHERE NOT shadow)"], list[Any]()
-        if source:
-            conditions.append("id IN (SELECT run_id FROM decisions WHERE NOT shadow AND source = ?)")
-            values.append(source)
-        if dataset:
-            conditions.append("id IN (SELECT run_id FROM gold WHERE dataset = ?)")
-            values.append(dataset)
-        if labelled:
-            conditions.append("id IN (SELECT run_id FROM labels)")
+    def latest(self, limit: int = 20) -> list[TraceSummary]:
+        """At most so many runs with decisions, newest first."""
         with self._store.connect() as db:
-            return select(db, TraceSummary, _SUMMARIES.format(" AND ".join(conditions)), [*values, limit])
+            return select(db, TraceSummary, _SUMMARIES, [limit])
 
     def qualities(self, run_id: str) -> dict[str, dict[str, float]]:
         """Of a run's paths: the quality of finishing there by source, the one that counts first."""
@@ -224,7 +206,8 @@ _FINISHES = "SELECT reward_source AS source, reward AS quality FROM transitions 
 # The page is cut before anything is counted, so that the counts are of its runs alone.
 _SUMMARIES = """
     FROM (WITH page AS MATERIALIZED (
-        SELECT id, question, status, started FROM runs WHERE {} ORDER BY started DESC, id DESC LIMIT ?
+        SELECT id, question, status, started FROM runs
+        WHERE id IN (SELECT run_id FROM decisions WHERE NOT shadow) ORDER BY started DESC, id DESC LIMIT ?
     ), taken AS (
         SELECT run_id, count_if(NOT shadow) AS decisions, count_if(shadow) AS shadows,
             count(DISTINCT length(path)) < count(DISTINCT path) AS tree

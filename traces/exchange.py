@@ -15,9 +15,8 @@ import glob
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from traces.errors import DeepthinkError
 from traces.runs import RUN_ID
@@ -72,51 +71,35 @@ class Imported:
     older: int
 
 
-def export(
-    store: Store,
-    target: Path,
-    *,
-    since: datetime | None = None,
-    runs: Sequence[str] = (),
-    shadows: bool = True,
-) -> Exported:
+def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
     """Write decisions to a Parquet file, in place of what was there, once all of it is written.
 
     Args:
         store: Where they are.
         target: The file; its folder is there.
-        since: Only of runs that began then or later (UTC).
-        runs: Only of these runs, by their whole ids.
-        shadows: Second opinions too.
+        runs: Only of these runs, by their whole ids; of all if empty.
 
     Raises:
-        NoTraces: no decision fits; no file is written.
+        NoTraces: there is no decision; no file is written.
         OSError: the file cannot be written.
     """
     import duckdb
 
-    conditions, values = ["true"], list[Any]()
-    for condition, value in (("started >= ?", since), ("list_contains(?, run_id)", list(runs) or None)):
-        if value is not None:
-            conditions.append(condition)
-            values.append(value)
-    if not shadows:
-        conditions.append("NOT shadow")
-    chosen = f"SELECT * FROM ({_TABLE}) WHERE {' AND '.join(conditions)}"
+    chosen = f"SELECT * FROM ({_TABLE}) {'WHERE list_contains(?, run_id)' if runs else ''}"
     part = target.with_name(f".{target.name}.part")
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         part.touch()
         with store.connect() as db:
-            db.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {chosen}", values)
+            db.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {chosen}", [list(runs)] if runs else [])
             row = db.execute(
                 "SELECT count(DISTINCT run_id), count(*), count_if(shadow) FROM chosen"
             ).fetchone()
             exported = Exported(*row) if row else Exported(0, 0, 0)
             if not exported.decisions:
                 raise NoTraces(
-                    "No stored decision fits." if values or not shadows else "No decision is stored yet.",
+                    "These runs took no decision." if runs else "No decision is stored yet.",
                     "`deepthink traces list` shows what there is.",
                 )
             try:

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,26 +62,16 @@ def traces(
 def list_traces(
     context: typer.Context,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 20,
-    source: Annotated[
-        str, typer.Option("--source", "-s", metavar="NAME", help="Decided by: rules, llm, learned, human.")
-    ] = "",
-    dataset: Annotated[
-        str, typer.Option("--dataset", metavar="NAME", help="Only questions of this data set.")
-    ] = "",
-    labelled: Annotated[bool, typer.Option("--labelled", help="Only with a label of yours.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list.")] = False,
 ) -> None:
     """List the runs that decided something, newest first."""
-    listed = Traces(the_store(context.obj)).search(source, dataset, labelled, limit)
+    listed = Traces(the_store(context.obj)).latest(limit)
     if as_json:
         _write([{**asdict(run), "started": run.started.replace(tzinfo=UTC).isoformat()} for run in listed])
         return
     out = console()
     if not listed:
-        chosen = source or dataset or labelled
-        out.print(
-            "No run fits." if chosen else 'No decision is stored yet. Ask something: deepthink ask "…"'
-        )
+        out.print('No decision is stored yet. Ask something: deepthink ask "…"')
         return
     table = columns(
         "run",
@@ -213,17 +203,10 @@ def stats(context: typer.Context, as_json: _Json = False) -> None:
 def export(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="Replaced if it is there.")],
-    since: Annotated[
-        datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], metavar="DATE", help="Runs of this day and later."),
-    ] = None,
     runs: Annotated[
         list[str] | None,
         typer.Option("--run", metavar="RUN", help="Only this run; can be given several times."),
     ] = None,
-    shadows: Annotated[
-        bool, typer.Option("--include-shadow/--no-shadow", help="Second opinions too, or not.")
-    ] = True,
 ) -> None:
     """Write decisions as Parquet, a row each, to train elsewhere.
 
@@ -235,13 +218,7 @@ def export(
             f"{file} does not end in .parquet: traces are exported as Parquet.", "Name FILE.parquet."
         )
     store = the_store(context.obj)
-    done = exchange.export(
-        store,
-        target,
-        since=since.astimezone(UTC).replace(tzinfo=None) if since else None,  # a day of this machine's
-        runs=[found(store, wanted).id for wanted in (runs or [])],
-        shadows=shadows,
-    )
+    done = exchange.export(store, target, [found(store, wanted).id for wanted in (runs or [])])
     beside = f", {counted(done.shadows, 'second opinion')} among them" if done.shadows else ""
     typer.echo(f"{counted(done.decisions, 'decision')} of {counted(done.runs, 'run')}{beside}: {file}.")
 
@@ -348,7 +325,7 @@ def the_store(path: Path | None) -> Store:
 
 def found(store: Store, wanted: str) -> Run:
     """The run whose id begins so; ``last`` is the newest that decided something. Raises `UnknownRun`."""
-    newest = Traces(store).search(limit=1) if wanted == "last" else []
+    newest = Traces(store).latest(1) if wanted == "last" else []
     return Runs(store).find(newest[0].id if newest else wanted)
 
 
