@@ -24,6 +24,7 @@ _PLACES: Final[Mapping[str, str]] = {
     "ask": "Asking",
     "run": "While a run goes on",
     "prompt": "In the prompt",
+    "find": "Finding in the conversation",
     "answer": "In an answer",
     "failure": "What went wrong",
     "passage": "In a passage",

@@ -59,6 +59,7 @@ ASK = (
     _first("ask.copy", "ctrl+s", "copy", "Copy answer", "Copy the last answer."),
     _first("ask.new", "ctrl+k", "new_session", "New", "Start a new conversation."),
     _first("ask.retry", "ctrl+e", "retry", "Edit", "Edit the last question and ask again."),
+    _hidden_first("ask.find", "ctrl+f", "find", "Find", "Find words in the conversation."),
     Action("ask.older", "", "older", "Earlier turns", "Show more of the session's earlier turns."),
     _hidden_first("ask.up", "pageup", "scroll('up')", "Scroll up", "Scroll the conversation."),
     _hidden_first("ask.down", "pagedown", "scroll('down')", "Scroll down", "Scroll the conversation."),
@@ -79,6 +80,11 @@ PROMPT = (
     _hidden_first("prompt.earlier", "up", "earlier", "Earlier", "The question before this one."),
     _hidden_first("prompt.later", "down", "later", "Later", "The question after this one."),
     _hidden_first("prompt.complete", "tab", "complete", "Complete", "Take the completion."),
+)
+FIND = (
+    Action("find.previous", "enter,up", "move(-1)", "Before", "Go to the place before."),
+    Action("find.next", "down", "move(1)", "Next", "Go to the next place."),
+    Action("find.close", "escape", "close", "Close", "Back to the prompt."),
 )
 ANSWER = (
     Action("answer.next", "right", "citation(1)", "Next citation", "Go to the next citation."),
@@ -323,6 +329,7 @@ SESSIONS = (
 _WITHIN: Final[Mapping[str, Sequence[str]]] = {
     "run": ("ask",),
     "prompt": ("ask", "run"),
+    "find": ("ask", "run"),
     "answer": ("ask", "run"),
     "thinking": ("ask", "run"),
     "strip": ("ask", "run", "thinking", "decisions"),
@@ -411,6 +418,7 @@ ACTIONS: Mapping[str, Sequence[Action]] = {
     "ask": ASK,
     "run": RUN,
     "prompt": PROMPT,
+    "find": FIND,
     "answer": ANSWER,
     "thinking": THINKING,
     "library": LIBRARY,
