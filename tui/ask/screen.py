@@ -312,12 +312,14 @@ Every `[n]` of the answer opens its passage.
 
         def chosen(session: str | None) -> None:
             gone = session is None and self.session in window.deleted
-            self._session_chosen("" if gone else session)
+            if session is not None or gone:
+                self.go_to_session(session or "")
 
         self.app.push_screen(window, chosen)
 
-    def _session_chosen(self, session: str | None) -> None:
-        if session is None or self._a_run_goes_on():
+    def go_to_session(self, session: str) -> None:
+        """Show a stored conversation; a new one if ``session`` is empty. Refused during a run."""
+        if self._a_run_goes_on():
             return
         if session:
             load = partial(load_session, self.deepthink.engine, session)
@@ -332,7 +334,7 @@ Every `[n]` of the answer opens its passage.
         return self.live is not None
 
     def action_new_session(self) -> None:
-        self._session_chosen("")
+        self.go_to_session("")
 
     @on(SessionLoaded)
     async def _session_loaded(self, message: SessionLoaded) -> None:
