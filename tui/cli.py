@@ -20,6 +20,7 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "resume": ("tui.ask.command:resume", "Go on with a run that was cut off, or that waits for you."),
         "sessions": ("tui.runs.command:sessions_app", "See, name and delete conversations."),
         "runs": ("tui.runs.command:app", "Look at earlier runs."),
+        "serve": ("tui.ask.command:serve", "Keep the models warm, so that `ask` answers sooner."),
         "compare": ("tui.ask.command:compare", "Ask several systems the same question."),
         "tui": ("tui.app.main:open_app", "Open the full-screen app, as `deepthink-tui` does."),
     },

@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from traces.records import Filters
-    from tui.ask.asking import Form
+    from tui.ask.terminal import Form
     from tui.settings.settings import Settings
 
 Asked = Annotated[

@@ -19,7 +19,6 @@ from tui.options import (
     Quiet,
     Type,
     collections_of,
-    filters_from,
     form_of,
     question_of,
 )
@@ -80,8 +79,8 @@ def ask(
     the documents do not say, 7 if it waits for you, 8 if the answer was withheld, 9 if it was answered in
     part, 10 if it was stopped first. While it runs on a terminal, ? shows the keys that steer it.
     """
-    from tui.ask.asking import ask as run_and_show
-    from tui.ask.asking import is_interactive, request, session_of
+    from tui.ask import warm
+    from tui.ask.terminal import is_interactive
     from tui.failures import WrongUsage
     from tui.settings.settings import load
 
@@ -103,16 +102,27 @@ def ask(
         }
     )
     form = form_of(as_json=as_json, plain=plain, quiet=quiet)
-    wanted = request(
+    typed = warm.Typed(
         question_of(question),
-        settings,
-        interactive=is_interactive(form),
-        collections=collections_of(collection, settings),
-        route=route or "",
-        session=session_of(session, go_on=go_on),
-        filters=filters_from(sender, after, before, kind, folder),
+        collections_of(collection, settings),
+        route or "",
+        session,
+        go_on,
+        sender or (),
+        after,
+        before,
+        kind or (),
+        folder or (),
     )
-    return run_and_show(wanted, settings, form)
+    code = warm.ask_server(typed, settings, form)
+    if code is not None:
+        return code
+    from tui.ask.asking import ask as run_and_show
+    from tui.ask.asking import request_of
+
+    code = run_and_show(request_of(typed, settings, interactive=is_interactive(form)), settings, form)
+    warm.start_server(settings)
+    return code
 
 
 def resume(
@@ -199,6 +209,22 @@ def demo(plain: Plain = False) -> int:
     from tui.ask.demo import demonstrate
 
     return demonstrate("plain" if plain else "auto")
+
+
+def serve(
+    minutes: Annotated[
+        float | None,
+        typer.Option(metavar="N", min=0, help="End after so many minutes without a question; 0: never."),
+    ] = None,
+) -> int:
+    """Keep the models warm, so that `deepthink ask` answers without loading them.
+
+    `ask` uses it by itself, and starts one in the background on a terminal (the setting warm_minutes). It
+    listens at a socket of your own, at no network address. Ctrl-C ends it.
+    """
+    from tui.ask.server import serve as run_server
+
+    return run_server(minutes or 0.0)
 
 
 def graph(

@@ -128,6 +128,9 @@ class Settings(BaseModel):
     threads: int = Field(default=0, ge=0, le=1024)
     """Threads llama.cpp computes with; 0: chosen from the machine."""
 
+    warm_minutes: float = Field(default=10, ge=0, allow_inf_nan=False)
+    """Minutes for which a server keeps the models warm after an ask on a terminal; 0: none is started."""
+
     profile: str = "lean"
     """How the loop works: lean asks the model little, seed asks it at every turn."""
 
