@@ -54,10 +54,14 @@ def serve(minutes: float) -> int:
     path = socket_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with FileLock(f"{path}.lock", timeout=_LOCK_SECONDS), _listening() as listener:
-            with closing(_Server()) as server, ctrl_c() as stopped:
-                warn("The models are kept warm for `deepthink ask`; Ctrl-C ends it.")
-                server.run(listener, minutes * 60, stopped)
+        with (
+            FileLock(f"{path}.lock", timeout=_LOCK_SECONDS),
+            _listening() as listener,
+            closing(_Server()) as server,
+            ctrl_c() as stopped,
+        ):
+            warn("The models are kept warm for `deepthink ask`; Ctrl-C ends it.")
+            server.run(listener, minutes * 60, stopped)
     except Timeout:
         raise AlreadyServed("A server runs already.") from None
     return DONE
@@ -74,9 +78,7 @@ def _listening() -> Iterator[socket.socket]:
         try:
             listener.bind(str(path))
         except OSError as error:
-            raise NoSocket(
-                f"{path}: {error.strerror or error}.", "DEEPTHINK_HOME names a folder."
-            ) from error
+            raise NoSocket(f"{path}: {error.strerror or error}.") from error
         finally:
             os.umask(before)
         listener.listen()
@@ -185,10 +187,10 @@ class _Server:
                 for event in events:
                     run_id = getattr(event, "run_id", run_id)
                     lines.send({"event": event.kind, "payload": event.payload()})
-            runs = Runs(store)
-            outcome = (
-                outcome_of(runs.find(run_id), runs.events(run_id)).to_json() if asked["json"] else None
-            )
+            outcome = None
+            if asked["json"]:
+                runs = Runs(store)
+                outcome = outcome_of(runs.find(run_id), runs.events(run_id)).to_json()
             lines.send({"done": outcome})
         except (BrokenPipeError, ConnectionError):
             raise

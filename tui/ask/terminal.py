@@ -1,4 +1,4 @@
-"""A run as the command line shows it; it imports no model, so that a warm server's answer starts at once."""
+"""A run on the command line. Light to import: a warm server's answer does not wait for it."""
 
 from __future__ import annotations
 

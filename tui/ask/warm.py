@@ -1,8 +1,8 @@
 """Asking a server that keeps the models warm (`tui.ask.server`); it imports no model itself.
 
-Both sides write lines of JSON. The command line sends one with the question and, later, what the user does to
-the run. The server replies ``{"yes": true}``, then events and at last ``{"done": …}``; or ``{"no": reason}``,
-and then the question is answered without it.
+Both sides write lines of JSON. The command line sends one with the question and, later, what the user does
+to the run. The server replies ``{"yes": true}``, then events and at last ``{"done": …}``; or
+``{"no": reason}``, and then the question is answered without it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Lines:
             self._connection.sendall(line)
 
     def receive(self) -> dict[str, Any] | None:
-        """The next object; None if the other side has gone. Raises TimeoutError after the socket's timeout."""
+        """The next object; None if the other side has gone. Raises TimeoutError as the socket does."""
         while b"\n" not in self._read:
             try:
                 data = self._connection.recv(65536)
@@ -241,7 +241,7 @@ def start_server(settings: Settings) -> None:
 
 
 def identity(settings: Settings) -> str:
-    """What a server must share with the command line to answer for it: code, models, and where things are."""
+    """What a server must share with the command line to answer for it: code, models, places."""
     code = Path(__file__).parents[2]
     changed = max(
         path.stat().st_mtime_ns
