@@ -151,6 +151,8 @@ class _Server:
                     try:
                         self._answer(asked, lines)
                     finally:
+                        with suppress(OSError):  # closing alone tells nobody while `_steer` reads
+                            connection.shutdown(socket.SHUT_RDWR)
                         self._latest = time.monotonic()
                         self._answering.release()
 
