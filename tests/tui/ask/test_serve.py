@@ -127,10 +127,9 @@ def test_a_server_that_ends_in_a_run_is_told(
         if message.get("event") == "NodeStarted":
             raise ConnectionResetError
 
-    with serving():
-        with monkeypatch.context() as patch:
-            patch.setattr(warm.Lines, "send", dies)
-            ran = deepthink("ask", QUESTION)
+    with serving(), monkeypatch.context() as patch:
+        patch.setattr(warm.Lines, "send", dies)
+        ran = deepthink("ask", QUESTION)
     assert (ran.code, "deepthink resume" in ran.err, alone) == (5, True, [])
 
 
