@@ -158,9 +158,6 @@ def deepthink(
 def run(arguments: list[str]) -> int:
     """Run the command that ``arguments`` name, told what goes wrong, and return the exit code."""
     command = typer.main.get_command(app)
-    for parameter in command.params:  # completion is there for who looks for it
-        if parameter.name in {"install_completion", "show_completion"}:
-            parameter.hidden = True  # type: ignore[attr-defined] # options have it, arguments do not
     return failures.guarded(lambda: command.main(arguments, prog_name="deepthink", standalone_mode=False))
 
 

@@ -111,12 +111,17 @@ THINKING = (
 
 
 STRIP = (
-    Action(
-        "strip.continue", "1,c", "say('CONTINUE')", "Continue", "It should have been CONTINUE; or it is."
+    *(
+        Action(
+            f"strip.{action.lower()}",
+            f"{number},{action[0].lower()}",
+            f"say('{action}')",
+            f"Should {action.lower()}",
+            f"Label the decision as {action}; decide so where the run waits.",
+        )
+        for number, action in enumerate(("CONTINUE", "REVISE", "FINISH"), start=1)
     ),
-    Action("strip.revise", "2,r", "say('REVISE')", "Revise", "It should have been REVISE; or it is."),
-    Action("strip.finish", "3,f", "say('FINISH')", "Finish", "It should have been FINISH; or it is."),
-    _hidden("strip.unsay", "backspace", "unsay", "Take back", "Take back what you said of it."),
+    _hidden("strip.unsay", "backspace", "unsay", "Remove label", "Remove your label of the decision."),
 )
 DECISIONS = (
     Action("decisions.previous", "left_square_bracket", "run(-1)", "Older", "The run before this one."),

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from tui import completion
 from tui.options import (
     After,
     Asked,
@@ -42,6 +43,7 @@ def ask(
             "-s",
             metavar="NAME",
             help="Its conversation: a name, known or new, or an id (4 characters are enough).",
+            autocompletion=completion.sessions,
         ),
     ] = None,
     go_on: Annotated[
@@ -127,7 +129,12 @@ def ask(
 
 def resume(
     run: Annotated[
-        str, typer.Argument(metavar="[RUN]", help="The beginning of its id; the newest if none is named.")
+        str,
+        typer.Argument(
+            metavar="[RUN]",
+            help="The beginning of its id; the newest if none is named.",
+            autocompletion=completion.runs,
+        ),
     ] = "",
     approve: Annotated[
         Literal["ask", "always", "never"] | None,

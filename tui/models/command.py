@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from tui import completion
 from tui.options import AsJson
 
 app = typer.Typer(
@@ -33,7 +34,9 @@ def pull(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...", help="The chosen language model, embedder and reranker if none is named."
+            metavar="[NAME]...",
+            help="The chosen language model, embedder and reranker if none is named.",
+            autocompletion=completion.models,
         ),
     ] = None,
     recheck: Annotated[
@@ -57,7 +60,12 @@ def pull(
 @app.command("probe")
 def probe(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="The language model in use if none is named.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="The language model in use if none is named.",
+            autocompletion=completion.chat_models,
+        ),
     ] = None,
 ) -> None:
     """Measure a language model, and remember what came out.
@@ -71,7 +79,12 @@ def probe(
 @app.command("use")
 def use(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A catalogue name, a path, ollama:NAME or openai:NAME.")
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A catalogue name, a path, ollama:NAME or openai:NAME.",
+            autocompletion=completion.models,
+        ),
     ],
     role: Annotated[
         Literal["chat", "embedder", "reranker"] | None,

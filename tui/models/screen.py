@@ -43,7 +43,7 @@ from tui.models.actions import (
     verify,
 )
 from tui.run.live import a_run_goes_on, load_anew
-from tui.terminal import clean, one_line, size
+from tui.terminal import clean, padded, size
 
 TITLES: Final[Mapping[Role, str]] = {
     "chat": "Language models",
@@ -152,7 +152,7 @@ class ModelDetail(Static):
 def _line(row: ModelRow, width: int) -> Content:
     """Whether it is here, name, what it weighs, whether it is in use."""
     room = width - 26
-    name = one_line(row.label, room).ljust(room)
+    name = padded(row.label, room)
     sign, style = ("✓", "$success") if row.here else ("–", "$foreground 55%")
     weight = size(row.size) if row.size else ""
     return Content.assemble(
