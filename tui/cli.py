@@ -17,7 +17,7 @@ from tui import failures
 _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Ask and read": {
         "ask": ("tui.ask.command:ask", "Answer a question from your documents, with citations."),
-        "resume": ("tui.ask.command:resume", "Go on with a run that was cut off, or that waits for you."),
+        "resume": ("tui.ask.command:resume", "Continue a run that was interrupted or waits for you."),
         "sessions": ("tui.runs.command:sessions_app", "See, name and delete conversations."),
         "runs": ("tui.runs.command:app", "Look at earlier runs."),
         "serve": ("tui.ask.command:serve", "Keep the models warm, so that `ask` answers sooner."),
@@ -28,7 +28,7 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "ingest": ("tui.library.command:ingest", "Read documents into the library."),
         "sync": (
             "tui.library.command:sync",
-            "Bring the library up to date with the folders it follows.",
+            "Update the library from the folders it follows.",
         ),
         "library": ("tui.library.command:app", "See, search and prune what was read."),
         "mcp": ("tui.mcp:mcp", "Serve the library to editors and assistants, over MCP."),

@@ -47,7 +47,7 @@ def ask(
         ),
     ] = None,
     go_on: Annotated[
-        bool, typer.Option("--continue", "-C", help="Go on with the conversation used last.")
+        bool, typer.Option("--continue", "-C", help="Continue the last conversation.")
     ] = False,
     route: Annotated[
         Literal["single", "deep"] | None,
@@ -140,21 +140,21 @@ def resume(
         Literal["ask", "always", "never"] | None,
         typer.Option(
             "--approve",
-            help="What becomes of an answer that its sources do not support; as it was asked if not given.",
+            help="Show unsupported answers: ask, always or never; by default as when it was asked.",
         ),
     ] = None,
     web: Annotated[
         bool | None,
         typer.Option(
             "--web/--no-web",
-            help="Search the web where the documents fall short; as it was asked if not given.",
+            help="Search the web where the documents fall short; by default as when it was asked.",
         ),
     ] = None,
     as_json: Json = False,
     plain: Plain = False,
     quiet: Quiet = False,
 ) -> int:
-    """Go on with a run that was cut off, or that waits for you.
+    """Continue a run that was interrupted or waits for you.
 
     It goes on from its last finished node, with the model it began with; no answered model call is made
     again. `deepthink runs --unfinished` lists what can be resumed. Exits as `ask` does, and with 0 if

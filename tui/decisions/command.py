@@ -179,7 +179,7 @@ def label(
         str | None, typer.Argument(metavar="[ACTION]", help="What was right: continue, revise, finish.")
     ] = None,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
-    drop: Annotated[bool, typer.Option("--drop", help="Take the label back.")] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove the label.")] = False,
 ) -> None:
     """Say what a decision should have been.
 

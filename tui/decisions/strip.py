@@ -244,7 +244,7 @@ def _inline(told: Row, room: int) -> Content:
 _SHOWN: frozenset[Part] = frozenset(("question", "decisions", "asked"))
 _INLINE = 72  # cells from which three bars stand side by side
 _COMPACT = 46
-_NOTHING = "No decision yet: after each step the run goes on, revises its plan or finishes."
+_NOTHING = "No decision yet: after each step the run continues, revises its plan or finishes."
 
 
 @dataclass

@@ -31,7 +31,8 @@ def ingest(
         ),
     ],
     collection: Annotated[
-        str | None, typer.Option("--collection", "-c", metavar="NAME", help="Where they go; made if new.")
+        str | None,
+        typer.Option("--collection", "-c", metavar="NAME", help="Collection for them; made if new."),
     ] = None,
     description: Annotated[
         str,

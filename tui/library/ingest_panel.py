@@ -295,7 +295,7 @@ stop the others: it is named with what to do about it. You can go to any other s
 def _under_way(fold: IngestFold, width: int) -> list[Content]:
     """The file under way, and what its scans will take."""
     if not fold.total:
-        return [Content("Getting ready …").stylize("$foreground 65%")]
+        return [Content("Preparing …").stylize("$foreground 65%")]
     lines: list[Content] = []
     if fold.under_way is not None:
         name = padded(fold.under_way.name, _NAME)

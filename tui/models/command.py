@@ -44,7 +44,7 @@ def pull(
         typer.Option("--recheck", help="Compare what is here with its sha256, fetch it again if wrong."),
     ] = False,
 ) -> None:
-    """Fetch models; a pull that was cut off goes on where it stopped."""
+    """Fetch models; a download that was cut off is resumed."""
     from models.catalogue import entry
     from tui.assemble import default_entries
     from tui.models.pulling import pull_models

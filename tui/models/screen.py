@@ -318,7 +318,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         if self.query_one("#path").display:
             self.action_leave()
         loading = message.role == "reranker" or load_anew(self)
-        when = "from now on" if loading else "once the run that goes on has ended; it keeps its own"
+        when = "from now on" if loading else "after the current run, which keeps its own"
         self._tell(f"✓ In use {when}." + (f"\n! {message.note}" if message.note else ""))
         self.action_refresh()
 

@@ -116,7 +116,7 @@ def rate(
         typer.Argument(metavar="[RATING]", help="good, partly or wrong."),
     ] = None,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
-    drop: Annotated[bool, typer.Option("--drop", help="Take the rating back.")] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove the rating.")] = False,
 ) -> None:
     """Say how good the answer of a run is.
 

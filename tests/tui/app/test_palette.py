@@ -105,7 +105,12 @@ async def test_an_action_of_the_screen_works_from_it(make_app: MakeApp) -> None:
 @pytest.mark.parametrize(
     ("words", "line", "mode", "told"),
     [
-        ("pull", "Models: Fetch  p", "models", "p: Fetch the model; what came before is gone on from."),
+        (
+            "pull",
+            "Models: Fetch  p",
+            "models",
+            "p: Fetch the model; resumes a download.",
+        ),
         ("delete run", "Runs: Delete  d", "runs", "d: Delete the run, with all of it."),
         ("copy report", "Doctor: Copy report  c", "doctor", "c: Put the report on the clipboard"),
     ],
