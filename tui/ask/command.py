@@ -224,7 +224,7 @@ def serve(
         typer.Option(metavar="N", min=0, help="End after so many minutes without a question; 0: never."),
     ] = None,
 ) -> int:
-    """Keep the models warm, so that `deepthink ask` answers without loading them.
+    """Keep the models warm, so that `ask` answers sooner.
 
     `ask` uses it by itself, and starts one in the background on a terminal (the setting warm_minutes). It
     listens at a socket of your own, at no network address. Ctrl-C ends it.
