@@ -81,7 +81,7 @@ def sync(
         ),
     ] = None,
 ) -> int:
-    """Bring the library up to date with the folders it follows.
+    """Update the library from the folders it follows.
 
     Reads what is new or changed, lets go of what was deleted, and knows a file that was renamed or moved.
     The app does the same while it is open. `deepthink library folders` shows the folders.
