@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _STRATEGIES = ("hybrid", "vector", "keyword")
 _STAGES = {"rerank": "reader", "fused": "fused", "vector": "vector", "mmr": "MMR", "keyword": "keyword"}
 _DIGITS = {"keyword": 2, "fused": 4}
-_NUMBER, _STAGE, _GRADE = 4, 10, 15  # columns
+_NUMBER, _STAGE, _GRADE = 4, 10, 16  # columns
 _NAME = (16, 60)  # the fewest and the most
 
 
@@ -207,7 +207,7 @@ cursor.
         name_width = min(max(table.container_size.width - rest, _NAME[0]), _NAME[1])
         table.add_column(Text("#".rjust(_NUMBER - 2)), width=_NUMBER)
         table.add_column("passage", width=name_width)
-        table.add_column("grade", width=_GRADE)
+        table.add_column(" grade", width=_GRADE)
         for _, label in stages:
             table.add_column(Text(label.rjust(_STAGE)), width=_STAGE)
         for number, one in enumerate(self._staged, start=1):
@@ -216,7 +216,7 @@ cursor.
             table.add_row(
                 Text(str(number).rjust(_NUMBER - 2)),
                 name,
-                Text(GRADES[one.grade]),
+                Text(f" {GRADES[one.grade]}"),
                 *cells,
                 key=str(one.passage.id),
             )
