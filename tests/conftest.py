@@ -54,6 +54,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [n for n in os.environ if n.startswith("DEEPTHINK_")]:
         if name not in {"DEEPTHINK_HOME", "DEEPTHINK_MODELS", "DEEPTHINK_DATA"}:
             monkeypatch.delenv(name)
+    monkeypatch.setenv("DEEPTHINK_WARM_MINUTES", "0")  # no test leaves a server behind
     return folder
 
 

@@ -62,3 +62,8 @@ def scans_dir() -> Path:
 def log_file() -> Path:
     """The log that ``--debug`` and unexpected failures write."""
     return state_dir() / "deepthink.log"
+
+
+def socket_file() -> Path:
+    """The socket at which `deepthink serve` answers; the user's own."""
+    return state_dir() / "serve.sock"

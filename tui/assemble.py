@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from models.catalogue import CATALOGUE, QWEN_CODER_0_5B, CatalogueRole, ModelEntry, entry
 from models.fetch import checked
@@ -195,6 +195,20 @@ def open_learned() -> Served | None:
     from policy.serving.learned import active_policy
 
     return active_policy()
+
+
+def open_parts(settings: Settings) -> dict[str, Any]:
+    """What every run needs besides the store, by the names of `agent.run.run`; nothing is loaded yet.
+
+    Raises:
+        ModelMissing, ChecksumMismatch, AddressNotConfirmed: as the functions above.
+    """
+    return {
+        "chat": open_chat(settings),
+        "embedder": open_embedder(settings),
+        "reader": open_reader(settings),
+        "planner": open_planner(settings),
+    }
 
 
 def open_web(settings: Settings, store: Store, embedder: Embedder) -> Web | None:

@@ -17,9 +17,10 @@ from tui import failures
 _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Ask and read": {
         "ask": ("tui.ask.command:ask", "Answer a question from your documents, with citations."),
-        "resume": ("tui.ask.command:resume", "Go on with a run that was cut off, or that waits for you."),
+        "resume": ("tui.ask.command:resume", "Continue a run that was interrupted or waits for you."),
         "sessions": ("tui.runs.command:sessions_app", "See, name and delete conversations."),
         "runs": ("tui.runs.command:app", "Look at earlier runs."),
+        "serve": ("tui.ask.command:serve", "Keep the models warm, so that `ask` answers sooner."),
         "compare": ("tui.ask.command:compare", "Ask several systems the same question."),
         "tui": ("tui.app.main:open_app", "Open the full-screen app, as `deepthink-tui` does."),
     },
@@ -27,7 +28,7 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "ingest": ("tui.library.command:ingest", "Read documents into the library."),
         "sync": (
             "tui.library.command:sync",
-            "Bring the library up to date with the folders it follows.",
+            "Update the library from the folders it follows.",
         ),
         "library": ("tui.library.command:app", "See, search and prune what was read."),
         "mcp": ("tui.mcp:mcp", "Serve the library to editors and assistants, over MCP."),
@@ -157,9 +158,6 @@ def deepthink(
 def run(arguments: list[str]) -> int:
     """Run the command that ``arguments`` name, told what goes wrong, and return the exit code."""
     command = typer.main.get_command(app)
-    for parameter in command.params:  # completion is there for who looks for it
-        if parameter.name in {"install_completion", "show_completion"}:
-            parameter.hidden = True  # type: ignore[attr-defined] # options have it, arguments do not
     return failures.guarded(lambda: command.main(arguments, prog_name="deepthink", standalone_mode=False))
 
 

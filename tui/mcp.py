@@ -69,12 +69,10 @@ class _Tools:
         from tui import assemble
 
         return {
-            "chat": assemble.open_chat(self._settings),
+            **assemble.open_parts(self._settings),
             "embedder": self._embedder,
-            "reader": assemble.open_reader(self._settings),
             "store": self._store,
             "learned": assemble.open_learned(),
-            "planner": assemble.open_planner(self._settings),
         }
 
     def list_documents(self, collection: str = "") -> list[dict[str, Any]]:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tui import completion
+
 if TYPE_CHECKING:
     from traces.records import Filters
-    from tui.ask.asking import Form
+    from tui.ask.terminal import Form
     from tui.settings.settings import Settings
 
 Asked = Annotated[
@@ -18,12 +20,22 @@ Asked = Annotated[
 ]
 Collections = Annotated[
     list[str] | None,
-    typer.Option("--collection", "-c", metavar="NAME", help="Search here only; may be repeated."),
+    typer.Option(
+        "--collection",
+        "-c",
+        metavar="NAME",
+        help="Search here only; may be repeated.",
+        autocompletion=completion.collections,
+    ),
 ]
 Model = Annotated[
     str | None,
     typer.Option(
-        "--model", "-m", metavar="NAME", help="A catalogue name, a .gguf path, ollama:NAME or openai:NAME."
+        "--model",
+        "-m",
+        metavar="NAME",
+        help="A catalogue name, a .gguf path, ollama:NAME or openai:NAME.",
+        autocompletion=completion.chat_models,
     ),
 ]
 From = Annotated[

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from rich import box
+from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.console import Console, RenderableType
 from rich.style import StyleType
 from rich.table import Table
@@ -66,9 +67,16 @@ def unmarked(text: str) -> str:
 
 
 def one_line(text: str, longest: int = 0) -> str:
-    """``text`` as a single clean line, cut with an ellipsis after ``longest`` characters if given."""
+    """``text`` as a single clean line, cut with an ellipsis after ``longest`` cells if given."""
     line = " ".join(clean(text).split())
-    return f"{line[: longest - 1].rstrip()}…" if longest and len(line) > longest else line
+    if not longest or cell_len(line) <= longest:
+        return line
+    return f"{chop_cells(line, longest - 1)[0].rstrip() if longest > 1 else ''}…"
+
+
+def padded(text: str, width: int) -> str:
+    """``text`` as one line of exactly ``width`` cells: wide characters take two."""
+    return set_cell_size(one_line(text, width), width)
 
 
 class _Columns(Table):

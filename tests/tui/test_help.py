@@ -16,7 +16,7 @@ HEAVY = (
     "pyarrow pydantic_settings httpx lxml"
 ).split()
 COMMANDS = (
-    "ask resume sessions runs compare tui ingest sync library mcp traces collect train-policy policy "
+    "ask resume sessions runs serve compare tui ingest sync library mcp traces collect train-policy policy "
     "evaluate graph demo models config doctor paths"
 ).split()
 SUBCOMMANDS = [
@@ -64,7 +64,7 @@ def test_without_arguments_it_says_what_there_is(deepthink: Run) -> None:
     assert re.findall(r"^  (\S+)  ", groups, re.MULTILINE) == COMMANDS
     assert "9 answered in part" in ran.out
     assert "..." not in groups, "a short help is cut off"
-    assert "completion" not in ran.out
+    assert "--install-completion" in ran.out
 
 
 @pytest.mark.parametrize("arguments", SUBCOMMANDS, ids=" ".join)

@@ -70,6 +70,12 @@ def _palette() -> type[Provider]:
     return Actions
 
 
+def _stored() -> type[Provider]:
+    from tui.app.stored import Stored
+
+    return Stored
+
+
 def _screen(module: str, name: str) -> Callable[[], Screen[Any]]:
     """Makes a screen; its module is imported by then."""
     return lambda: cast("Screen[Any]", getattr(import_module(module), name)())
@@ -88,7 +94,7 @@ class DeepthinkApp(App[int]):
     NOTIFICATION_TIMEOUT = 3
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
-    COMMANDS: ClassVar[set[Any]] = {_palette}
+    COMMANDS: ClassVar[set[Any]] = {_palette, _stored}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Textual declares it
     DEFAULT_MODE = "ask"
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {

@@ -22,8 +22,9 @@ from tui.app.keys import ACTIONS, Action, bindings, every
 _PLACES: Final[Mapping[str, str]] = {
     "app": "Everywhere",
     "ask": "Asking",
-    "run": "While a run goes on",
+    "run": "During a run",
     "prompt": "In the prompt",
+    "find": "Finding in the conversation",
     "answer": "In an answer",
     "failure": "What went wrong",
     "passage": "In a passage",

@@ -54,11 +54,12 @@ ASK = (
         "Citations",
         "Go to the last answer and its citations, or to what the run asks.",
     ),
-    _hidden("ask.unfinished", "f12", "unfinished", "Unfinished", "Runs that can go on."),
+    _hidden("ask.unfinished", "f12", "unfinished", "Unfinished", "Runs that can be resumed."),
     _first("ask.sessions", "f10", "sessions", "Sessions", "Open, name or delete a session."),
     _first("ask.copy", "ctrl+s", "copy", "Copy answer", "Copy the last answer."),
     _first("ask.new", "ctrl+k", "new_session", "New", "Start a new conversation."),
     _first("ask.retry", "ctrl+e", "retry", "Edit", "Edit the last question and ask again."),
+    _hidden_first("ask.find", "ctrl+f", "find", "Find", "Find words in the conversation."),
     Action("ask.older", "", "older", "Earlier turns", "Show more of the session's earlier turns."),
     _hidden_first("ask.up", "pageup", "scroll('up')", "Scroll up", "Scroll the conversation."),
     _hidden_first("ask.down", "pagedown", "scroll('down')", "Scroll down", "Scroll the conversation."),
@@ -80,6 +81,11 @@ PROMPT = (
     _hidden_first("prompt.later", "down", "later", "Later", "The question after this one."),
     _hidden_first("prompt.complete", "tab", "complete", "Complete", "Take the completion."),
 )
+FIND = (
+    Action("find.previous", "enter,up", "move(-1)", "Before", "Go to the place before."),
+    Action("find.next", "down", "move(1)", "Next", "Go to the next place."),
+    Action("find.close", "escape", "close", "Close", "Back to the prompt."),
+)
 ANSWER = (
     Action("answer.next", "right", "citation(1)", "Next citation", "Go to the next citation."),
     _hidden("answer.previous", "left", "citation(-1)", "Citation before", "Go back one."),
@@ -91,7 +97,7 @@ ANSWER = (
             rating[0],
             f"screen.rate('{rating}')",
             rating.capitalize(),
-            f"Rate the answer as {rating}; once more takes the rating back.",
+            f"Rate the answer as {rating}; press again to remove the rating.",
         )
         for rating in ("good", "partly", "wrong")
     ),
@@ -105,17 +111,22 @@ THINKING = (
 
 
 STRIP = (
-    Action(
-        "strip.continue", "1,c", "say('CONTINUE')", "Continue", "It should have been CONTINUE; or it is."
+    *(
+        Action(
+            f"strip.{action.lower()}",
+            f"{number},{action[0].lower()}",
+            f"say('{action}')",
+            f"Should {action.lower()}",
+            f"Label the decision as {action}; decide so where the run waits.",
+        )
+        for number, action in enumerate(("CONTINUE", "REVISE", "FINISH"), start=1)
     ),
-    Action("strip.revise", "2,r", "say('REVISE')", "Revise", "It should have been REVISE; or it is."),
-    Action("strip.finish", "3,f", "say('FINISH')", "Finish", "It should have been FINISH; or it is."),
-    _hidden("strip.unsay", "backspace", "unsay", "Take back", "Take back what you said of it."),
+    _hidden("strip.unsay", "backspace", "unsay", "Remove label", "Remove your label of the decision."),
 )
 DECISIONS = (
     Action("decisions.previous", "left_square_bracket", "run(-1)", "Older", "The run before this one."),
     Action("decisions.next", "right_square_bracket", "run(1)", "Newer", "The run after this one."),
-    Action("decisions.teach", "t", "teach", "Teach", "The run asks you at each decision; or no more."),
+    Action("decisions.teach", "t", "teach", "Teach", "Switch between automatic decisions and yours."),
     _hidden("decisions.reload", "u", "reload", "Read again", "Read the stored runs again."),
 )
 POLICY = (
@@ -123,13 +134,13 @@ POLICY = (
     Action(
         "policy.rollback", "b", "rollback", "Roll back", "Go back to the policy that was active before."
     ),
-    Action("policy.train", "t", "train", "Train", "To the training; there: begin what is chosen."),
-    Action("policy.stop", "escape,x", "stop", "Stop", "Stop the training; the same one can go on later."),
+    Action("policy.train", "t", "train", "Train", "Go to the training; there, start the chosen one."),
+    Action("policy.stop", "escape,x", "stop", "Stop", "Stop the training; it can be resumed."),
     Action("policy.decider", "d", "decider", "Decider", "The rules, the language model or the policy."),
-    Action("policy.shadow", "s", "shadow", "2nd opinion", "Whose opinion is recorded beside, unused."),
+    Action("policy.shadow", "s", "shadow", "2nd opinion", "Choose whose opinion is recorded, unused."),
     _hidden("policy.policies", "1", "tab('policies')", "Policies", "The policies there are."),
     _hidden("policy.training", "2", "tab('training')", "Training", "Train a policy, watch it."),
-    _hidden("policy.gathered", "3", "tab('gathered')", "Gathered", "What there is of decisions."),
+    _hidden("policy.gathered", "3", "tab('gathered')", "Gathered", "The decisions collected so far."),
     _hidden("policy.reload", "u", "reload", "Read again", "Read everything again."),
 )
 
@@ -150,11 +161,11 @@ APP = (
     _screen("f9", "doctor", "Doctor", "What is missing on this machine, and what to do."),
     Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find anything that can be done."),
     _hidden("app.failure", "ctrl+r", "failure", "Last error", "What failed, in full, to copy."),
-    _first("app.quit", "ctrl+q", "quit", "Quit", "Leave; what was going on can be resumed."),
+    _first("app.quit", "ctrl+q", "quit", "Quit", "Quit; unfinished runs can be resumed."),
 )
 FAILURE = (
     Action("failure.copy", "c", "copy", "Copy", "Put the whole text on the clipboard."),
-    Action("failure.close", "escape", "close", "Close", "Back to the screen beneath."),
+    Action("failure.close", "escape", "close", "Close", "Close this."),
 )
 
 
@@ -168,7 +179,7 @@ LIBRARY = (
     Action("library.stop", "x", "stop", "Stop", "Stop reading; what is read stays read."),
     Action("library.hide", "escape", "hide", "Back", "Leave the search, or put away what was read."),
     _hidden("library.changes", "f", "changes", "Followed", "Folders that are followed, and changes."),
-    _hidden("library.refresh", "u", "refresh", "Refresh", "Look again what the library holds."),
+    _hidden("library.refresh", "u", "refresh", "Refresh", "Read the library again."),
 )
 CHANGES = (
     Action("changes.unfollow", "d", "unfollow", "Unfollow", "Follow the folder no longer; its files stay."),
@@ -198,10 +209,10 @@ FILE_TREE = (
     Action(
         "file_tree.take", "enter", "take", "Read", "Read what is marked, else what is under the cursor."
     ),
-    Action("file_tree.turn", "enter", "turn", "Open or shut", "Open the folder, or shut it."),
+    Action("file_tree.turn", "enter", "turn", "Open/close", "Open or close the folder."),
     Action("file_tree.mark", "space", "mark", "Mark", "Mark a file or folder, or take the mark away."),
     _hidden("file_tree.open", "right", "open", "Open", "Open the folder."),
-    _hidden("file_tree.shut", "left", "shut", "Shut", "Shut the folder, or go to the one around it."),
+    _hidden("file_tree.shut", "left", "shut", "Close", "Close the folder, or go to its parent."),
     _hidden("file_tree.up", "backspace", "up", "Folder above", "Show the folder above."),
     _hidden("file_tree.hidden", "full_stop", "hidden", "Hidden", "Show or hide hidden files."),
 )
@@ -209,13 +220,13 @@ FILE_TREE = (
 
 MODELS = (
     Action("models.use", "enter", "use", "Use", "Use the model under the cursor from now on."),
-    Action("models.pull", "p", "pull", "Fetch", "Fetch the model; what came before is gone on from."),
+    Action("models.pull", "p", "pull", "Fetch", "Fetch the model; resumes a download."),
     Action("models.probe", "t", "probe", "Measure", "Measure a language model: context, JSON, speed."),
     Action("models.verify", "v", "verify", "Verify", "Compare the files with their publisher's sha256."),
     Action("models.file", "i", "file", "A file", "Use a .gguf file, a model folder, or a server's model."),
-    Action("models.stop", "x", "stop", "Stop", "Stop what is going on; what was fetched is kept."),
+    Action("models.stop", "x", "stop", "Stop", "Stop; what was fetched is kept."),
     Action("models.leave", "escape", "leave", "Leave", "Leave the line for a path."),
-    _hidden("models.refresh", "u", "refresh", "Refresh", "Look again what there is."),
+    _hidden("models.refresh", "u", "refresh", "Refresh", "Look again at what there is."),
 )
 SETTINGS = (
     Action("settings.edit", "enter", "edit", "Change", "Change the setting under the cursor."),
@@ -225,24 +236,24 @@ SETTINGS = (
     _hidden("settings.refresh", "r", "refresh", "Read again", "Read the settings file again."),
 )
 DOCTOR = (
-    Action("doctor.again", "r", "again", "Examine again", "Look at everything once more."),
+    Action("doctor.again", "r", "again", "Check again", "Check everything once more."),
     Action("doctor.copy", "c", "copy", "Copy report", "Put the report on the clipboard, for an issue."),
-    Action("doctor.full", "enter", "full", "In full", "Show the row in full, or shorten it again."),
+    Action("doctor.full", "enter", "full", "Details", "Show the details of the row, or hide them."),
 )
 CONFIRM = (
-    Action("confirm.yes", "y", "yes", "Yes", "Do what is asked."),
+    Action("confirm.yes", "y", "yes", "Yes", "Confirm."),
     Action("confirm.no", "n,escape", "no", "No", "Leave everything as it is."),
-    _hidden("confirm.move", "left,right", "app.focus_next", "Other", "Go to the other choice."),
+    _hidden("confirm.move", "left,right", "app.focus_next", "Other", "Move to the other choice."),
 )
-HELP = (Action("help.close", "escape,q", "close", "Close", "Back to the screen beneath; so does F1."),)
+HELP = (Action("help.close", "escape,q", "close", "Close", "Close the help; F1 does too."),)
 WELCOME = (  # no letter begins anything: one that was meant for the prompt would fetch a model
     Action("welcome.next", "enter", "next", "Next step", "Take the next step."),
     Action("welcome.small", "ctrl+s", "small", "Smaller model", "Fetch the smaller language model."),
     Action("welcome.files", "ctrl+o", "files", "Own documents", "Choose documents of your own."),
     Action("welcome.stop", "x", "stop", "Stop", "Stop; what was done so far is kept."),
     Action("welcome.skip", "escape", "skip", "Skip", "Go to the prompt at once."),
-    Action("welcome.quit", "ctrl+q", "app.quit", "Quit", "Leave; these steps come again next time."),
-    _hidden("welcome.how_to_quit", "ctrl+c", "app.help_quit", "Quit", "Say how to leave."),
+    Action("welcome.quit", "ctrl+q", "app.quit", "Quit", "Quit; these steps are offered again next time."),
+    _hidden("welcome.how_to_quit", "ctrl+c", "app.help_quit", "Quit", "Show how to quit."),
     _hidden("welcome.palette", "ctrl+p", "app.command_palette", "Palette", "Find anything."),
 )
 
@@ -253,23 +264,23 @@ def _rate(key: str, rating: str) -> Action:
         key,
         f"rate('{rating}')",
         rating.capitalize(),
-        f"Rate the answer as {rating}; once more takes the rating back.",
+        f"Rate the answer as {rating}; press again to remove the rating.",
     )
 
 
-RESUME = Action("runs.resume", "r", "resume", "Resume", "Go on with a run that did not come to its end.")
+RESUME = Action("runs.resume", "r", "resume", "Resume", "Continue a run that did not finish.")
 MARK = _hidden("runs.mark", "c", "mark", "Compare", "Mark a run, then a second to compare them.")
 STATUS = _hidden("runs.status", "f", "status(1)", "Status", "Only runs of one status.")
 AGAIN = _hidden("runs.again", "o", "again", "Ask again", "Put its question into the prompt.")
 UNFINISHED_RUNS = _hidden("runs.unfinished", "u", "unfinished", "Unfinished", "Which runs can be resumed.")
 REFRESH = _hidden("runs.refresh", "R", "refresh", "Refresh", "Read the list again.")
-CLEAR = _hidden("runs.clear", "escape", "clear", "Clear", "Back to every run, without a mark.")
+CLEAR = _hidden("runs.clear", "escape", "clear", "Clear", "Show all runs, none marked.")
 BESIDES = (STATUS, MARK, AGAIN, UNFINISHED_RUNS)
 """What the footer has no room for in 80 columns; the preview names their keys."""
 
 
 RUNS = (
-    Action("runs.open", "enter", "open", "Replay", "See the run again, event by event."),
+    Action("runs.open", "enter", "open", "Open", "Open the run: its answer, evidence and events."),
     Action("runs.search", "slash", "search", "Search", "Search the questions and the answers."),
     _rate("g", "good"),
     _rate("p", "partly"),
@@ -284,8 +295,8 @@ RUNS = (
 )
 REPLAY = (
     Action("replay.play", "space", "play", "Play", "Play, or pause."),
-    Action("replay.forward", "right", "step(1)", "Event", "One event on."),
-    _hidden("replay.back", "left", "step(-1)", "Event back", "One event back."),
+    Action("replay.forward", "right", "step(1)", "Event", "Next event."),
+    _hidden("replay.back", "left", "step(-1)", "Event before", "Previous event."),
     Action("replay.next", "n,shift+right", "part(1)", "Next step", "To the next research step."),
     _hidden("replay.previous", "p,shift+left", "part(-1)", "Step before", "To the step before."),
     _hidden("replay.start", "home", "ends(0)", "Start", "To the beginning."),
@@ -306,13 +317,13 @@ EXPORT = (
     _first("export.close", "escape", "close", "Close", "Write nothing."),
 )
 UNFINISHED = (
-    Action("unfinished.resume", "enter", "resume", "Resume", "Go on with this run."),
+    Action("unfinished.resume", "enter", "resume", "Resume", "Continue this run."),
     Action("unfinished.forget", "d,delete", "forget", "Forget", "Do not offer it again; it stays stored."),
     Action("unfinished.later", "escape", "later", "Later", "Leave them as they are."),
 )
 SESSIONS = (
-    Action("sessions.open", "enter", "open", "Open", "Go on with this session."),
-    Action("sessions.new", "n", "new", "New", "Begin a session."),
+    Action("sessions.open", "enter", "open", "Open", "Continue this session."),
+    Action("sessions.new", "n", "new", "New", "Start a session."),
     Action("sessions.filter", "slash", "filter", "Filter", "Only sessions with these words."),
     Action("sessions.rename", "r", "rename", "Rename", "Give the session a name."),
     Action("sessions.delete", "d,delete", "delete", "Delete", "Delete the session and its runs."),
@@ -323,6 +334,7 @@ SESSIONS = (
 _WITHIN: Final[Mapping[str, Sequence[str]]] = {
     "run": ("ask",),
     "prompt": ("ask", "run"),
+    "find": ("ask", "run"),
     "answer": ("ask", "run"),
     "thinking": ("ask", "run"),
     "strip": ("ask", "run", "thinking", "decisions"),
@@ -411,6 +423,7 @@ ACTIONS: Mapping[str, Sequence[Action]] = {
     "ask": ASK,
     "run": RUN,
     "prompt": PROMPT,
+    "find": FIND,
     "answer": ANSWER,
     "thinking": THINKING,
     "library": LIBRARY,

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from textwrap import wrap
 
+from rich.cells import cell_len
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui.terminal import clean
+from tui.terminal import one_line, padded
 
 _QUIET = "$foreground 65%"
 _NARROWEST = 12
@@ -27,15 +28,23 @@ def facts(rows: Sequence[tuple[str, str]], width: int, column: int = 0) -> list[
         width: Of a line.
         column: Cells of the names; as wide as the longest, and half the width at most, if 0.
     """
-    widest = max((len(name) for name, _ in rows), default=0) + 2
+    widest = max((cell_len(name) for name, _ in rows), default=0) + 2
     column = column or max(_NARROWEST, min(widest, width // 2))
     lines: list[Content] = []
     for name, text in rows:
-        left = wrap(clean(name), column - 2)
-        right = wrap(clean(text), max(width - column, _NARROWEST))
+        left = folded(name, column - 2)
+        right = folded(text, max(width - column, _NARROWEST))
         for first, second in zip_longest(left, right, fillvalue=""):
-            lines.append(Content.assemble((first.ljust(column), _QUIET), second))
+            lines.append(Content.assemble((padded(first, column), _QUIET), second))
     return lines
+
+
+def folded(text: str, width: int) -> list[str]:
+    """``text`` in lines of at most ``width`` cells: wide characters, as of Chinese, take two."""
+    line = one_line(text)
+    if line.isascii():
+        return wrap(line, width)
+    return [part.plain.rstrip() for part in Content(line).wrap(width)]
 
 
 def titled(title: str, lines: Sequence[Content | str]) -> list[Content]:
@@ -86,9 +95,9 @@ def hanging(lead: str, text: str, width: int) -> str:
         text: One line of text.
         width: Cells; a list that is not laid out yet has none, and is drawn again when it has.
     """
-    indent = " " * len(lead)
-    room = max(width, len(lead) + _NARROWEST_TEXT)
-    return "\n".join(wrap(text, room, initial_indent=lead, subsequent_indent=indent) or [lead])
+    indent = cell_len(lead)
+    lines = folded(text, max(width - indent, _NARROWEST_TEXT)) or [""]
+    return f"\n{' ' * indent}".join([f"{lead}{lines[0]}", *lines[1:]])
 
 
 MARK = "▸ "

@@ -44,6 +44,13 @@ _AT_ONCE: Final = {
 """What is done when its screen is there; the others act on what a person has chosen on it."""
 
 _OTHERS: Final = 0.5  # what other screens do comes after what this one does
+_HELP: Final = 0.5  # words in the help of an action, not in its name
+
+
+def has_words(text: str, query: str) -> bool:
+    """Whether every word of the query occurs in the text."""
+    text = text.casefold()
+    return all(word in text for word in query.casefold().split())
 
 
 class Actions(Provider):
@@ -58,11 +65,11 @@ class Actions(Provider):
         """What fits ``query``, of other screens as well."""
         matcher = self.matcher(query)
         for name, help_text, run in self._here():
-            score = max(matcher.match(name), 0.8 * matcher.match(help_text))
+            score = max(matcher.match(name), _HELP * has_words(help_text, query))
             if score > 0:
                 yield Hit(score, matcher.highlight(name), run, help=help_text)
         for name, help_text, id_, run in self._elsewhere():
-            score = max(matcher.match(name), 0.8 * matcher.match(help_text), 0.8 * matcher.match(id_))
+            score = max(matcher.match(name), _HELP * has_words(f"{help_text} {id_}", query))
             if score > 0:
                 yield Hit(_OTHERS * score, matcher.highlight(name), run, help=help_text)
 

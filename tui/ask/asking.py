@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from agent import events as ev
 from agent import run as agent_run
 from agent.run import Approve, Request, resumable
-from agent.steering import Steering
 from models.catalogue import entry
 from models.fetch import installed
 from models.protocols import Embedder, Loadable, ModelMissing, Reader
@@ -22,8 +18,8 @@ from traces.errors import DeepthinkError
 from traces.records import NO_FILTERS, Filters
 from traces.runs import Run, Runs
 from traces.sessions import Sessions, SeveralSessions, UnknownSession
-from traces.store import Store
-from tui import failures
+from tui.ask.terminal import Form, Route, Watch, is_interactive
+from tui.ask.warm import Typed
 from tui.assemble import (
     OLLAMA,
     OPENAI,
@@ -35,20 +31,11 @@ from tui.assemble import (
     open_store,
     open_web,
 )
-from tui.interrupts import ctrl_c
 from tui.library import embedding
-from tui.run import questions
-from tui.run.fold import Outcome, events_of, outcome_of
-from tui.run.keyboard import Wheel, keys
-from tui.run.render import PipedRun, Renderer, renderer
-from tui.run.words import place
+from tui.options import filters_from
+from tui.run.fold import outcome_of
 from tui.settings.settings import Settings
-from tui.terminal import is_live, one_line
 
-Form = Literal["auto", "plain", "quiet", "json"]
-Route = Literal["", "single", "deep"]
-
-_NEAREST = 160  # characters of a passage
 _LLAMA_CPP = "llama.cpp:"
 NOTHING = "There is nothing to resume."
 GOING_ON = "There is nothing to resume: run {} is still going on in another process."
@@ -95,7 +82,7 @@ def request(
     settings: Settings,
     *,
     interactive: bool,
-    collections: tuple[str, ...] = (),
+    collections: Sequence[str] = (),
     route: Route = "",
     session: tuple[str, str] = ("", ""),
     filters: Filters = NO_FILTERS,
@@ -114,7 +101,7 @@ def request(
     session_id, session_name = session
     return Request(
         question=question,
-        collections=collections,
+        collections=tuple(collections),
         profile=settings.profile,
         decider=settings.decider,
         shadow=settings.shadow,
@@ -129,9 +116,22 @@ def request(
     )
 
 
-def is_interactive(form: Form) -> bool:
-    """Whether a person can be asked: stdin is a terminal, and so is stdout or stderr."""
-    return form != "json" and sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
+def request_of(typed: Typed, settings: Settings, *, interactive: bool) -> Request:
+    """What a run is asked to do by a question as it was typed.
+
+    Raises:
+        UnknownSession, SeveralSessions: as in `session_of`.
+        BadFilter: one of the facts that documents must have is none.
+    """
+    return request(
+        typed.question,
+        settings,
+        interactive=interactive,
+        collections=typed.collections,
+        route=typed.route,
+        session=session_of(typed.session, go_on=typed.go_on),
+        filters=filters_from(typed.sender, typed.after, typed.before, typed.kind, typed.folder),
+    )
 
 
 def session_of(name: str | None, *, go_on: bool) -> tuple[str, str]:
@@ -196,7 +196,7 @@ def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approv
 def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form: Form) -> int:
     """Show what ``begin`` yields, given the models, the store, the web and the person's wheel."""
     store = open_store()
-    watch = _Watch(store, form)
+    watch = Watch(store, form)
     with closing(open_chat(settings)) as chat:
         embedder, reader = open_embedder(settings), open_reader(settings)
         embedding.before(store, embedder)
@@ -209,74 +209,14 @@ def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form:
             "learned": open_learned(),
             "planner": open_planner(settings),
         }
-        watch.follow(partial(begin, **parts), embedder, reader)
+        watch.follow(partial(begin, **parts), partial(_warm_up, (embedder, reader)))
     if form == "json":
         runs = Runs(store)  # they also know what came before the run was resumed
-        answer = outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json()
-        sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
-        sys.stdout.flush()
+        watch.show_json(outcome_of(runs.find(watch.run_id), runs.events(watch.run_id)).to_json())
     elif form != "quiet":
-        _tell_nearest(watch.outcome)
+        watch.tell_nearest()
     embedding.after(store, embedder)
     return watch.outcome.exit_code
-
-
-def _tell_nearest(outcome: Outcome) -> None:
-    """Where nothing was found, show the nearest passages and how to search by hand."""
-    if outcome.status not in {"not_found", "stopped"}:
-        return
-    for hit in outcome.nearest():
-        failures.warn(f"Nearest: {place(hit)}: {one_line(hit['text'], _NEAREST)}")
-    failures.warn(f"To look yourself: deepthink library search {shlex.quote(outcome.question)}")
-
-
-class _Watch:
-    """A run as it is watched: shown, steered by keys, its questions asked."""
-
-    def __init__(self, store: Store, form: Form) -> None:
-        self._store = store
-        self._form = form
-        self._live = form == "auto" and is_live()
-        self.run_id = ""
-        self.outcome = Outcome()
-
-    def follow(self, begin: Callable[..., Generator[ev.Event]], *models: Embedder | Reader) -> None:
-        """Watch the run to its end, loading ``models`` meanwhile. Raises what the run raises."""
-        warming: threading.Thread | None = None
-        try:
-            with ctrl_c() as cancel:
-                steering = Steering(cancel)
-                wheel = Wheel(steering) if self._live and sys.stdin.isatty() else None
-                with (
-                    self._screen(wheel) as screen,
-                    keys(wheel.press if wheel else None) as keyboard,
-                    # A closed pipe must end the run before the model is closed under it.
-                    closing(begin(steering=steering)) as events,
-                ):
-                    for event in events:
-                        if isinstance(event, ev.RunStarted | ev.Resumed):
-                            self.run_id = event.run_id
-                            warming = _warm_up(models)
-                        if isinstance(event, ev.Resumed):
-                            before = events_of(Runs(self._store).events(event.run_id))
-                            screen.recall(before)
-                            for earlier in before:
-                                self.outcome.take(earlier)
-                        self.outcome.take(event)
-                        screen.take(event)
-                        if isinstance(event, ev.Asked):
-                            with screen.aside(), keyboard.aside():
-                                questions.put(event, steering, live=self._live)
-        finally:
-            if warming is not None:
-                warming.join()  # an interpreter that ends in the middle of an import may crash
-
-    def _screen(self, wheel: Wheel | None) -> Renderer:
-        if self._form == "json":
-            return Renderer()
-        if self._form == "quiet" or (self._form == "auto" and not sys.stdout.isatty()):
-            return PipedRun(quiet=self._form == "quiet")
-        return renderer(wheel, plain=not self._live)
 
 
 def _warm_up(models: Sequence[Embedder | Reader]) -> threading.Thread:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from tui import completion
 from tui.options import (
     After,
     Asked,
@@ -19,7 +20,6 @@ from tui.options import (
     Quiet,
     Type,
     collections_of,
-    filters_from,
     form_of,
     question_of,
 )
@@ -43,10 +43,11 @@ def ask(
             "-s",
             metavar="NAME",
             help="Its conversation: a name, known or new, or an id (4 characters are enough).",
+            autocompletion=completion.sessions,
         ),
     ] = None,
     go_on: Annotated[
-        bool, typer.Option("--continue", "-C", help="Go on with the conversation used last.")
+        bool, typer.Option("--continue", "-C", help="Continue the last conversation.")
     ] = False,
     route: Annotated[
         Literal["single", "deep"] | None,
@@ -80,8 +81,8 @@ def ask(
     the documents do not say, 7 if it waits for you, 8 if the answer was withheld, 9 if it was answered in
     part, 10 if it was stopped first. While it runs on a terminal, ? shows the keys that steer it.
     """
-    from tui.ask.asking import ask as run_and_show
-    from tui.ask.asking import is_interactive, request, session_of
+    from tui.ask import warm
+    from tui.ask.terminal import is_interactive
     from tui.failures import WrongUsage
     from tui.settings.settings import load
 
@@ -103,41 +104,57 @@ def ask(
         }
     )
     form = form_of(as_json=as_json, plain=plain, quiet=quiet)
-    wanted = request(
+    typed = warm.Typed(
         question_of(question),
-        settings,
-        interactive=is_interactive(form),
-        collections=collections_of(collection, settings),
-        route=route or "",
-        session=session_of(session, go_on=go_on),
-        filters=filters_from(sender, after, before, kind, folder),
+        collections_of(collection, settings),
+        route or "",
+        session,
+        go_on,
+        sender or (),
+        after,
+        before,
+        kind or (),
+        folder or (),
     )
-    return run_and_show(wanted, settings, form)
+    code = warm.ask_server(typed, settings, form)
+    if code is not None:
+        return code
+    from tui.ask.asking import ask as run_and_show
+    from tui.ask.asking import request_of
+
+    code = run_and_show(request_of(typed, settings, interactive=is_interactive(form)), settings, form)
+    warm.start_server(settings)
+    return code
 
 
 def resume(
     run: Annotated[
-        str, typer.Argument(metavar="[RUN]", help="The beginning of its id; the newest if none is named.")
+        str,
+        typer.Argument(
+            metavar="[RUN]",
+            help="The beginning of its id; the newest if none is named.",
+            autocompletion=completion.runs,
+        ),
     ] = "",
     approve: Annotated[
         Literal["ask", "always", "never"] | None,
         typer.Option(
             "--approve",
-            help="What becomes of an answer that its sources do not support; as it was asked if not given.",
+            help="Show unsupported answers: ask, always or never; by default as when it was asked.",
         ),
     ] = None,
     web: Annotated[
         bool | None,
         typer.Option(
             "--web/--no-web",
-            help="Search the web where the documents fall short; as it was asked if not given.",
+            help="Search the web where the documents fall short; by default as when it was asked.",
         ),
     ] = None,
     as_json: Json = False,
     plain: Plain = False,
     quiet: Quiet = False,
 ) -> int:
-    """Go on with a run that was cut off, or that waits for you.
+    """Continue a run that was interrupted or waits for you.
 
     It goes on from its last finished node, with the model it began with; no answered model call is made
     again. `deepthink runs --unfinished` lists what can be resumed. Exits as `ask` does, and with 0 if
@@ -199,6 +216,22 @@ def demo(plain: Plain = False) -> int:
     from tui.ask.demo import demonstrate
 
     return demonstrate("plain" if plain else "auto")
+
+
+def serve(
+    minutes: Annotated[
+        float | None,
+        typer.Option(metavar="N", min=0, help="End after so many minutes without a question; 0: never."),
+    ] = None,
+) -> int:
+    """Keep the models warm, so that `ask` answers sooner.
+
+    `ask` uses it by itself, and starts one in the background on a terminal (the setting warm_minutes). It
+    listens at a socket of your own, at no network address. Ctrl-C ends it.
+    """
+    from tui.ask.server import serve as run_server
+
+    return run_server(minutes or 0.0)
 
 
 def graph(

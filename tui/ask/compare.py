@@ -37,7 +37,7 @@ from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.records import SECTION_SEPARATOR, Scope
 from tui import failures
-from tui.ask.asking import Form
+from tui.ask.terminal import Form
 from tui.assemble import open_chat, open_embedder, open_learned, open_planner, open_reader, open_store
 from tui.interrupts import ctrl_c
 from tui.library import embedding

@@ -204,8 +204,15 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     def want_earlier(self) -> None:
         """Ask for more of the earlier turns."""
+        self._want(AT_ONCE)
+
+    def want_all(self) -> None:
+        """Ask for all of the earlier turns."""
+        self._want(len(self._earlier))
+
+    def _want(self, count: int) -> None:
         if self._earlier:
-            wanted, self._earlier = self._earlier[-AT_ONCE:], self._earlier[:-AT_ONCE]
+            wanted, self._earlier = self._earlier[-count:], self._earlier[:-count]
             self.post_message(self.EarlierWanted(wanted))
 
     async def show_earlier(self, folds: Sequence[RunFold]) -> None:

@@ -13,7 +13,8 @@ from models.protocols import Embedder
 from traces.library import Library
 from traces.store import Store
 from tui import failures
-from tui.ask.asking import Form, ask, is_interactive, request
+from tui.ask.asking import ask, request
+from tui.ask.terminal import Form, is_interactive
 from tui.assemble import default_entries, open_embedder, open_store
 from tui.interrupts import ctrl_c
 from tui.library.ingesting import show_ingestion

@@ -26,6 +26,7 @@ from tui.ask.conversation import (
     load_session,
     load_turns,
 )
+from tui.ask.find import FindBar, Finder
 from tui.ask.prompt import Prompt, PromptBox
 from tui.ask.watching import WHILE_IT_RUNS, RunBar, Watches
 from tui.run.meters import Meters
@@ -292,12 +293,14 @@ Every `[n]` of the answer opens its passage.
             yield Conversation()
             yield Vertical(id="thinking")
         yield Static(id="offer", markup=False)
+        yield FindBar()
         yield Meters()
         yield RunBar()
         yield PromptBox()
 
     def on_mount(self) -> None:
         """Keys go to the prompt at once; what is stored is read behind it."""
+        self._finder = Finder(self.query_one(Conversation))
         self.query_one(Prompt).focus()
 
     # --- sessions --------------------------------------------------------------------------------
@@ -309,12 +312,14 @@ Every `[n]` of the answer opens its passage.
 
         def chosen(session: str | None) -> None:
             gone = session is None and self.session in window.deleted
-            self._session_chosen("" if gone else session)
+            if session is not None or gone:
+                self.go_to_session(session or "")
 
         self.app.push_screen(window, chosen)
 
-    def _session_chosen(self, session: str | None) -> None:
-        if session is None or self._a_run_goes_on():
+    def go_to_session(self, session: str) -> None:
+        """Show a stored conversation; a new one if ``session`` is empty. Refused during a run."""
+        if self._a_run_goes_on():
             return
         if session:
             load = partial(load_session, self.deepthink.engine, session)
@@ -329,7 +334,7 @@ Every `[n]` of the answer opens its passage.
         return self.live is not None
 
     def action_new_session(self) -> None:
-        self._session_chosen("")
+        self.go_to_session("")
 
     @on(SessionLoaded)
     async def _session_loaded(self, message: SessionLoaded) -> None:
@@ -347,6 +352,8 @@ Every `[n]` of the answer opens its passage.
     async def _earlier_read(self, message: TurnsLoaded) -> None:
         if message.session == self.session:  # another may have been opened meanwhile
             await self.query_one(Conversation).show_earlier(message.folds)
+            if self.query_one(FindBar).display:
+                self.call_after_refresh(self._find, 0)
 
     def action_citations(self) -> None:
         conversation = self.query_one(Conversation)
@@ -355,6 +362,29 @@ Every `[n]` of the answer opens its passage.
             self.notify("There is no answer yet.")
         else:
             exchange.go_to_citations()
+
+    # --- finding ---------------------------------------------------------------------------------
+
+    def action_find(self) -> None:
+        conversation = self.query_one(Conversation)
+        if conversation.latest is None:
+            self.notify("There is no conversation yet.")
+            return
+        conversation.want_all()
+        self.query_one(FindBar).open()
+
+    @on(FindBar.Moved)
+    def _find_moved(self, message: FindBar.Moved) -> None:
+        self._find(message.by)
+
+    def _find(self, by: int) -> None:
+        bar = self.query_one(FindBar)
+        bar.tell(*self._finder.find(bar.value, by))
+
+    @on(FindBar.Closed)
+    def _find_closed(self) -> None:
+        self._finder.clear()
+        self.to_prompt()
 
     # --- the thinking ----------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from traces.ratings import Ratings
 from traces.runs import DecisionRow, Run, Runs
 from traces.store import Store
 from traces.typed_path import expanded_path
+from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.run.words import local, status
@@ -36,7 +37,10 @@ app = typer.Typer(
     invoke_without_command=True,
     rich_markup_mode=None,
 )
-_Id = Annotated[str, typer.Argument(metavar="RUN", help="The beginning of its id, or last.")]
+_Id = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="The beginning of its id, or last.", autocompletion=completion.runs),
+]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
@@ -165,7 +169,7 @@ def label(
         str | None, typer.Argument(metavar="[ACTION]", help="What was right: continue, revise, finish.")
     ] = None,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
-    drop: Annotated[bool, typer.Option("--drop", help="Take the label back.")] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove the label.")] = False,
 ) -> None:
     """Say what a decision should have been.
 

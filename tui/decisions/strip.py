@@ -244,7 +244,7 @@ def _inline(told: Row, room: int) -> Content:
 _SHOWN: frozenset[Part] = frozenset(("question", "decisions", "asked"))
 _INLINE = 72  # cells from which three bars stand side by side
 _COMPACT = 46
-_NOTHING = "No decision yet: after each step the run goes on, revises its plan or finishes."
+_NOTHING = "No decision yet: after each step the run continues, revises its plan or finishes."
 
 
 @dataclass
@@ -389,11 +389,12 @@ Where the run waits for you (teach mode), the last row asks, and **1 2 3** answe
             self.post_message(self.Answered(action))
         else:
             self.label(self.highlighted, action)
+            self.notify(f"Labelled {action}. Backspace removes the label.")
 
     def action_unsay(self) -> None:
         here = self.current
         if here is None or here.label is None or self.highlighted is None:
-            self.notify("You have said nothing of this decision.")
+            self.notify("You haven't labelled this decision.")
         else:
             self.label(self.highlighted, None)
 

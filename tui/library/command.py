@@ -13,7 +13,7 @@ from rich.text import Text
 from agent.documents.media_types import FORMATS
 from traces.library import Library
 from traces.records import NO_FILTERS, SECTION_SEPARATOR, Document, Scope, UnknownDocument
-from tui import failures
+from tui import completion, failures
 from tui.assemble import open_embedder, open_store
 from tui.failures import WrongUsage
 from tui.library import embedding
@@ -31,7 +31,8 @@ def ingest(
         ),
     ],
     collection: Annotated[
-        str | None, typer.Option("--collection", "-c", metavar="NAME", help="Where they go; made if new.")
+        str | None,
+        typer.Option("--collection", "-c", metavar="NAME", help="Collection for them; made if new."),
     ] = None,
     description: Annotated[
         str,
@@ -73,10 +74,14 @@ def ingest(
 def sync(
     named: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[COLLECTION]", help="All that follow a folder if left out."),
+        typer.Argument(
+            metavar="[COLLECTION]",
+            help="All that follow a folder if left out.",
+            autocompletion=completion.collections,
+        ),
     ] = None,
 ) -> int:
-    """Bring the library up to date with the folders it follows.
+    """Update the library from the folders it follows.
 
     Reads what is new or changed, lets go of what was deleted, and knows a file that was renamed or moved.
     The app does the same while it is open. `deepthink library folders` shows the folders.
@@ -116,7 +121,12 @@ def collections(context: typer.Context, as_json: AsJson = False) -> None:
 @app.command("list")
 def list_documents(
     collection: Annotated[
-        str | None, typer.Argument(metavar="[COLLECTION]", help="All collections if none is named.")
+        str | None,
+        typer.Argument(
+            metavar="[COLLECTION]",
+            help="All collections if none is named.",
+            autocompletion=completion.collections,
+        ),
     ] = None,
     sender: From = None,
     after: After = None,
@@ -218,7 +228,14 @@ def sections(
 def search(
     query: Annotated[list[str], typer.Argument(metavar="QUERY")],
     collection: Annotated[
-        list[str] | None, typer.Option("--collection", "-c", metavar="NAME", help="May be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--collection",
+            "-c",
+            metavar="NAME",
+            help="May be repeated.",
+            autocompletion=completion.collections,
+        ),
     ] = None,
     strategy: Annotated[
         Literal["hybrid", "vector", "keyword"], typer.Option("--strategy", "-s", help="How to rank.")
@@ -262,7 +279,7 @@ def embed() -> int:
 
 @app.command("remove")
 def remove(
-    collection: Annotated[str, typer.Argument(metavar="COLLECTION")],
+    collection: Annotated[str, typer.Argument(metavar="COLLECTION", autocompletion=completion.collections)],
     wanted: Annotated[
         str | None,
         typer.Argument(

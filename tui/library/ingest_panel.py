@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from tui.app.work import Batch, Failed, failed
 from tui.library.ingesting import IngestFold, is_low, share
-from tui.terminal import one_line
+from tui.terminal import one_line, padded
 
 if TYPE_CHECKING:
     from agent.documents.ingest_events import IngestEvent
@@ -295,16 +295,16 @@ stop the others: it is named with what to do about it. You can go to any other s
 def _under_way(fold: IngestFold, width: int) -> list[Content]:
     """The file under way, and what its scans will take."""
     if not fold.total:
-        return [Content("Getting ready …").stylize("$foreground 65%")]
+        return [Content("Preparing …").stylize("$foreground 65%")]
     lines: list[Content] = []
     if fold.under_way is not None:
-        name = one_line(fold.under_way.name, _NAME)
+        name = padded(fold.under_way.name, _NAME)
         done, of = fold.passages or fold.pages or (0, 0)
         doing = "fetching …" if "://" in fold.under_way.source else "reading …"
         if of:
             lines.append(_bar(name, done, of, "passages" if fold.passages else "scanned pages", width))
         else:
-            lines.append(Content.assemble(name.ljust(_NAME), (f" {doing}", "$foreground 65%")))
+            lines.append(Content.assemble(name, (f" {doing}", "$foreground 65%")))
     if fold.scan_note:
         lines.append(Content(fold.scan_note).stylize("$foreground 65%"))
     return lines
@@ -316,7 +316,7 @@ def _bar(name: str, done: int, of: int, unit: str, width: int) -> Content:
     room = max(min(width - _NAME - len(words) - 1, 40), 8)
     full = round(room * done / of) if of else 0
     return Content.assemble(
-        f"{name.ljust(_NAME)} ",
+        f"{name} ",
         ("━" * full, "$primary"),
         ("┄" * (room - full), "$foreground 40%"),
         words,

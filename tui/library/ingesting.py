@@ -17,7 +17,7 @@ from agent.documents import ingest as ing
 from models.catalogue import MULTILINGUAL_E5_SMALL
 from tui import failures
 from tui.bars import bars
-from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line
+from tui.terminal import cells, clean, columns, console, counted, duration, is_live, padded
 
 LOW_COVERAGE = 0.95
 """Below this share too much of a document's text did not become passages."""
@@ -238,7 +238,7 @@ class _Bars:
                 self._bars.update(self._all, total=self._total)
             case ing.FileStarted():
                 self._end()
-                name = one_line(event.name, _NAME_WIDTH).ljust(_NAME_WIDTH)
+                name = padded(event.name, _NAME_WIDTH)
                 # Without a total the bar pulses: how many passages there will be is not known yet.
                 said = "fetching" if "://" in event.source else "reading"
                 self._file = self._bars.add_task(name, total=None, said=said)

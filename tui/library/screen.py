@@ -156,7 +156,11 @@ class LibraryScreen(DeepScreen):
         if not isinstance(event.node.data, Document):
             event.node.toggle()
             return
-        self._ask(partial(self._first_passage, event.node.data.id), "open")
+        self.open_document(event.node.data.id)
+
+    def open_document(self, document: int) -> None:
+        """Open a document at its beginning."""
+        self._ask(partial(self._first_passage, document), "open")
 
     def _first_passage(self, document: int) -> Message | None:
         passages = actions.passages(self.deepthink.engine, document).passages

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from models.protocols import Embedder
 
 _STRATEGIES = ("hybrid", "vector", "keyword")
-_STAGES = {"vector": "vector", "mmr": "MMR", "keyword": "keyword", "fused": "fused", "rerank": "reader"}
+_STAGES = {"rerank": "reader", "fused": "fused", "vector": "vector", "mmr": "MMR", "keyword": "keyword"}
 _DIGITS = {"keyword": 2, "fused": 4}
-_NUMBER, _STAGE, _GRADE = 4, 10, 12  # columns
+_NUMBER, _STAGE, _GRADE = 4, 10, 16  # columns
 _NAME = (16, 60)  # the fewest and the most
 
 
@@ -39,11 +39,11 @@ class SearchPanel(Vertical):
     HELP = """\
 ### Searching by hand
 
-The passages that a step of a run would be offered for this query, without a language model. Each stage
-shows the rank it gave a passage and its score: **vector** is the cosine, **MMR** the same made diverse,
-**keyword** BM25, **fused** their reciprocal ranks together, **reader** the probability that the passage
-answers, and the **grade** is what that stands for. **Enter** searches, and
-opens the passage under the cursor.
+The passages that a step of a run would get for this query, without a language model. Each column shows the
+rank that a stage gave a passage, and its score. **reader** is the probability that the passage answers: it
+orders the rows, and the **grade** says it in words. **fused** joins the ranks of **vector** (cosine),
+**MMR** (the same, more varied) and **keyword** (BM25). **Enter** searches, and opens the passage under the
+cursor.
 """
     DEFAULT_CSS = """
     SearchPanel { padding: 1 1 0 1; }
@@ -190,11 +190,13 @@ opens the passage under the cursor.
     def show(self, staged: Sequence[Staged], strategy: str) -> None:
         """Show what a search brought."""
         self._staged, self._strategy = staged, strategy
-        found = f"{len(staged)} passage{'' if len(staged) == 1 else 's'} by {strategy} search, best first"
-        self._tell(f"{found}: rank and score of each stage" if staged else "Nothing found.")
+        found = f"{len(staged)} passage{'' if len(staged) == 1 else 's'} by {strategy} search"
+        self._tell(f"{found}, in the reader's order" if staged else "Nothing found.")
         self._fill()
 
     def _fill(self) -> None:
+        from tui.run.words import GRADES
+
         table = self.query_one(DataTable)
         row = table.cursor_row
         table.clear(columns=True)
@@ -205,15 +207,18 @@ opens the passage under the cursor.
         name_width = min(max(table.container_size.width - rest, _NAME[0]), _NAME[1])
         table.add_column(Text("#".rjust(_NUMBER - 2)), width=_NUMBER)
         table.add_column("passage", width=name_width)
+        table.add_column(" grade", width=_GRADE)
         for _, label in stages:
             table.add_column(Text(label.rjust(_STAGE)), width=_STAGE)
-        table.add_column("  grade", width=_GRADE)
         for number, one in enumerate(self._staged, start=1):
             cells = [Text(_stage(one, name).rjust(_STAGE)) for name, _ in stages]
             name = Text(_name(one, name_width), no_wrap=True)
-            grade = Text(f"  {one.grade}")
             table.add_row(
-                Text(str(number).rjust(_NUMBER - 2)), name, *cells, grade, key=str(one.passage.id)
+                Text(str(number).rjust(_NUMBER - 2)),
+                name,
+                Text(f" {GRADES[one.grade]}"),
+                *cells,
+                key=str(one.passage.id),
             )
         if 0 <= row < len(self._staged):
             table.move_cursor(row=row)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from tui import completion
 from tui.options import AsJson
 
 app = typer.Typer(
@@ -33,7 +34,9 @@ def pull(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...", help="The chosen language model, embedder and reranker if none is named."
+            metavar="[NAME]...",
+            help="The chosen language model, embedder and reranker if none is named.",
+            autocompletion=completion.models,
         ),
     ] = None,
     recheck: Annotated[
@@ -41,7 +44,7 @@ def pull(
         typer.Option("--recheck", help="Compare what is here with its sha256, fetch it again if wrong."),
     ] = False,
 ) -> None:
-    """Fetch models; a pull that was cut off goes on where it stopped."""
+    """Fetch models; a download that was cut off is resumed."""
     from models.catalogue import entry
     from tui.assemble import default_entries
     from tui.models.pulling import pull_models
@@ -57,7 +60,12 @@ def pull(
 @app.command("probe")
 def probe(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="The language model in use if none is named.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="The language model in use if none is named.",
+            autocompletion=completion.chat_models,
+        ),
     ] = None,
 ) -> None:
     """Measure a language model, and remember what came out.
@@ -71,7 +79,12 @@ def probe(
 @app.command("use")
 def use(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A catalogue name, a path, ollama:NAME or openai:NAME.")
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A catalogue name, a path, ollama:NAME or openai:NAME.",
+            autocompletion=completion.models,
+        ),
     ],
     role: Annotated[
         Literal["chat", "embedder", "reranker"] | None,

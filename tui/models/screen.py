@@ -43,7 +43,7 @@ from tui.models.actions import (
     verify,
 )
 from tui.run.live import a_run_goes_on, load_anew
-from tui.terminal import clean, one_line, size
+from tui.terminal import clean, padded, size
 
 TITLES: Final[Mapping[Role, str]] = {
     "chat": "Language models",
@@ -152,7 +152,7 @@ class ModelDetail(Static):
 def _line(row: ModelRow, width: int) -> Content:
     """Whether it is here, name, what it weighs, whether it is in use."""
     room = width - 26
-    name = one_line(row.label, room).ljust(room)
+    name = padded(row.label, room)
     sign, style = ("✓", "$success") if row.here else ("–", "$foreground 55%")
     weight = size(row.size) if row.size else ""
     return Content.assemble(
@@ -318,7 +318,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         if self.query_one("#path").display:
             self.action_leave()
         loading = message.role == "reranker" or load_anew(self)
-        when = "from now on" if loading else "once the run that goes on has ended; it keeps its own"
+        when = "from now on" if loading else "after the current run, which keeps its own"
         self._tell(f"✓ In use {when}." + (f"\n! {message.note}" if message.note else ""))
         self.action_refresh()
 

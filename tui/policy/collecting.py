@@ -81,5 +81,5 @@ def _what(progress: CollectingProgress) -> str:
 
 
 def _stopped() -> int:
-    failures.warn("Stopped; what was collected is kept, and the same command goes on.")
+    failures.warn("Stopped. What was collected is kept; the same command continues.")
     return failures.EXIT_CODES["cancelled"]

@@ -229,7 +229,7 @@ def train_policy(
         float, typer.Option("--cost", min=0.0, max=1.0, help="What a step costs, in quality.")
     ] = 0.05,
     name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Of the policy; method and time if not given.")
+        str, typer.Option("--name", metavar="NAME", help="Name of the policy; by default method and time.")
     ] = "",
     epochs: Annotated[
         float | None, typer.Option("--epochs", min=0.01, help="Passes over the decisions.")
@@ -237,7 +237,7 @@ def train_policy(
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="Optimiser steps, in place of passes.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of everything that is drawn.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
     activate: Annotated[
         bool, typer.Option("--activate/--no-activate", help="Make it active if the gate passes it.")
     ] = True,
@@ -335,7 +335,7 @@ evaluate_app = typer.Typer(
 _Work = Annotated[
     Path | None,
     typer.Option(
-        "--work", metavar="DIR", help="Keeps rows, answers and libraries; the same one goes on with them."
+        "--work", metavar="DIR", help="Keeps rows, answers and libraries; the same folder continues them."
     ),
 ]
 _Systems = Annotated[

@@ -221,7 +221,7 @@ def run_evaluation(wanted: Wanted) -> int:
             for setting in settings:
                 failed += _evaluated(one, store, setting, wanted.few, opened)
         if cancel.is_set():
-            failures.warn("Stopped; finished questions are kept, and the same command goes on.")
+            failures.warn("Stopped. Finished questions are kept; the same command continues.")
             return failures.EXIT_CODES["cancelled"]
     for why in failed:
         failures.warn(clean(why))

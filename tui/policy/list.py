@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from policy.serving.card import difference
 from tui.app.lists import KEYS_BUT_ENTER, Line, MarkedList, facts, titled
 from tui.policy.policies import Policies, PolicyRow
-from tui.terminal import clean, one_line
+from tui.terminal import clean, one_line, padded
 
 GATE: Final = {
     "passed": ("✓ passed", "$success"),
@@ -130,7 +130,7 @@ def _line(row: PolicyRow, width: int) -> Content:
     gain = f"{row.gain[0]:+.3f}" if row.gain else "–"
     sign, style = GATE[row.said]
     return Content.assemble(
-        (one_line(row.name, room - 1).ljust(room), "bold" if row.active else ""),
+        (padded(one_line(row.name, room - 1), room), "bold" if row.active else ""),
         (row.method.ljust(_METHOD), _QUIET),
         f"{gain:>{_GAINS}}  ",
         (sign.ljust(_GATE), style),

@@ -47,7 +47,7 @@ _QUIET = "$foreground 65%"
 _ABOUT, _NAME, _BAR = 13, 20, 9  # cells; with the figures a line has 55
 _RATINGS: Mapping[str, str] = {"good": "good", "partly": "good in part", "wrong": "wrong"}
 _HOW: Mapping[str, str] = {
-    RULES: "the plan is worked off and revised once",
+    RULES: "the plan is followed and revised once",
     LLM: "the language model is asked at each step",
 }
 
@@ -56,13 +56,13 @@ Line = Content | str
 
 def deciding(who: Deciding, policies: Policies, width: int) -> Content:
     """Who decides, and whose second opinion is kept, a line each; then what is in the way of that."""
-    origin = f"as the profile {who.profile} has it" if who.profile else "as set"
+    origin = f"default of the profile {who.profile}" if who.profile else "as set"
     if who.shadow == who.decider:
-        beside, why = f"{who.shadow}, which decides anyway", "so there is nothing to compare"
+        beside, why = f"{who.shadow}, which already decides", "nothing to compare"
     elif who.shadow:
         beside, why = f"{who.shadow}, recorded and not acted on", ""
     else:
-        beside, why = "nobody’s", "with one, agreement can be told"
+        beside, why = "off", "with one, you can see where they agree"
     lines = [
         _told("decides", f"{who.decider}, {origin}", _how(who.decider, policies), width),
         _told("second opinion", beside, why, width),
@@ -293,9 +293,7 @@ Labels are given on the screen *Decisions*, ratings on the screen *Runs*.
         self._take_focus()
 
     def action_stop(self) -> None:
-        kept = (
-            "It ends after the step under way. What it saved is kept: the same training goes on from there."
-        )
+        kept = "It ends after this step. What it saved is kept: the same training continues from there."
         ConfirmScreen.ask(self, "Stop the training?", kept, "Stop", self._panel.stop)
 
     # --- what has been read and done -------------------------------------------------------------

@@ -69,7 +69,7 @@ def standing(
         if fold.phase == "train" and fold.steps:
             lines.append(_bar(fold))
         else:
-            lines.append(Content.assemble(one_line(fold.message) or "Getting ready …", (since, _QUIET)))
+            lines.append(Content.assemble(one_line(fold.message) or "Preparing …", (since, _QUIET)))
         if stopping:
             lines.append(Content.styled("It ends after the step under way.", _QUIET))
     lines += [
@@ -108,7 +108,7 @@ def outcome(
         return [
             Content.styled(f"■ {one_line(error.message) or 'Stopped.'}", "bold"),
             *_plain(
-                "What it has saved is kept: the same method on the same decisions goes on from there, "
+                "What it saved is kept: the same method on the same decisions continues from there, "
                 f"now ({key_of('train')}) or another day.",
                 width,
             ),

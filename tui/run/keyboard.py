@@ -187,7 +187,7 @@ class Keyboard(NoKeys):
 
 
 KEYS: Mapping[str, str] = {
-    "p": "pause, or go on",
+    "p": "pause or resume",
     "f": "answer now, from what was found",
     "s": "skip this step",
     "a": "add a step",
@@ -199,7 +199,7 @@ KEYS: Mapping[str, str] = {
 
 _DECISIONS: Mapping[str, Action] = {"c": "CONTINUE", "r": "REVISE", "f": "FINISH"}
 _HINTS = ("p pause · f answer now · ? keys", "? keys", "")
-_HINTS_PAUSED = ("p go on · f answer now · ? keys", "p go on", "")
+_HINTS_PAUSED = ("p resume · f answer now · ? keys", "p resume", "")
 _ENTER, _ESCAPE, _BACKSPACE, _ERASE = "\r\n", "\x1b", "\x7f\b", "\x15\x17"
 _SAID_SECONDS = 6.0
 
@@ -255,10 +255,10 @@ class Wheel:
         match key:
             case "p" if self._steering.paused:
                 self._steering.resume()
-                self._say("going on")
+                self._say("resumed")
             case "p":
                 self._steering.pause()
-                self._say("pausing when this is done")
+                self._say("pausing after this step")
             case "f":
                 self._steering.finish()
                 self._say("answering now")

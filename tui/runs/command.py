@@ -14,6 +14,7 @@ from traces.ratings import RATINGS, Ratings
 from traces.runs import Run, Runs
 from traces.sessions import Sessions
 from traces.typed_path import expanded_path
+from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.options import AsJson
@@ -25,7 +26,10 @@ from tui.runs import actions
 from tui.terminal import cells, clean, columns, console, counted, duration, is_live, one_line, print_json
 
 app = typer.Typer(help="Look at earlier runs.", invoke_without_command=True, rich_markup_mode=None)
-_Id = Annotated[str, typer.Argument(metavar="RUN", help="The beginning of its id, or last.")]
+_Id = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="The beginning of its id, or last.", autocompletion=completion.runs),
+]
 _Unfinished = Annotated[
     bool, typer.Option("--unfinished", "-u", help="Only what can be resumed, and why it stopped.")
 ]
@@ -112,7 +116,7 @@ def rate(
         typer.Argument(metavar="[RATING]", help="good, partly or wrong."),
     ] = None,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
-    drop: Annotated[bool, typer.Option("--drop", help="Take the rating back.")] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove the rating.")] = False,
 ) -> None:
     """Say how good the answer of a run is.
 
@@ -179,7 +183,12 @@ sessions_app = typer.Typer(
     help="See, name and delete conversations.", invoke_without_command=True, rich_markup_mode=None
 )
 _Wanted = Annotated[
-    str, typer.Argument(metavar="SESSION", help="Its name, its id (4 characters are enough), or last.")
+    str,
+    typer.Argument(
+        metavar="SESSION",
+        help="Its name, its id (4 characters are enough), or last.",
+        autocompletion=completion.sessions,
+    ),
 ]
 
 

@@ -461,5 +461,5 @@ def _facts(preview: Preview) -> list[str]:
 
 def _without_answer(preview: Preview, resume: str) -> str:
     if preview.going == "resumable":
-        return f"No answer yet: {resume} goes on with it."
+        return f"No answer yet: {resume} resumes it."
     return "It is still going on." if preview.going == "going on" else "No answer."

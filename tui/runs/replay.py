@@ -313,6 +313,8 @@ evidence and the decisions, where you can say what a decision should have been.
 
     def _draw(self, changed: frozenset[Part]) -> None:
         fold = self.player.fold
+        if not self.query(Exchange):  # the screen was left while the run was read
+            return
         if changed:
             self._answered = fold.outcome.answered is not None
             self.set_class(self._answered, "-answered")  # where it is narrow, the answer has more room then

@@ -230,7 +230,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; the same a
         runs = self.query_one(RunList)
         if (run := runs.of(message.run_id)) is not None:
             runs.show(replace(run, rating=message.rating))
-        self.notify(f"Rated as {message.rating}." if message.rating else "The rating is taken back.")
+        self.notify(f"Rated as {message.rating}." if message.rating else "Rating removed.")
 
     def action_export(self) -> None:
         if self._current is not None:

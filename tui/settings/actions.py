@@ -23,14 +23,14 @@ _OF_MODEL: Final = frozenset(
 LOADED: Final = _OF_MODEL - {"reranker"}
 """Settings that mean another model in memory."""
 _MEANS: Final[Mapping[tuple[str, str], str]] = {
-    ("ollama_url", ""): "as OLLAMA_HOST has it",
+    ("ollama_url", ""): "from OLLAMA_HOST",
     ("openai_url", ""): "no such server",
     ("openai_confirmed", ""): "no other machine",
     ("threads", "0"): "chosen from the machine",
-    ("decider", ""): "as the profile has it",
+    ("decider", ""): "from the profile",
     ("collection", ""): "documents; all searched",
     ("approve", ""): "ask on a terminal",
-    ("shadow", ""): "nobody's",
+    ("shadow", ""): "off",
     ("web_contact", ""): "none",
     ("app.keys", ""): "none remapped",
 }

@@ -8,6 +8,12 @@ from typing import Annotated
 
 import typer
 
+from tui import completion
+
+_Key = Annotated[
+    str,
+    typer.Argument(metavar="KEY", help="For example budget.steps.", autocompletion=completion.settings),
+]
 app = typer.Typer(help="Show and change the settings.", invoke_without_command=True, rich_markup_mode=None)
 
 
@@ -46,7 +52,7 @@ def config(
 
 @app.command("set")
 def set_value(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="For example budget.steps.")],
+    key: _Key,
     value: Annotated[str, typer.Argument(metavar="VALUE")],
 ) -> None:
     """Write one setting into the file.
@@ -65,7 +71,7 @@ def set_value(
 
 @app.command("get")
 def get_value(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="For example budget.steps.")],
+    key: _Key,
 ) -> None:
     """Print the value in force."""
     from tui.settings.settings import load, require_key, value_of
@@ -76,7 +82,7 @@ def get_value(
 
 @app.command("unset")
 def unset(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="For example budget.steps.")],
+    key: _Key,
 ) -> None:
     """Take one setting out of the file."""
     from tui.settings.file import drop

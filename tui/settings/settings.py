@@ -128,11 +128,14 @@ class Settings(BaseModel):
     threads: int = Field(default=0, ge=0, le=1024)
     """Threads llama.cpp computes with; 0: chosen from the machine."""
 
+    warm_minutes: float = Field(default=10, ge=0, allow_inf_nan=False)
+    """Minutes for which a server keeps the models warm after an ask on a terminal; 0: none is started."""
+
     profile: str = "lean"
     """How the loop works: lean asks the model little, seed asks it at every turn."""
 
     decider: str = ""
-    """Who decides to go on, revise or finish: rules, llm, learned; empty: as the profile has it."""
+    """Who decides to go on, revise or finish: rules, llm, learned; empty: as set by the profile."""
 
     collection: str = ""
     """Where ingest puts documents and ask searches if none is named; empty: documents, and all."""
@@ -141,16 +144,16 @@ class Settings(BaseModel):
     """How long answers are: brief, normal, or report (with sections)."""
 
     approve: Literal["", "ask", "always", "never"] = ""
-    """Is an answer shown that its sources do not bear out: ask, always, never; empty: ask on a terminal."""
+    """Show an answer that its sources do not support: ask, always, never; empty: ask on a terminal."""
 
     shadow: str = ""
-    """Whose second opinion on each decision is recorded, unused: rules, llm, learned; empty: nobody's."""
+    """Whose second opinion on each decision is recorded, unused: rules, llm, learned; empty: off."""
 
     ocr: bool = True
-    """Is the text on scanned pages and in pictures recognised when documents are read."""
+    """Recognise the text on scanned pages and in pictures when documents are read."""
 
     web: bool = False
-    """May the web be searched when the documents do not answer, and addresses be read; off by default."""
+    """Search the web when the documents do not answer, and read addresses; off by default."""
 
     web_search: str = "ddgs"
     """What searches the web: ddgs, or the address of a SearXNG server."""

@@ -14,12 +14,17 @@ from textual.widgets import Input, OptionList
 
 from tests.tui.app.bare import bare
 from tests.tui.conftest import Look, MakeApp, Snap, looks
+from tests.tui.stored import QUESTION, everything, store_run
 from tests.tui.waiting import until
+from traces.sessions import Sessions
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
 from tui.app.keys import ACTIONS
 from tui.app.palette import _PLACES, Actions, possible
 from tui.app.themes import TEXTUAL
+from tui.ask.screen import AskScreen
+from tui.library.passage import PassageScreen
+from tui.runs.replay import ReplayScreen
 from tui.settings.settings import load
 
 __all__ = ["bare"]
@@ -100,7 +105,12 @@ async def test_an_action_of_the_screen_works_from_it(make_app: MakeApp) -> None:
 @pytest.mark.parametrize(
     ("words", "line", "mode", "told"),
     [
-        ("pull", "Models: Fetch  p", "models", "p: Fetch the model; what came before is gone on from."),
+        (
+            "pull",
+            "Models: Fetch  p",
+            "models",
+            "p: Fetch the model; resumes a download.",
+        ),
         ("delete run", "Runs: Delete  d", "runs", "d: Delete the run, with all of it."),
         ("copy report", "Doctor: Copy report  c", "doctor", "c: Put the report on the clipboard"),
     ],
@@ -144,6 +154,32 @@ async def test_the_screen_one_is_on_comes_first_and_alone_before_anything_is_typ
         everything = await _opened(app, pilot, "")
         assert not any(line.startswith(("Library: ", "Models: ")) for line in everything)
         assert any(line.startswith("Theme: ") for line in everything)
+
+
+async def test_runs_conversations_and_documents_are_found_by_their_words(
+    make_app: MakeApp, filled: Path
+) -> None:
+    run_id = store_run(everything(), session="s1")
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        found = await _opened(app, pilot, "bearings supplies")
+        assert [line.split("\n")[0] for line in found] == [f"Run: {QUESTION}"]
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ReplayScreen))
+        assert (app.screen._run_id, app.current_mode) == (run_id, "runs")  # type: ignore[attr-defined]
+        [document] = await _opened(app, pilot, "md supplier")
+        assert document.startswith("Document: supplier.md")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        session = Sessions(app.engine.store).begin("ball bearings")
+        app.screen.dismiss()
+        await until(pilot, lambda: not isinstance(app.screen, PassageScreen))
+        await _opened(app, pilot, "ball")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "ask")
+        screen = app.screen
+        assert isinstance(screen, AskScreen)
+        await until(pilot, lambda: screen.session == session)
 
 
 def test_each_screen_is_said_to_have_the_places_that_it_has() -> None:

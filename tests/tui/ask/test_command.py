@@ -19,7 +19,7 @@ from traces.runs import Runs
 from traces.sessions import Sessions
 from tui import failures
 from tui.ask import asking
-from tui.ask.asking import Form
+from tui.ask.terminal import Form, is_interactive
 from tui.assemble import open_store
 from tui.settings.settings import Settings
 
@@ -184,7 +184,7 @@ def test_a_person_is_asked_only_where_one_is_there(
 ) -> None:
     for name, there in (("stdin", typing), ("stdout", out), ("stderr", err)):
         monkeypatch.setattr(f"sys.{name}.isatty", lambda there=there: there, raising=False)
-    made = asking.request("Why?", Settings(), interactive=asking.is_interactive(form))
+    made = asking.request("Why?", Settings(), interactive=is_interactive(form))
     assert (made.interactive, made.approve) == (interactive, "ask" if interactive else "always")
     assert asking.request("Why?", Settings(approve="never"), interactive=True).approve == "never"
 

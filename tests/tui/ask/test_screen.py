@@ -20,6 +20,7 @@ from tests.tui.waiting import until
 from traces.runs import Runs
 from tui.app.app import DeepthinkApp
 from tui.ask.conversation import Conversation
+from tui.ask.find import FindBar
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.ask.watching import RunBar, Typed, begin
@@ -240,6 +241,37 @@ async def test_a_follow_up_belongs_to_the_session_and_a_new_session_does_not(
         await asked(pilot, "Who supplies the ceramic bearings of Orlavane?")
         assert screen.session not in {"", first}
         assert {run.session for run in Runs(app.engine.store).recent()} == {first, screen.session}
+
+
+async def test_words_are_found_in_the_conversation(make_app: MakeApp, filled: Path) -> None:
+    app = make_app(Answering())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        await asked(pilot, "Who supplies the ceramic bearings of Orlavane?")
+        await until(pilot, lambda: screen.query_one(Conversation).turns[-1].has_citations)
+        await pilot.press("ctrl+f", *"TOLVANG")
+        bar = screen.query_one(FindBar)
+        await until(pilot, lambda: bar.border_subtitle == "2 of 2")
+        first, second = (exchange.query_one(Answer) for exchange in screen.query(Exchange))
+
+        def marked(answer: Answer) -> list[str]:
+            contents = [block.content for block in answer.query(Static)]
+            return [
+                content.plain[span.start : span.end]
+                for content in contents
+                if isinstance(content, Content)
+                for span in content.spans
+                if span.style == "reverse bold"
+            ]
+
+        assert (marked(first), marked(second)) == ([], ["Tolvang"])
+        await pilot.press("up")
+        await until(pilot, lambda: (marked(first), marked(second)) == (["Tolvang"], []))
+        await pilot.press(*" gone")
+        await until(pilot, lambda: bar.border_subtitle == "not found")
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.query_one(Prompt).has_focus)
+        assert (marked(first), marked(second), bar.display) == ([], [], False)
 
 
 async def test_several_lines_earlier_questions_and_completion(

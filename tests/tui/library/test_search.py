@@ -46,17 +46,19 @@ async def test_the_search_shows_every_stage(make_app: MakeApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         panel = await search(pilot, "fire at the Brevnes plant")
-        assert columns(panel) == ["#", "passage", "vector", "MMR", "keyword", "fused", "reader", "grade"]
+        assert columns(panel) == ["#", "passage", "grade", "reader", "fused", "vector", "MMR", "keyword"]
         first = row(panel, 0)
         assert [cell.strip() for cell in first[:2]] == ["1", "Fire · Fire at…"]
-        assert all(cell.split()[0].isdigit() for cell in first[2:7])
-        assert first[7].strip() in {"correct", "ambiguous"}
+        assert all(cell.split()[0].isdigit() for cell in first[3:])
+        assert first[2].strip() in {"relevant", "maybe relevant"}
+        ranks = [row(panel, at)[3].split()[0] for at in range(panel.query_one(DataTable).row_count)]
+        assert ranks == sorted(ranks, key=int), "the rows are in the order of a column"
         preview = str(panel.query_one("#preview Static", Static).content)
         assert "news · fire.md · 2025-05-12" in preview
         assert panel.query_one(DataTable).has_focus
         await pilot.press("ctrl+t")
         await until(pilot, lambda: "by vector search" in state(panel))
-        assert columns(panel) == ["#", "passage", "vector", "reader", "grade"]
+        assert columns(panel) == ["#", "passage", "grade", "reader", "vector"]
         await pilot.press("ctrl+t")
         await until(pilot, lambda: "by keyword search" in state(panel))
         assert row(panel, 0)[1].startswith("Fire ·")
@@ -157,8 +159,8 @@ async def test_the_reader_has_its_column(make_app: MakeApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         panel = await search(pilot, "ceramic bearings")
-        assert columns(panel)[-2:] == ["reader", "grade"]
-        assert row(panel, 0)[-2].split() == ["1", "1.000"]
+        assert columns(panel)[2:4] == ["grade", "reader"]
+        assert row(panel, 0)[3].split() == ["1", "1.000"]
 
 
 async def test_an_empty_library_cannot_be_searched(make_app: MakeApp) -> None:

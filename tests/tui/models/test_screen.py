@@ -348,7 +348,7 @@ async def test_nothing_is_measured_while_a_run_goes_on(
         await until(pilot, gate.reached.is_set)
         await _at(app, pilot, str(mine))
         await pilot.press("enter")
-        await until(pilot, lambda: "once the run that goes on has ended" in _told(app))
+        await until(pilot, lambda: "after the current run" in _told(app))
         await until(pilot, lambda: "in use" in _line(app, "mine.gguf"))
         await pilot.press("t")
         assert _told(app) == "! A run is in progress. Measure it when the run has ended."

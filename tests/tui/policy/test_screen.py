@@ -104,7 +104,7 @@ async def test_who_decides_is_switched(make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert "as the profile lean has it" in text(screen, "#deciding")
+        assert "default of the profile lean" in text(screen, "#deciding")
         await pilot.press("d")
         await until(pilot, lambda: "llm, as set" in text(screen, "#deciding"))
         assert settings.load().decider == "llm"
@@ -126,7 +126,7 @@ async def test_a_policy_decides_and_is_asked_where_there_is_one(make_app: MakeAp
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        await says(pilot, screen, "learned, as the profile lean has it · the policy forest-a")
+        await says(pilot, screen, "learned, default of the profile lean · the policy forest-a")
         for name in ("rules", "llm", "learned"):
             await pilot.press("d")
             await says(pilot, screen, f"{name}, as set")

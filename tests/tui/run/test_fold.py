@@ -6,12 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from agent import events as ev
 from tests.tui import parts
-from tui.app.lists import hanging
+from tui.app.lists import facts, hanging
 from tui.ask.watching import Typed, read
 from tui.run.fold import EVERYTHING, RunFold
+from tui.terminal import one_line, padded
 
 
 def folded(*events: ev.Event) -> RunFold:
@@ -103,6 +105,15 @@ def test_long_lines_go_on_under_their_text() -> None:
         "▸ 1. who supplies the",
         "     bearings",
     ]
+
+
+def test_wide_characters_count_twice() -> None:
+    lines = hanging("1. ", "日本語の文章ですから、ここで折り返します", 23).splitlines()
+    assert [cell_len(line) <= 23 for line in lines] == [True, True]
+    assert lines[1].startswith("   ")
+    assert one_line("日本語の文章", 7) == "日本語…"
+    assert (padded("日本", 6), padded("日本語の文章", 6)) == ("日本  ", "日本… ")
+    assert [line.plain for line in facts([("名前", "Tolvang")], 30)] == ["名前        Tolvang"]
 
 
 def test_the_fold_does_not_keep_events_of_another_run() -> None:

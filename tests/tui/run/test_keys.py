@@ -27,10 +27,10 @@ def _type(wheel: Wheel, text: str) -> None:
 
 def test_p_pauses_and_goes_on(wheel: Wheel, steering: Steering) -> None:
     wheel.press("p")
-    assert (steering.paused, wheel.said) == (True, "pausing when this is done")
-    assert wheel.hints[0].startswith("p go on")
+    assert (steering.paused, wheel.said) == (True, "pausing after this step")
+    assert wheel.hints[0].startswith("p resume")
     wheel.press("P")
-    assert (steering.paused, wheel.said) == (False, "going on")
+    assert (steering.paused, wheel.said) == (False, "resumed")
 
 
 def test_f_s_and_q(wheel: Wheel, steering: Steering) -> None:

@@ -131,10 +131,10 @@ def test_a_paused_run_says_so_until_it_goes_on() -> None:
     steering = Steering()
     wheel = Wheel(steering)
     wheel.press("p")
-    assert "pausing when this is done" in _bottom([ev.NodeStarted("plan", 0)], wheel)[-1]
+    assert "pausing after this step" in _bottom([ev.NodeStarted("plan", 0)], wheel)[-1]
     paused = _bottom([ev.NodeStarted("plan", 0), ev.Steered("pause")], wheel)[-1]
     assert paused.startswith("= paused · ")
-    assert paused.rstrip().endswith("p go on · f answer now · ? keys")
+    assert paused.rstrip().endswith("p resume · f answer now · ? keys")
     wheel.press("p")
     assert (
         "planning"

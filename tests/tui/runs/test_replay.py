@@ -19,7 +19,7 @@ from tui.app.app import DeepthinkApp
 from tui.assemble import open_store
 from tui.decisions.strip import DecisionStrip
 from tui.library.passage import PassageScreen
-from tui.run.exchange import Answer
+from tui.run.exchange import Answer, Exchange
 from tui.run.fold import told_by
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
@@ -154,6 +154,25 @@ async def test_a_citation_opens_its_passage(run_id: str, make_app: MakeApp) -> N
         answer.focus()
         await pilot.press("right", "enter")
         await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+
+
+async def test_leaving_while_the_run_is_read_is_no_fault(
+    run_id: str, make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = ReplayScreen._new_exchange
+
+    async def left(screen: ReplayScreen) -> None:
+        await begin(screen)
+        await screen.query(Exchange).remove()  # as they are once Escape was pressed
+
+    monkeypatch.setattr(ReplayScreen, "_new_exchange", left)
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        screen = ReplayScreen(run_id)
+        app.push_screen(screen)
+        await until(pilot, lambda: screen.player.over and screen.player.position)
+        await pilot.pause()
+        assert app.is_running
 
 
 async def test_a_run_that_is_gone_says_so(make_app: MakeApp) -> None:

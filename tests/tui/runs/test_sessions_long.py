@@ -42,7 +42,7 @@ async def test_earlier_turns_come_at_the_top_and_what_is_read_stays_where_it_is(
     app = make_app(Answering())
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot)
-        screen._session_chosen(session)
+        screen.go_to_session(session)
         await until(pilot, lambda: len(screen.query(Exchange)) == AT_ONCE)
         conversation = screen.query_one(Conversation)
         await until(pilot, lambda: conversation.max_scroll_y > 0)
@@ -76,10 +76,10 @@ async def test_earlier_turns_that_come_too_late_are_not_put_above_another_sessio
     app = make_app(Answering())
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot)
-        screen._session_chosen(long)
+        screen.go_to_session(long)
         await until(pilot, lambda: len(screen.query(Exchange)) == AT_ONCE)
         await screen.run_action("older")
-        screen._session_chosen(short)
+        screen.go_to_session(short)
         await until(pilot, lambda: screen.session == short)
         go_on.set()
         await until(pilot, came.is_set)
@@ -103,7 +103,7 @@ async def test_a_session_that_is_read_when_a_run_begins_does_not_take_its_place(
     app = make_app(Answering(during=gate))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
-        screen._session_chosen(other)
+        screen.go_to_session(other)
         screen.query_one(Prompt).put(QUESTION)
         await pilot.press("enter")
         await until(pilot, gate.reached.is_set)

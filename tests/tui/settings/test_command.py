@@ -49,7 +49,8 @@ def test_every_setting_is_described() -> None:
     assert len({variable(key) for key in keys()}) == len(keys())
 
 
-def test_folders_in_the_environment_are_no_settings(home: Path) -> None:
+def test_folders_in_the_environment_are_no_settings(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DEEPTHINK_WARM_MINUTES")
     assert load().model_dump() == Settings().model_dump(), (
         "DEEPTHINK_HOME and DEEPTHINK_MODELS belong to traces.paths"
     )

@@ -1,7 +1,4 @@
-"""A person's first session with the real 0.5B model, from the first start to a run that is resumed.
-
-With ``RENEW_PICTURES=1`` its screens are kept as the pictures of the README.
-"""
+"""A person's first session with the real 0.5B model, from the first start to a run that is resumed."""
 
 from __future__ import annotations
 
@@ -26,8 +23,6 @@ pytestmark = [
         reason="tmux is not installed (apt-get install tmux)",
     ),
 ]
-_PICTURES = Path(__file__).with_name("pictures")
-_RENEW = bool(os.environ.get("RENEW_PICTURES"))
 _LONG = 300.0  # seconds for what a model does; reached only where something hangs
 _FIRST = (
     "Which single supplier does Orlavane buy all of its ceramic compressor bearings from, what halted "
@@ -49,11 +44,6 @@ def terminal(tmp_path: Path) -> Iterator[Tmux]:
 
 def _answered(screen: str) -> bool:
     return "✓ answered ·" in screen or "! answered in part ·" in screen
-
-
-def _picture(terminal: Tmux, name: str, title: str) -> None:
-    if _RENEW:
-        terminal.picture(_PICTURES / f"{name}.svg", title)
 
 
 def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path: Path, home: Path) -> None:
@@ -95,10 +85,8 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     terminal.shows(_answered, "by their sources", patience=_LONG)
     terminal.press("ask.citations")
     terminal.shows("Open passage")  # the footer: the answer has the focus
-    _picture(terminal, "answer", "An answer, each claim with its source")
     terminal.press("answer.open")
     terminal.shows("cited as [1]", "“")
-    _picture(terminal, "passage", "The passage behind a citation")
     terminal.press("passage.close")
     terminal.shows(lambda screen: "cited as" not in screen)  # a key right after Escape belongs to it
     terminal.press("ask.panel")
@@ -113,7 +101,6 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     terminal.key("up")  # from the last one, which the cursor is at
     terminal.press("strip.finish")
     terminal.shows("✎")
-    _picture(terminal, "decisions", "Every decision, and what it should have been")
 
     # Leaving in the middle of a run, and going on with it; its next decision is the person's.
     terminal.press("app.ask")

@@ -19,7 +19,7 @@ from rich.text import Text
 from tui.app.keys import every
 
 EXECUTABLE = shutil.which("tmux")
-COLUMNS, ROWS = 100, 30
+ROWS = 30
 _NAMES = {
     "enter": "Enter",
     "escape": "Escape",
@@ -40,17 +40,19 @@ _FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
 class Tmux:
-    """One terminal of 100 × 30 in a tmux server of its own.
+    """One terminal of 30 rows in a tmux server of its own.
 
     Args:
         folder: Where the server has its socket.
+        columns: Its width.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, columns: int = 100) -> None:
         assert EXECUTABLE is not None, "tmux is not installed (apt-get install tmux)"
         self._code = folder / "code"
+        self._columns = columns
         self._tmux = (EXECUTABLE, "-S", str(folder / "tmux.socket"), "-f", os.devnull)
-        size = ("-x", str(COLUMNS), "-y", str(ROWS))
+        size = ("-x", str(columns), "-y", str(ROWS))
         self._do("new-session", "-d", *size, "sh", "-c", "sleep 3600")
         self._do("set-option", "-g", "remain-on-exit", "on")
         self._do("set-option", "-g", "status", "off")
@@ -109,7 +111,11 @@ class Tmux:
     def picture(self, path: Path, title: str) -> None:
         """Keep the screen as an SVG that loads nothing from elsewhere."""
         console = Console(
-            record=True, width=COLUMNS, file=io.StringIO(), color_system="truecolor", force_terminal=True
+            record=True,
+            width=self._columns,
+            file=io.StringIO(),
+            color_system="truecolor",
+            force_terminal=True,
         )
         # As a whole: a colour holds until tmux names another, over the ends of lines as well.
         coloured = Text.from_ansi(self._do("capture-pane", "-e", "-N", "-p").rstrip("\n"))

@@ -1,0 +1,221 @@
+"""``deepthink serve``: keeps the models warm and answers for `deepthink ask` (`tui.ask.warm`).
+
+It listens at a Unix socket that only its user may open, and answers one question at a time.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import Any, Final
+
+from filelock import FileLock, Timeout
+
+from models.protocols import Loadable
+from traces.errors import DeepthinkError
+from traces.paths import socket_file
+from tui.ask.warm import Lines, Typed, identity
+from tui.failures import DONE, explained, warn
+from tui.interrupts import ctrl_c
+from tui.settings.settings import Settings, load
+
+_LOCK_SECONDS: Final = 10.0  # for a server that is about to end
+_LOOK_SECONDS: Final = 0.5
+_STEERED: Final = {"pause", "resume", "finish", "skip", "add", "override", "reply", "cancel"}
+
+
+class AlreadyServed(DeepthinkError):
+    """Raised when another server of this user runs."""
+
+    title = "Not started"
+    kind = "usage"
+
+
+class NoSocket(DeepthinkError):
+    """Raised when the socket cannot be made."""
+
+    title = "Not started"
+    kind = "input"
+
+
+def serve(minutes: float) -> int:
+    """Serve until Ctrl-C, or until ``minutes`` have passed without a question (0: for ever).
+
+    Raises:
+        AlreadyServed: another server runs.
+        NoSocket: the socket cannot be made.
+        DeepthinkError: a model is not there.
+    """
+    path = socket_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with (
+            FileLock(f"{path}.lock", timeout=_LOCK_SECONDS),
+            _listening() as listener,
+            closing(_Server()) as server,
+            ctrl_c() as stopped,
+        ):
+            warn("The models are kept warm for `deepthink ask`; Ctrl-C ends it.")
+            server.run(listener, minutes * 60, stopped)
+    except Timeout:
+        raise AlreadyServed("A server runs already.") from None
+    return DONE
+
+
+@contextmanager
+def _listening() -> Iterator[socket.socket]:
+    """The socket, which this user alone may open."""
+    path = socket_file()
+    listener = socket.socket(socket.AF_UNIX)
+    with closing(listener):
+        path.unlink(missing_ok=True)  # of a server that was killed: the lock is ours
+        before = os.umask(0o177)  # the socket is never open to others, not even for a moment
+        try:
+            listener.bind(str(path))
+        except OSError as error:
+            raise NoSocket(f"{path}: {error.strerror or error}.") from error
+        finally:
+            os.umask(before)
+        listener.listen()
+        listener.settimeout(_LOOK_SECONDS)
+        try:
+            yield listener
+        finally:
+            path.unlink(missing_ok=True)
+
+
+class _Server:
+    """The models, and the run under way."""
+
+    def __init__(self) -> None:
+        from tui import assemble
+
+        self._settings = load()
+        self._identity = identity(self._settings)
+        self._parts = assemble.open_parts(self._settings)
+        self._answering = threading.Lock()
+        self._latest = time.monotonic()
+        self._outdated = threading.Event()
+
+    def run(self, listener: socket.socket, idle: float, stopped: threading.Event) -> None:
+        """Take connections until it is stopped, idle for ``idle`` seconds (0: for ever), or outdated."""
+        threading.Thread(target=self._warm_up, daemon=True).start()
+        path = socket_file()
+        while not stopped.is_set() and not self._outdated.is_set() and path.exists():
+            if idle and not self._answering.locked() and time.monotonic() - self._latest > idle:
+                return
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
+            threading.Thread(target=self._take, args=(connection,), daemon=True).start()
+
+    def close(self) -> None:
+        """Give the language model's memory back."""
+        self._parts["chat"].close()
+
+    def _warm_up(self) -> None:
+        from agent import graph  # noqa: F401 - imported now, not while someone waits
+        from models.llama_cpp import LlamaCppChat
+
+        with suppress(DeepthinkError):  # the run meets it again, and tells it
+            if isinstance(self._parts["chat"], LlamaCppChat):
+                self._parts["chat"].load()
+            for part in self._parts.values():
+                if isinstance(part, Loadable):
+                    part.warm_up()
+
+    def _take(self, connection: socket.socket) -> None:
+        """One connection; what goes wrong with it ends it alone."""
+        with connection:
+            if not _is_ours(connection):
+                return
+            lines = Lines(connection)
+            with suppress(OSError, ValueError):  # the other side has gone, or speaks something else
+                asked = lines.receive()
+                if asked is None:
+                    return
+                if asked.get("identity") != self._identity:
+                    if identity(load()) != self._identity:  # settings or code have changed since
+                        self._outdated.set()
+                        socket_file().unlink(missing_ok=True)
+                    lines.send({"no": "differs"})
+                elif not self._answering.acquire(blocking=False):
+                    lines.send({"no": "busy"})
+                else:
+                    try:
+                        self._answer(asked, lines)
+                    finally:
+                        with suppress(OSError):  # closing alone tells nobody while `_steer` reads
+                            connection.shutdown(socket.SHUT_RDWR)
+                        self._latest = time.monotonic()
+                        self._answering.release()
+
+    def _answer(self, asked: dict[str, Any], lines: Lines) -> None:
+        """Run the question, sending its events. Raises OSError if the other side has gone."""
+        from agent import run as agent_run
+        from agent.steering import Steering
+        from traces.library import Library
+        from traces.paths import store_file
+        from traces.runs import Runs
+        from traces.store import Store
+        from tui import assemble
+        from tui.ask.asking import request_of
+        from tui.run.fold import outcome_of
+
+        store = Store(store_file(), on_wait=lambda told: lines.send({"warning": told}))
+        steering, embedder, run_id = Steering(), self._parts["embedder"], ""
+        try:
+            done, total = Library(store).embedded(embedder.name)
+            if done < total:  # the command line embeds the rest, and shows how far it is
+                lines.send({"no": "library"})
+                return
+            settings = Settings.model_validate(asked["settings"])
+            wanted = request_of(Typed(**asked["typed"]), settings, interactive=asked["interactive"])
+            lines.send({"yes": True})
+            threading.Thread(target=_steer, args=(lines, steering), daemon=True).start()
+            parts = {
+                **self._parts,
+                "store": store,
+                "web": assemble.open_web(settings, store, embedder),
+                "learned": assemble.open_learned(),
+            }
+            with closing(agent_run.run(wanted, steering=steering, **parts)) as events:
+                for event in events:
+                    run_id = getattr(event, "run_id", run_id)
+                    lines.send({"event": event.kind, "payload": event.payload()})
+            outcome = None
+            if asked["json"]:
+                runs = Runs(store)
+                outcome = outcome_of(runs.find(run_id), runs.events(run_id)).to_json()
+            lines.send({"done": outcome})
+        except (BrokenPipeError, ConnectionError):
+            raise
+        except Exception as error:  # noqa: BLE001 - told to who asked, as the command line tells it
+            known = explained(error)
+            told = {"title": known.title, "kind": known.kind, "message": known.message}
+            lines.send({"error": {**told, "way_out": known.way_out}})
+
+
+def _steer(lines: Lines, steering: Any) -> None:
+    """Pass on what the user does to the run; one whose user has gone is interrupted."""
+    with suppress(OSError, ValueError):
+        while (message := lines.receive()) is not None:
+            name, *arguments = message["steer"]
+            if name in _STEERED:
+                getattr(steering, name)(*arguments)
+    steering.leave()
+
+
+def _is_ours(connection: socket.socket) -> bool:
+    """Whether this user is at the other end; where the system cannot say, the socket's mode has to do."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    _, uid, _ = struct.unpack("3i", credentials)
+    return bool(uid == os.getuid())

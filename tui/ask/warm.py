@@ -1,0 +1,279 @@
+"""Asking a server that keeps the models warm (`tui.ask.server`); it imports no model itself.
+
+Both sides write lines of JSON. The command line sends one with the question and, later, what the user does
+to the run. The server replies ``{"yes": true}``, then events and at last ``{"done": …}``; or
+``{"no": reason}``, and then the question is answered without it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final
+
+from agent import events as ev
+from agent.steering import Steering
+from traces.errors import DeepthinkError
+from traces.paths import models_dir, socket_file, store_file
+from traces.store import Store
+from tui import failures
+from tui.ask.terminal import Form, Route, Watch, is_interactive
+from tui.settings.settings import Settings
+
+_PATIENCE: Final = 10.0  # seconds until a server that does not reply is taken for none
+_POLL_SECONDS: Final = 0.1
+_FOR_EACH_RUN: Final = set(
+    "profile decider shadow collection length approve budget web web_search web_contact ocr app "
+    "warm_minutes".split()
+)
+"""Settings that no loaded model depends on."""
+_KEYS: Final = ("OPENAI_API_KEY", "OLLAMA_HOST", "OLLAMA_API_KEY")
+
+
+class ServerGone(DeepthinkError):
+    """Raised when the server ends in the middle of a run."""
+
+    title = "The server that keeps the models warm has ended"
+    kind = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A question with its options, as they were typed; see `tui.ask.command.ask`."""
+
+    question: str
+    collections: Sequence[str] = ()
+    route: Route = ""
+    session: str | None = None
+    go_on: bool = False
+    sender: Sequence[str] = ()
+    after: str | None = None
+    before: str | None = None
+    kind: Sequence[str] = ()
+    folder: Sequence[str] = ()
+
+
+class Lines:
+    """JSON objects over a socket, one a line."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._read = bytearray()
+        self._sending = threading.Lock()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send one object, from any thread. Raises OSError if the other side has gone."""
+        line = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        with self._sending:
+            self._connection.sendall(line)
+
+    def receive(self) -> dict[str, Any] | None:
+        """The next object; None if the other side has gone. Raises TimeoutError as the socket does."""
+        while b"\n" not in self._read:
+            try:
+                data = self._connection.recv(65536)
+            except TimeoutError:
+                raise
+            except OSError:
+                return None
+            if not data:
+                return None
+            self._read += data
+        line, _, rest = self._read.partition(b"\n")
+        self._read = bytearray(rest)
+        received: dict[str, Any] = json.loads(line)
+        return received
+
+
+class _Remote(Steering):
+    """Steering that the server is told of."""
+
+    def __init__(self, cancel: threading.Event, send: Callable[[Mapping[str, Any]], None]) -> None:
+        super().__init__(cancel)
+        self._send = send
+
+    def pause(self) -> None:
+        super().pause()
+        self._tell("pause")
+
+    def resume(self) -> None:
+        super().resume()
+        self._tell("resume")
+
+    def finish(self) -> None:
+        super().finish()
+        self._tell("finish")
+
+    def skip(self) -> None:
+        self._tell("skip")
+
+    def add(self, question: str) -> None:
+        self._tell("add", question)
+
+    def override(self, action: str) -> None:
+        self._tell("override", action)
+
+    def reply(self, text: str) -> None:
+        self._tell("reply", text)
+
+    def _tell(self, *what: str) -> None:
+        with suppress(OSError):  # a server that has gone is noticed where its events are read
+            self._send({"steer": what})
+
+
+def ask_server(typed: Typed, settings: Settings, form: Form) -> int | None:
+    """Have a running server answer, and show it as `tui.ask.asking.ask` does.
+
+    Returns:
+        The exit code; None if no server answers this question, and nothing was shown.
+
+    Raises:
+        DeepthinkError: what the run raised; `ServerGone` if the server ended in its middle.
+    """
+    connection = _connect()
+    if connection is None:
+        return None
+    with connection:
+        lines = Lines(connection)
+        try:
+            lines.send(
+                {
+                    "identity": identity(settings),
+                    "typed": asdict(typed),
+                    "settings": settings.model_dump(mode="json"),
+                    "interactive": is_interactive(form),
+                    "json": form == "json",
+                }
+            )
+            reply = lines.receive()
+            first = lines.receive() if reply and "yes" in reply else None
+        except (OSError, ValueError):
+            return None
+        if first is None or "event" not in first:
+            return None
+        store = Store(store_file(), on_wait=failures.warn_once)
+        watch = Watch(store, form, partial(_Remote, send=lines.send))
+        done: list[Any] = []
+        watch.follow(partial(_events, connection, lines, first, done))
+    if form == "json":
+        watch.show_json(done[0])
+    elif form != "quiet":
+        watch.tell_nearest()
+    return watch.outcome.exit_code
+
+
+def _events(
+    connection: socket.socket,
+    lines: Lines,
+    first: dict[str, Any],
+    done: list[Any],
+    *,
+    steering: Steering,
+) -> Generator[ev.Event]:
+    """The run's events; what came with its end goes into ``done``."""
+    connection.settimeout(_POLL_SECONDS)
+    cancelled = False
+    message: dict[str, Any] | None = first
+    while True:
+        if message is None:
+            raise ServerGone("It ended while it answered.", "`deepthink resume` continues the run.")
+        if "event" in message:
+            yield ev.from_stored(message["event"], message["payload"])
+        elif "error" in message:
+            raise _told(message["error"])
+        elif "done" in message:
+            done.append(message["done"])
+            return
+        elif "warning" in message:
+            failures.warn_once(message["warning"])
+        while True:
+            if steering.cancelled.is_set() and not cancelled:
+                cancelled = True
+                with suppress(OSError):
+                    lines.send({"steer": ["cancel"]})
+            try:
+                message = lines.receive()
+                break
+            except TimeoutError:
+                continue
+
+
+def _told(error: Mapping[str, str]) -> DeepthinkError:
+    """An error of the server, raised here."""
+    kind = type("ToldError", (DeepthinkError,), {"title": error["title"], "kind": error["kind"]})
+    raised: DeepthinkError = kind(error["message"], error["way_out"])
+    return raised
+
+
+def start_server(settings: Settings) -> None:
+    """Start a server in the background for the next question, unless one runs already.
+
+    Only from a terminal, where someone may ask again, and only for the settings that it would load itself.
+    """
+    from tui.settings.settings import load
+
+    if not settings.warm_minutes or not (sys.stderr.isatty() or sys.stdout.isatty()):
+        return
+    if identity(settings) != identity(load()):
+        return
+    running = _connect()
+    if running is not None:
+        running.close()
+        return
+    subprocess.Popen(
+        [sys.executable, "-P", "-m", "tui", "serve", "--minutes", str(settings.warm_minutes)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def identity(settings: Settings) -> str:
+    """What a server must share with the command line to answer for it: code, models, places."""
+    code = Path(__file__).parents[2]
+    changed = max(
+        path.stat().st_mtime_ns
+        for package in ("agent", "models", "policy", "traces", "tui")
+        for path in (code / package).rglob("*.py")
+    )
+    try:
+        installed = version("deepthink-tui")
+    except PackageNotFoundError:  # a checkout that is not installed
+        installed = ""
+    shared = {
+        "settings": settings.model_dump(mode="json", exclude=_FOR_EACH_RUN),
+        "places": [str(code), str(store_file().absolute()), str(models_dir().absolute())],
+        "code": [installed, changed],
+        "keys": [os.environ.get(name) for name in _KEYS],
+    }
+    return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()
+
+
+def _connect() -> socket.socket | None:
+    """A connection to the user's own server; None if none listens."""
+    path = socket_file()
+    try:
+        if path.lstat().st_uid != os.getuid():
+            return None
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(_PATIENCE)
+        try:
+            connection.connect(str(path))
+        except BaseException:
+            connection.close()
+            raise
+    except OSError:
+        return None
+    return connection

@@ -1,0 +1,97 @@
+"""What the shell completes: the names of things in the store, of models and of settings.
+
+A shell shows whatever is printed, so what cannot be read completes to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+_LATEST = 50
+_PATIENCE = 0.5  # seconds that a pressed Tab waits for a library in use elsewhere
+
+Named = tuple[str, str]  # what is completed, and a few words about it
+
+
+def _beginning(names: Callable[[], Iterable[Named]]) -> Callable[[str], list[Named]]:
+    """Those that begin with what is typed; none if they cannot be read."""
+
+    def complete(incomplete: str) -> list[Named]:
+        from traces.errors import DeepthinkError
+        from tui.terminal import one_line
+
+        try:
+            return [(name, one_line(told, 60)) for name, told in names() if name.startswith(incomplete)]
+        except (DeepthinkError, OSError):
+            return []
+
+    complete.__annotations__ = {"incomplete": str}  # typer reads types, not their names
+    return complete
+
+
+@_beginning
+def collections() -> Iterable[Named]:
+    """Collections of the library."""
+    from traces.library import Library
+    from traces.paths import store_file
+    from traces.store import Store
+
+    if not store_file().exists():
+        return
+    for one in Library(Store(store_file(), _PATIENCE)).collections():
+        yield one.name, one.description or f"{one.documents} documents"
+
+
+@_beginning
+def runs() -> Iterable[Named]:
+    """The latest runs by id, with their questions."""
+    from traces.paths import store_file
+    from traces.runs import Runs
+    from traces.store import Store
+
+    if not store_file().exists():
+        return
+    yield "last", "the newest"
+    for run in Runs(Store(store_file(), _PATIENCE)).recent(_LATEST):
+        yield run.id, run.question
+
+
+@_beginning
+def sessions() -> Iterable[Named]:
+    """The latest conversations by name, else by id."""
+    from traces.paths import store_file
+    from traces.sessions import Sessions
+    from traces.store import Store
+
+    if not store_file().exists():
+        return
+    yield "last", "the one used last"
+    for session in Sessions(Store(store_file(), _PATIENCE)).recent(_LATEST):
+        yield session.name or session.id, session.first
+
+
+@_beginning
+def models() -> Iterable[Named]:
+    """Models of the catalogue."""
+    from models.catalogue import CATALOGUE
+
+    for entry in CATALOGUE:
+        yield entry.name, entry.role
+
+
+@_beginning
+def chat_models() -> Iterable[Named]:
+    """Language models of the catalogue."""
+    from models.catalogue import CATALOGUE
+
+    for entry in CATALOGUE:
+        if entry.role == "chat":
+            yield entry.name, entry.role
+
+
+@_beginning
+def settings() -> Iterable[Named]:
+    """Settings by their dotted keys."""
+    from tui.settings.settings import keys
+
+    yield from keys().items()
