@@ -7,10 +7,12 @@ from pathlib import Path, PurePath
 from urllib.parse import unquote
 
 import pytest
+from PIL.Image import Image
 from textual.widgets import Input, Static
 
 from agent.documents.ingest import ingest
 from models.scripted import HashEmbedder
+from tests.agent.documents.formats.samples import pdf_file
 from tests.formats import FILES
 from tests.tui.conftest import MakeApp
 from tests.tui.library.shelf import BANK, TABLE, begin_with_nothing, fill, fill_long
@@ -191,6 +193,42 @@ def test_the_original_is_at_hand_wherever_it_lies(tmp_path: Path, name: str, pla
     assert name in found.told
     outer.unlink()
     assert not find_original(engine, library.document_passages(document.id)[0].id).address
+
+
+class _Drawn(Static):
+    """Stands for a widget that draws pictures."""
+
+    image: Image | None = None
+
+
+async def test_the_page_of_a_passage_is_pictured(make_app: MakeApp, tmp_path: Path) -> None:
+    app = make_app()
+    app.picture_widget = _Drawn
+    (tmp_path / "plan.pdf").write_bytes(pdf_file("The first page. " * 9, "The second page. " * 9))
+    (tmp_path / "note.md").write_text("A note without pages.")
+    store = app.engine.store
+    list(ingest([tmp_path], collection="c", store=store, embedder=HashEmbedder()))
+    library = Library(store)
+    note, plan = (library.document_passages(document.id) for document in library.documents("c"))
+    async with app.run_test(size=(140, 40)) as pilot:
+        screen = PassageScreen(plan[0].id)
+        app.push_screen(screen)
+        await until(pilot, lambda: screen.is_mounted and screen.query_one(_Drawn).image)
+        picture = screen.query_one(_Drawn)
+        first = picture.image
+        assert first is not None
+        assert first.height > first.width
+        assert picture.parent is not None
+        await until(pilot, lambda: picture.parent.region.width > 40)
+        await pilot.press("n")
+        await until(pilot, lambda: picture.image is not first)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: not picture.parent.region)
+        screen = PassageScreen(note[0].id)
+        app.push_screen(screen)
+        await until(pilot, lambda: screen.is_mounted and screen.query_one(DocumentText).passage)
+        assert not screen.has_class("-pictured")
+        assert screen.query_one(_Drawn).image is None
 
 
 def test_a_quotation_is_found_however_it_is_broken() -> None:
