@@ -61,7 +61,7 @@ from models.protocols import (
 from traces.errors import DeepthinkError
 from traces.folders import Folder, Folders, Unreadable
 from traces.library import Library
-from traces.records import SECTION_SEPARATOR, Document
+from traces.records import SECTION_SEPARATOR, Document, UnknownCollection
 from traces.store import Store, StoreError
 from traces.typed_path import expanded_path
 
@@ -218,6 +218,8 @@ class Reading:
         embedder: Embedder,
         scanning: Scanning,
         cancel: threading.Event | None,
+        *,
+        must_follow: bool = False,
     ) -> None:
         self._library = library = Library(store)
         self._folders = Folders(store)
@@ -231,6 +233,7 @@ class Reading:
         self._embedder = embedder
         self._scanning = scanning
         self._cancel = cancel
+        self._must_follow = must_follow
         self._unreadable = self._folders.unreadable(collection)
         self._unreadable_before = dict(self._unreadable)
         self._began = time.monotonic()
@@ -335,7 +338,7 @@ class Reading:
         """The events of one file, whose failure is no other's."""
         try:
             yield from events
-        except (GenerationCancelled, StoreError, ModelMissing, ModelUnreachable):
+        except (GenerationCancelled, StoreError, ModelMissing, ModelUnreachable, UnknownCollection):
             raise  # the other files would fare no better
         except DeepthinkError as error:
             suffix = PurePath(wanted.source).suffix.casefold()
@@ -457,7 +460,7 @@ class Reading:
         work = Indexing(origin, parsed, self._embedder)
         for done, total in work.embed(self._cancel):
             yield FileEmbedding(wanted.source, done, total)
-        work.store(self._library, self._collection)
+        work.store(self._library, self._collection, must_follow=self._must_follow)
         self._unreadable.pop(wanted.source, None)
         self._scanning.forget(origin)
         outcome: Outcome = "updated" if wanted.source in self.known else "added"

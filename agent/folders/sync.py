@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
@@ -29,7 +30,7 @@ from models.protocols import Embedder, TextRecogniser
 from traces.errors import DeepthinkError
 from traces.folders import AWAY, BACK, Change, Folder, Folders
 from traces.library import Library
-from traces.records import Document
+from traces.records import Document, UnknownCollection
 from traces.store import Store, now
 
 _PATIENCE: Final = 5.0  # seconds for which a file that is being written is waited for
@@ -81,8 +82,12 @@ def sync(
         for collection, folders in groupby(Folders(store).followed(), key=lambda folder: folder.collection):
             if collections and collection not in collections:
                 continue
-            reading = Reading(store, collection, embedder, Scanning(recogniser, scans), cancel)
-            yield from _recorded(store, collection, at, _sync(reading, collection, list(folders), cancel))
+            scanning = Scanning(recogniser, scans)
+            reading = Reading(store, collection, embedder, scanning, cancel, must_follow=True)
+            with suppress(UnknownCollection):  # the user has just removed it
+                yield from _recorded(
+                    store, collection, at, _sync(reading, collection, list(folders), cancel)
+                )
     finally:
         lock.release()
 
