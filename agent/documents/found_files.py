@@ -1,7 +1,7 @@
 """Finding files, and whether a known file still exists.
 
-A path may have no permission, or be on a drive that is not mounted. A file that cannot be examined counts as
-found, so that reading it reports the reason, and never as gone.
+A path may have no permission, or be on a drive that is not mounted. A file that cannot be examined counts
+as found, so that reading it reports the reason, and never as gone.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def is_empty(folder: Path) -> bool:
 
 
 def is_renamed(old: Path, new: Path) -> bool:
-    """Whether ``old`` is a link to ``new``, or is gone from a folder that still exists and contains ``new``.
+    """Whether ``old`` is a link to ``new``, or is gone from a folder that still contains ``new``.
 
     A copy of a file on an unmounted drive does not count as its new name: what is left of the old path then
     is the folder of the drive, or one that contains drives, such as the root.
