@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -190,7 +190,7 @@ def test_a_collection_that_is_removed_during_a_sync_does_not_come_back(
     store: Store, folder: Path, tmp_path: Path
 ) -> None:
     class Removing(HashEmbedder):
-        def embed_passages(self, texts: list[str]) -> Vectors:
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
             if any("Alpha" in text for text in texts):
                 Library(store).remove_collection("c")
             return super().embed_passages(texts)

@@ -20,6 +20,7 @@ from tests.tui.waiting import until
 from traces.library import Library
 from tui.app.engine import Engine
 from tui.library.original import find_original
+from tui.library.page_picture import PagePicture
 from tui.library.passage import DocumentText, PassageScreen, aligned, find_quote, find_words
 
 SIZE = (80, 24)
@@ -218,12 +219,12 @@ async def test_the_page_of_a_passage_is_pictured(make_app: MakeApp, tmp_path: Pa
         first = picture.image
         assert first is not None
         assert first.height > first.width
-        assert picture.parent is not None
-        await until(pilot, lambda: picture.parent.region.width > 40)
+        place = screen.query_one(PagePicture)
+        await until(pilot, lambda: place.region.width > 40)
         await pilot.press("n")
         await until(pilot, lambda: picture.image is not first)
         await pilot.resize_terminal(80, 24)
-        await until(pilot, lambda: not picture.parent.region)
+        await until(pilot, lambda: not place.region)
         screen = PassageScreen(note[0].id)
         app.push_screen(screen)
         await until(pilot, lambda: screen.is_mounted and screen.query_one(DocumentText).passage)
