@@ -63,6 +63,9 @@ class RapidOcr:
                     "Global.log_level": "critical",
                     "Global.use_cls": False,  # it turns sound lines of Chinese upside down
                     "EngineConfig.onnxruntime.intra_op_num_threads": usable_threads(),
+                    # Memory is kept between lines: allocating it anew takes a fifth of the time of a page.
+                    "EngineConfig.onnxruntime.enable_cpu_mem_arena": True,
+                    "Rec.rec_batch_num": 2,  # lines; fewer than the default 6, because of that memory
                 }
             )
         return self._opened

@@ -148,6 +148,8 @@ class Library:
         document: NewDocument,
         vectors: npt.NDArray[np.float32],
         embedder: str,
+        *,
+        must_follow: bool = False,
     ) -> int:
         """Store a document, replacing the one of the same collection and source; returns its id.
 
@@ -157,8 +159,19 @@ class Library:
             document: The document with its chunks.
             vectors: Shape ``(len(document.chunks), dimensions)``.
             embedder: Name of the model that made the vectors; those that another made are dropped.
+            must_follow: Whether the collection must follow a folder, so that one that was removed during a
+                sync does not come back.
+
+        Raises:
+            UnknownCollection: It must follow a folder and does not.
         """
         with self._store.transaction() as db:
+            following = "SELECT 1 FROM folders WHERE collection = ?"
+            if must_follow and not db.execute(following, [document.collection]).fetchone():
+                raise UnknownCollection(
+                    f"The collection “{document.collection}” no longer follows a folder.",
+                    "`deepthink ingest FOLDER` reads a folder, and follows it from then on.",
+                )
             ensure_embedder(db, embedder, int(vectors.shape[1]))
             touch_collection(db, document.collection)
             old = db.execute(

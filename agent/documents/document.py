@@ -18,6 +18,14 @@ class UnreadableDocument(DeepthinkError):
     kind = "input"
 
 
+def damaged(name: str, error: Exception) -> UnreadableDocument:
+    """What to raise for a file at which a parser failed with ``error``."""
+    return UnreadableDocument(
+        f"{name} is damaged and cannot be read ({type(error).__name__}: {error}).",
+        "Open it in the program it comes from, save it again and add the new file.",
+    )
+
+
 class NoText(UnreadableDocument):
     """Raised when a document has no text, as in a scan."""
 

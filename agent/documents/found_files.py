@@ -1,7 +1,7 @@
-"""The files that paths lead to, and whether a known file still exists.
+"""Finding files, and whether a known file still exists.
 
-A path may lead to a place without permission, or to a drive that is not mounted. A file that cannot be
-examined counts as found, so that reading it reports the reason, and never as gone.
+A path may have no permission, or be on a drive that is not mounted. A file that cannot be examined counts
+as found, so that reading it reports the reason, and never as gone.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from pathspec import GitIgnoreSpec
 from traces.errors import DeepthinkError
 
 _TEMPORARY: Final = (".tmp", ".temp", ".part", ".partial", ".crdownload", ".download", ".swp", "~")
-_SETTLED: Final = 1.0  # seconds without a change after which nobody is writing a file any more
+_SETTLED: Final = 1.0  # seconds without a change after which a file counts as complete
 _MISSING = {errno.ENOENT, errno.ENOTDIR}
 _NOTHING = {*_MISSING, errno.ELOOP}  # a link in a circle leads to no file
 
 
 class BadPattern(DeepthinkError):
-    """Raised when what is to be left out of a folder is no pattern of a .gitignore file."""
+    """Raised when an exclusion is not a valid pattern of a .gitignore file."""
 
     title = "Not a pattern"
     kind = "usage"
 
 
 class Root:
-    """A folder whose files are read.
+    """A folder to read.
 
     Args:
-        path: Where it is.
-        exclude: What is left out of it: patterns as in a .gitignore file.
+        path: Path of the folder.
+        exclude: Patterns of files to exclude, as in a .gitignore file.
 
     Raises:
-        BadPattern: one of them is none.
+        BadPattern: One of the patterns is invalid.
 
     Attributes:
-        path: As it was given.
-        real: The same, links resolved.
+        path: The path as given.
+        real: The path with links resolved.
     """
 
     def __init__(self, path: Path, exclude: Sequence[str] = ()) -> None:
@@ -58,11 +58,11 @@ class Root:
             raise BadPattern(f"{error}.", "Write it as in a .gitignore file: drafts/ or *.bak.") from error
 
     def leaves_out(self, inside: str) -> bool:
-        """Whether a path inside it, written with ``/`` and for a folder ending with it, is left out."""
+        """Whether it excludes a path inside it, written with ``/``, for a folder also at the end."""
         return bool(self.exclude) and self._spec.match_file(inside)
 
     def excludes(self, source: str) -> bool:
-        """Whether a stored file lies in it, and is left out now."""
+        """Whether a stored file is in it and excluded now."""
         path = Path(source)
         if not self.exclude or not path.is_relative_to(self.real):
             return False
@@ -74,11 +74,11 @@ class FoundFile:
     """A file, or a folder that cannot be listed.
 
     Attributes:
-        path: Where it was found: absolute, its folder resolved, itself maybe a link.
-        real: The file itself, all links resolved.
-        name: What a person knows it by: its path inside the folder that was searched.
-        outright: It was named by itself.
-        unlisted: Why its files are not known, if it is a folder.
+        path: Absolute path where it was found; links are resolved in its folder, but it may be a link.
+        real: The path with all links resolved.
+        name: Its name for the user: the path inside the searched folder.
+        outright: Whether the user named it by itself.
+        unlisted: For a folder, why it cannot be listed.
     """
 
     path: Path
@@ -89,9 +89,9 @@ class FoundFile:
 
 
 def files_in(root: Root, suffixes: Container[str], unread: Counter[str]) -> Iterator[FoundFile]:
-    """The files of a folder and its subfolders by name; without links to folders, and what is left out.
+    """The files in a folder and its subfolders, sorted by name; links to folders are not followed.
 
-    Those whose names end otherwise are counted in ``unread`` by their endings.
+    Files with other extensions are counted in ``unread``, by extension.
     """
     folder = root.path
     failed: list[OSError] = []
@@ -142,7 +142,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_gone(path: Path) -> bool:
-    """Whether the file certainly does not exist, also not behind a dead link or on an unmounted drive."""
+    """Whether the file certainly does not exist, not even behind a dead link or on an unmounted drive."""
     try:
         path.lstat()
     except OSError as error:
@@ -153,7 +153,7 @@ def is_gone(path: Path) -> bool:
 
 
 def is_empty(folder: Path) -> bool:
-    """Whether a folder can be listed and is empty, as the folder of an unmounted drive is."""
+    """Whether a folder can be listed and is empty, like the folder of an unmounted drive."""
     try:
         with os.scandir(folder) as entries:
             return next(entries, None) is None
@@ -162,10 +162,10 @@ def is_empty(folder: Path) -> bool:
 
 
 def is_renamed(old: Path, new: Path) -> bool:
-    """Whether ``old`` is a link to ``new``, or is gone from a folder that is still there and holds ``new``.
+    """Whether ``old`` is a link to ``new``, or is gone from a folder that still contains ``new``.
 
-    A copy of what lies on a drive that is not mounted now is no new name of it: what is left of the old
-    path then is the drive's own folder, or one that holds drives, such as the root.
+    A copy of a file on an unmounted drive does not count as its new name: what is left of the old path then
+    is the folder of the drive, or one that contains drives, such as the root.
     """
     if not old.is_absolute():
         return False
@@ -194,12 +194,12 @@ def _leads_somewhere(path: Path) -> bool:
 
 
 def is_left_out(name: str) -> bool:
-    """Whether a file or folder is always left out: hidden, temporary, or another program's mark."""
+    """Whether a file or folder is always excluded: hidden, temporary, or a lock file of another program."""
     return name.startswith((".", "~$")) or name.casefold().endswith(_TEMPORARY)
 
 
 def is_settled(path: Path) -> bool:
-    """Whether nobody is writing the file any more; a file that is gone is."""
+    """Whether the file is no longer being written, or is gone."""
     try:
         return abs(time.time() - path.stat().st_mtime) >= _SETTLED
     except OSError:

@@ -139,13 +139,21 @@ class Indexing:
             self._vectors[batch] = made
             yield start + len(batch), len(texts)
 
-    def store(self, library: Library, collection: str) -> int:
+    def store(self, library: Library, collection: str, *, must_follow: bool = False) -> int:
         """Store the document with its vectors, replacing its old version; returns its id.
+
+        Args:
+            library: The library.
+            collection: The collection.
+            must_follow: As for `Library.put_document`.
 
         Raises:
             StoreError: The store cannot be written.
+            UnknownCollection: The collection must follow a folder and does not.
         """
-        return library.put_document(self._document(collection), self._vectors, self._embedder.name)
+        return library.put_document(
+            self._document(collection), self._vectors, self._embedder.name, must_follow=must_follow
+        )
 
     def _document(self, collection: str) -> NewDocument:
         origin, parsed = self._origin, self._parsed

@@ -1,8 +1,9 @@
-"""Ingestion: files, folders and, where the web is on, addresses become documents in the library.
+"""Ingestion: files, folders and, if the web is on, addresses become documents in the library.
 
-Each document is stored in one transaction (`agent.documents.indexing`). A file whose bytes are already
-there is not read again, whatever it is called now. A file that holds others (a mail, an archive) is stored
-after them, so that it stands for all of them; files with scans come last, because they take longest.
+Each document is stored in one transaction (`agent.documents.indexing`). A file whose content is already in
+the library is not read again, even under another name. A file that contains others (a mail, an archive) is
+stored after them, so that it is in the library only when all of them are. Files with scans come last,
+because they take longest.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ from models.protocols import (
 from traces.errors import DeepthinkError
 from traces.folders import Folder, Folders, Unreadable
 from traces.library import Library
-from traces.records import SECTION_SEPARATOR, Document
+from traces.records import SECTION_SEPARATOR, Document, UnknownCollection
 from traces.store import Store, StoreError
 from traces.typed_path import expanded_path
 
@@ -89,7 +90,7 @@ _WORD = "word"  # any that a sound embedder embeds
 
 
 class NothingToIngest(DeepthinkError):
-    """Raised when the paths hold no file of a kind that can be read."""
+    """Raised when the paths contain no file of a supported type."""
 
     title = "Nothing to read"
     kind = "input"
@@ -110,32 +111,32 @@ def ingest(
     follow: bool = False,
     exclude: Sequence[str] | None = None,
 ) -> Iterator[IngestEvent]:
-    """Bring a collection up to date with files, folders and pages of the web.
+    """Read files, folders and web pages into a collection, and update what is already there.
 
-    A folder is taken whole: what was read from it before and is no longer there is removed. A file that was
-    renamed or moved is known by its content, and keeps its document.
+    Documents of a folder whose files are gone are removed. A file that was renamed or moved is recognised
+    by its content and keeps its document.
 
     Args:
-        paths: Files, and folders that are searched for readable files (hidden ones left out).
-        addresses: URLs of pages and files, each read whole as a file would be.
-        fetch: Fetches one of them; needed where there are any.
-        collection: Where they go; made if new.
-        description: What the collection holds, in one line: the planner reads it.
-        store: Where the library is.
+        paths: Files, and folders that are searched for readable files (except hidden ones).
+        addresses: URLs of pages and files, each read like a file.
+        fetch: Fetches a URL; required if there are ``addresses``.
+        collection: Name of the collection; created if new.
+        description: What the collection contains, in one line for the planner.
+        store: The store with the library.
         embedder: Makes the vectors.
-        recogniser: Recognises the text on scans, which are read last; without it they are not read.
-        scans: A folder that keeps what was recognised until its file is read to the end, so that a reading
-            that was stopped goes on; without it, it begins again.
-        cancel: Stops between files and between batches; documents stored so far stay.
-        follow: Whether the folders are followed from then on (`agent.folders.sync`), once they are read.
-        exclude: What is left out of folders, as in a .gitignore file; None: what was before.
+        recogniser: Recognises the text of scans, which are read last; None leaves scans out.
+        scans: A folder for recognised pages until their file is finished, so that a stopped ingestion
+            resumes; None starts again.
+        cancel: Stops the ingestion between files and between batches; stored documents stay.
+        follow: Whether the folders are followed once they are read (`agent.folders.sync`).
+        exclude: Patterns to exclude from folders, as in a .gitignore file; None keeps the earlier ones.
 
     Raises:
-        BadPattern: what is to be left out is no pattern.
-        NothingToIngest: no path holds a readable file, or one does not exist.
+        BadPattern: One of ``exclude`` is not a pattern.
+        NothingToIngest: The paths contain no readable file, or one does not exist.
         GenerationCancelled: ``cancel`` was set.
-        ModelError: the embedder is missing, does not answer or fails at any text.
-        StoreError: the store cannot be written.
+        ModelError: The embedder is missing, does not respond or fails at every text.
+        StoreError: The store cannot be written.
     """
     library, folders = Library(store), Folders(store)
     reading = Reading(store, collection, embedder, Scanning(recogniser, scans), cancel)
@@ -161,12 +162,12 @@ def ingest(
     if not files and not missing and not addresses:
         raise NothingToIngest(
             f"No readable file in {', '.join(str(p) for p in paths)}.",
-            "`deepthink library formats` shows what is read.",
+            "`deepthink library formats` lists the supported file types.",
         )
     if description:
         library.describe_collection(collection, description)
     wanted: list[Wanted] = [
-        # One that was read with its folder keeps the name it has there when it is named by itself.
+        # A file that was read with its folder keeps its name there, also when it is named by itself.
         File(path, known[str(path)].name if file.outright and str(path) in known else file.name, file)
         for path, file in files
     ]
@@ -179,7 +180,7 @@ def ingest(
 
 
 def located(found: Iterable[FoundFile], known: dict[str, Document]) -> list[tuple[Path, FoundFile]]:
-    """Each file once with its source, as itself rather than by a link to it where it is found as both."""
+    """Each file once with its source; the file itself if both it and a link to it were found."""
     files: dict[Path, FoundFile] = {}
     for file in found:
         if file.real not in files or (file.path == file.real != files[file.real].path):
@@ -192,7 +193,7 @@ def _named(path: Path, given: Path) -> FoundFile:
         file = file_at(path)
     except OSError as error:
         raise NothingToIngest(
-            f"{given} cannot be looked at: {error.strerror}.", "Check the path and its permissions."
+            f"{given} cannot be opened: {error.strerror}.", "Check the path and its permissions."
         ) from error
     if file is None:
         raise NothingToIngest(f"{given} does not exist.", "Check the path and try again.")
@@ -200,15 +201,15 @@ def _named(path: Path, given: Path) -> FoundFile:
 
 
 class Reading:
-    """Files on their way into a collection, and what came of those before.
+    """An ingestion into one collection.
 
     Attributes:
-        known: The collection's documents before, by their source.
-        suffixes: Endings of the names of files that are read.
-        counts: Files by what came of them.
-        chunks: Passages of what was read.
-        languages: Codes of languages that the embedder does not know, by documents.
-        unread: Files of kinds that are not read, by the endings of their names.
+        known: The collection's earlier documents, by source.
+        suffixes: Extensions of supported files.
+        counts: Number of files by outcome.
+        chunks: Number of passages.
+        languages: Number of documents by language that the embedder does not support (ISO 639-1).
+        unread: Number of unsupported files by extension.
     """
 
     def __init__(
@@ -218,6 +219,8 @@ class Reading:
         embedder: Embedder,
         scanning: Scanning,
         cancel: threading.Event | None,
+        *,
+        must_follow: bool = False,
     ) -> None:
         self._library = library = Library(store)
         self._folders = Folders(store)
@@ -231,6 +234,7 @@ class Reading:
         self._embedder = embedder
         self._scanning = scanning
         self._cancel = cancel
+        self._must_follow = must_follow
         self._unreadable = self._folders.unreadable(collection)
         self._unreadable_before = dict(self._unreadable)
         self._began = time.monotonic()
@@ -241,22 +245,22 @@ class Reading:
 
     @property
     def with_scans(self) -> bool:
-        """Whether the text on scanned pages is read."""
+        """Whether scanned pages are read."""
         return self._scanning.is_on
 
     def found(self, root: Root) -> Iterator[FoundFile]:
-        """The files in a folder that are read; those of other kinds are counted in ``unread``."""
+        """The supported files in a folder; the others are counted in ``unread``."""
         return files_in(root, self.suffixes, self.unread)
 
     def bring(
         self, wanted: Sequence[Wanted], here: Container[str], missing: Iterable[Document]
     ) -> Iterator[IngestEvent]:
-        """Read what is wanted, let go of what is missing, and tell the sum of it.
+        """Read the wanted files, and remove the documents of missing ones.
 
         Args:
             wanted: Files and pages.
-            here: Sources of all files that are there.
-            missing: Documents whose files are gone, unless one of the wanted turns out to be it.
+            here: Sources of all files that exist.
+            missing: Documents whose files are gone; one whose file was only moved is kept.
         """
         self._leaving = {document.id: document for document in missing}
         for document in self.known.values():
@@ -285,12 +289,12 @@ class Reading:
         yield IngestFinished(**counts, chunks=self.chunks, seconds=seconds)
 
     def count_unchanged(self, file: File) -> None:
-        """Count a file whose document stays as it is."""
+        """Count an unchanged file."""
         self.counts["unchanged"] += 1
         self.chunks += self.known[file.source].chunks
 
     def is_hopeless(self, file: File) -> bool:
-        """Whether a file could not be read, and has not been changed since."""
+        """Whether a file could not be read and has not changed since."""
         failed = self._unreadable.get(file.source)
         return (
             failed is not None
@@ -299,7 +303,7 @@ class Reading:
         )
 
     def is_unchanged(self, file: File) -> bool:
-        """Whether the library holds a file as it is now, by its size and its date alone."""
+        """Whether a file is unchanged, by its size and date alone."""
         before = self.known.get(file.source)
         return (
             before is not None
@@ -308,13 +312,13 @@ class Reading:
         )
 
     def one(self, wanted: Wanted) -> Iterator[IngestEvent]:
-        """Read a file and those inside it; one with scans waits, and so does one that holds such a file."""
+        """Read a file and the files inside it; one with scans, in itself or inside, is read later."""
         stop_if(self._cancel)
         yield FileStarted(wanted.source, wanted.name)
         yield from self._guarded(wanted, self._read(wanted))
 
     def scans(self) -> Iterator[IngestEvent]:
-        """Read what waits, page by page."""
+        """Read the files with scans, page by page."""
         pages = [len(parsed.scans) for _, _, parsed in self._waiting if parsed.scans]
         if pages:
             yield ScansFound(len(pages), sum(pages), sum(pages) * self._scanning.seconds_a_page)
@@ -324,7 +328,7 @@ class Reading:
             yield from self._guarded(wanted, self._recognised(wanted, origin, parsed))
 
     def removed(self, documents: Sequence[Document]) -> Iterator[IngestEvent]:
-        """Remove documents, and those of files inside theirs."""
+        """Remove documents, and the documents inside them."""
         within = inside((document.source for document in documents), self.known.values())
         for document in {one.id: one for one in (*documents, *within)}.values():
             self._library.remove_document(document.id)
@@ -332,11 +336,11 @@ class Reading:
             yield FileDone(document.source, document.name, "removed", 0, 0.0, None, 0.0, ())
 
     def _guarded(self, wanted: Wanted, events: Iterator[IngestEvent]) -> Iterator[IngestEvent]:
-        """The events of one file, whose failure is no other's."""
+        """Pass on the events of one file; its failure does not end the ingestion."""
         try:
             yield from events
-        except (GenerationCancelled, StoreError, ModelMissing, ModelUnreachable):
-            raise  # the other files would fare no better
+        except (GenerationCancelled, StoreError, ModelMissing, ModelUnreachable, UnknownCollection):
+            raise  # the other files would fail too
         except DeepthinkError as error:
             suffix = PurePath(wanted.source).suffix.casefold()
             if isinstance(error, UnreadableDocument) and isinstance(wanted, File):
@@ -346,9 +350,7 @@ class Reading:
                 yield FileSetAside(wanted.source, wanted.name, waits=False)
                 return
             if isinstance(error, ModelError):
-                self._embedder.embed_query(
-                    _WORD
-                )  # a model that fails at this too is at fault, not the file
+                self._embedder.embed_query(_WORD)  # raises if the model fails at every text
             self.counts["failed"] += 1
             yield FileFailed(wanted.source, wanted.name, error)
 
@@ -391,7 +393,7 @@ class Reading:
             yield from self._indexed(wanted, origin, parsed, began)
 
     def _follow_move(self, wanted: File, origin: Origin) -> str:
-        """Give a new file the document that it has from before it was moved; its name then, or ""."""
+        """Give a moved file its earlier document; returns its earlier name, "" if it was not moved."""
         if wanted.source in self.known:
             return ""
         same = [one for one in self._elsewhere.get(origin.sha256, ()) if origin.is_stored_as(one)]
@@ -424,14 +426,14 @@ class Reading:
         return document.name
 
     def _remember(self, file: File) -> None:
-        """Note that a file cannot be read as it is now."""
+        """Remember that a file could not be read."""
         about = file.size_and_date()
         if about is not None:
             reader = READER_VERSION if self.with_scans else -READER_VERSION
             self._unreadable[file.source] = Unreadable(*about, reader)
 
     def _inside(self, outer: Wanted, parsed: ParsedDocument, origin: Origin) -> Iterator[IngestEvent]:
-        """Read the files inside one, of the kinds that are read."""
+        """Read the supported files inside a file."""
         members = [Member(enclosed, outer, parsed, origin) for enclosed in parsed.enclosed]
         suffixes = [PurePath(member.source).suffix.casefold() for member in members]
         wanted = [one for one, suffix in zip(members, suffixes, strict=True) if suffix in self.suffixes]
@@ -457,7 +459,7 @@ class Reading:
         work = Indexing(origin, parsed, self._embedder)
         for done, total in work.embed(self._cancel):
             yield FileEmbedding(wanted.source, done, total)
-        work.store(self._library, self._collection)
+        work.store(self._library, self._collection, must_follow=self._must_follow)
         self._unreadable.pop(wanted.source, None)
         self._scanning.forget(origin)
         outcome: Outcome = "updated" if wanted.source in self.known else "added"
@@ -479,7 +481,7 @@ class Reading:
 
 
 def _title_after_move(title: str, old: Path, new: Path) -> str | None:
-    """The title of a document whose title is its file's name, under the new name; None if it stays."""
+    """The new title of a moved document whose title is its file's name; None if the title stays."""
     for named in (title_of_name, lambda path: path.name):
         if title == named(old):
             return named(new) if named(new) != title else None
@@ -487,7 +489,7 @@ def _title_after_move(title: str, old: Path, new: Path) -> str | None:
 
 
 def _unknown_language(work: Indexing, embedder: Embedder) -> str:
-    """The document's language where the embedder is known not to know it, else ""."""
+    """The document's language if the embedder does not support it, else ""."""
     known = next((entry.languages for entry in CATALOGUE if entry.name == embedder.name), ())
     spoken = work.language if known else ""
     return "" if spoken in known else spoken

@@ -1,4 +1,4 @@
-"""What is told of while files are read."""
+"""The events of an ingestion."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Outcome = Literal["added", "updated", "moved", "unchanged", "removed"]
 
 @dataclass(frozen=True, slots=True)
 class IngestEvent:
-    """Something that happened while files were read."""
+    """An event of an ingestion."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileFound(IngestEvent):
-    """How many files there are to look at."""
+    """The number of files to read."""
 
     total: int
 
 
 @dataclass(frozen=True, slots=True)
 class FileStarted(IngestEvent):
-    """A file is being read, or a page fetched; ``source`` is its absolute path or URL."""
+    """A file or web page is started; ``source`` is its absolute path or URL."""
 
     source: str
     name: str
@@ -32,7 +32,7 @@ class FileStarted(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FileEmbedding(IngestEvent):
-    """Progress of a file's vectors."""
+    """Progress in embedding a file."""
 
     source: str
     done_chunks: int
@@ -41,11 +41,11 @@ class FileEmbedding(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FileDone(IngestEvent):
-    """A file is in the library, or was already, or is gone from it.
+    """A file is finished: ``outcome`` is what happened to its document.
 
     Attributes:
-        language: ISO 639-1 code of the language it is in, where the embedder does not know that; else "".
-        was: What it was called before it was moved; else "".
+        language: ISO 639-1 code of its language if the embedder does not support that; else "".
+        was: Its name before it was moved; else "".
     """
 
     source: str
@@ -62,12 +62,12 @@ class FileDone(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class LanguagesUnknown(IngestEvent):
-    """Documents that were read are in languages that the embedder does not know; told once, at the end.
+    """Documents are in languages that the embedder does not support; sent once, at the end.
 
     Attributes:
-        documents: How many.
-        languages: Their names in English, the most frequent first.
-        embedder: Its name.
+        documents: Number of documents.
+        languages: English names of the languages, the most frequent first.
+        embedder: Name of the embedder.
     """
 
     documents: int
@@ -80,7 +80,7 @@ class FileSetAside(IngestEvent):
     """A file is not read now.
 
     Attributes:
-        waits: It is read after the others, because it has scans; else it is a picture without words.
+        waits: Whether it has scans and is read after the others; else it is a picture without words.
     """
 
     source: str
@@ -90,12 +90,12 @@ class FileSetAside(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class ScansFound(IngestEvent):
-    """What recognising the text on scanned pages will take; told before it begins.
+    """An estimate for OCR, sent before it starts.
 
     Attributes:
-        documents: How many files.
-        pages: How many pages of theirs.
-        seconds: About how long it takes.
+        documents: Number of files with scans.
+        pages: Number of their scanned pages.
+        seconds: Estimated duration.
     """
 
     documents: int
@@ -105,7 +105,7 @@ class ScansFound(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class PageRecognised(IngestEvent):
-    """Progress of a file's scanned pages."""
+    """Progress in recognising a file's scanned pages."""
 
     source: str
     done_pages: int
@@ -114,10 +114,10 @@ class PageRecognised(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FilesUnread(IngestEvent):
-    """Files that were passed over, because nothing reads their kind; told once, at the end.
+    """Files were skipped, because their type is not supported; sent once, at the end.
 
     Attributes:
-        kinds: Endings of their names with how many there are, the most frequent first; "" for none.
+        kinds: Extensions with the number of files, the most frequent first; "" for files without one.
     """
 
     kinds: tuple[tuple[str, int], ...]
@@ -125,12 +125,12 @@ class FilesUnread(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FolderAway(IngestEvent):
-    """A followed folder is not there, or holds nothing that can be read: what was read from it is kept.
+    """A followed folder is missing, or has no readable file: its documents are kept.
 
     Attributes:
-        path: Of the folder.
-        is_there: Whether it is there, and empty.
-        documents: How many were read from it.
+        path: The folder.
+        is_there: Whether the folder exists and is empty.
+        documents: Number of its documents in the library.
     """
 
     collection: str
@@ -141,14 +141,14 @@ class FolderAway(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class FilesUnsettled(IngestEvent):
-    """Files that are being written, and were not read yet."""
+    """Files that are being written and were not read."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FileFailed(IngestEvent):
-    """A file could not be read or embedded; what the library held of it before is still there."""
+    """A file could not be read or embedded; its earlier document is still in the library."""
 
     source: str
     name: str
@@ -157,7 +157,7 @@ class FileFailed(IngestEvent):
 
 @dataclass(frozen=True, slots=True)
 class IngestFinished(IngestEvent):
-    """The sum of it."""
+    """The counts and the duration of an ingestion."""
 
     added: int
     updated: int

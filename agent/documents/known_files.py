@@ -1,4 +1,4 @@
-"""What the library holds of files: which of them are gone, renamed, or inside one that is."""
+"""Which documents of the library have files that are gone, renamed, or inside other files."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from traces.records import Document
 
 
 def stored_as(file: FoundFile, known: dict[str, Document]) -> Path:
-    """The path that is a file's source: where it was found, so that a link that is gone is missed.
+    """The path to use as a file's source: where it was found, so that a removed link is noticed.
 
-    A file that is in the library already keeps its source. Libraries of older versions hold what a link
-    leads to, and so does one to which the file itself was added.
+    A file that is already in the library keeps its source, which may also be the target of a link.
     """
     at = (path for path in (file.real, file.path) if str(path) in known)
     return next(at, file.real if file.outright else file.path)
 
 
 def gone(roots: Sequence[Root], here: Container[str], known: dict[str, Document]) -> list[Document]:
-    """Stored documents that came from one of the folders and are no longer in it, or doubled by a link.
+    """Documents from one of the folders whose files are gone, excluded now, or duplicated by a link.
 
-    Gone are also those that are left out of it now. A folder that is empty altogether may be that of a
-    drive which is not mounted: it takes nothing along.
+    An empty folder may belong to a drive that is not mounted, so nothing in it counts as gone.
     """
     full = [root.real for root in roots if not is_empty(root.real)]
     return [
@@ -33,8 +31,8 @@ def gone(roots: Sequence[Root], here: Container[str], known: dict[str, Document]
         if source not in here
         and any(Path(source).is_relative_to(folder) for folder in full)
         and not _lies_in(source, here)
-        and not _lies_in(source, known)  # it goes with the file that it lies in
-        # One that is still there may have been named outright and be of a kind that folders leave out.
+        and not _lies_in(source, known)  # it is removed together with the file around it
+        # A file that still exists may have been named by itself, and be of a type that folders leave out.
         and (
             is_gone(Path(source))
             or _is_link_to(source, known)
@@ -44,7 +42,7 @@ def gone(roots: Sequence[Root], here: Container[str], known: dict[str, Document]
 
 
 def renamed(documents: Sequence[Document], here: Container[str], *, but: Container[int]) -> list[Document]:
-    """Documents, except ``but``, whose file is here under another name and was just read."""
+    """Documents, except ``but``, whose file was just read under another name."""
     read: dict[str, list[Path]] = {}
     for document in documents:
         if document.source in here:
@@ -59,12 +57,12 @@ def renamed(documents: Sequence[Document], here: Container[str], *, but: Contain
 
 
 def earlier(document_of: Sequence[Document], file: Path, leaving: Container[int]) -> Document | None:
-    """Of documents with the content of a new file, the one whose file it was under another name.
+    """The document of a new file from before it was moved; None if there is none.
 
     Args:
-        document_of: They have the same content, and their files do not lie where they were.
-        file: The new one.
-        leaving: Ids of documents that are known to be gone.
+        document_of: Documents with the same content whose files are no longer in their place.
+        file: The new file.
+        leaving: Ids of documents whose files are gone.
     """
     moved = [
         document
@@ -76,13 +74,13 @@ def earlier(document_of: Sequence[Document], file: Path, leaving: Container[int]
 
 
 def inside(files: Iterable[str], documents: Iterable[Document]) -> list[Document]:
-    """The documents inside one of the files: attachments of a mail, files of an archive."""
+    """The documents inside the files, such as attachments of a mail or files in an archive."""
     sources = set(files)
     return [document for document in documents if _lies_in(document.source, sources)]
 
 
 def no_longer_inside(file: str, members: Iterable[str], documents: Iterable[Document]) -> list[Document]:
-    """Documents inside ``file`` that are not among its ``members``, nor inside one of them."""
+    """Documents inside ``file`` that are neither among its ``members`` nor inside one of them."""
     there = set(members)
     return [
         document

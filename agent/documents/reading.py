@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from agent.documents import media_types as kinds
 from agent.documents.cover import title_of_name
-from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
+from agent.documents.document import NoText, ParsedDocument, UnreadableDocument, damaged
 from agent.documents.encoding import in_utf8
 from agent.documents.prose import is_blank
 
@@ -76,10 +76,7 @@ def read_bytes(
     except UnreadableDocument:
         raise
     except Exception as error:  # parsers raise whatever a damaged file makes them
-        raise UnreadableDocument(
-            f"{name} is damaged and cannot be read ({type(error).__name__}: {error}).",
-            "Open it in the program it comes from, save it again and add the new file.",
-        ) from error
+        raise damaged(name, error) from error
     if not document.scans and all(is_blank(block.text) and not block.table for block in document.blocks):
         raise NoText(f"{name} holds no text.", "Check that it is the file you meant.")
     return document

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TICK: Final = 2.0  # seconds: the coarsest dates of files, those of FAT
 MOST_DEPTH = 4
-"""How deep files may lie inside others: a picture in a mail in a mailbox in an archive."""
+"""How deep files may be nested: a picture in a mail in a mailbox in an archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,11 @@ class Fetched:
 
 
 class File:
-    """A file, by its source and the name it goes by.
+    """A file to read.
 
     Attributes:
-        depth: In how many files it lies.
-        outright: A person named it by itself.
+        depth: The number of files around it.
+        outright: Whether the user named it by itself.
     """
 
     depth = 0
@@ -58,7 +58,7 @@ class File:
         self._unlisted = found.unlisted
 
     def origin(self) -> Origin:
-        """What identifies its content, which is not read as a document yet."""
+        """Its identity; the file is not parsed yet."""
         if self.source != str(self._path):  # the store could not hold it
             raise UnreadableDocument(f"The name of {self.source} is not valid UTF-8.", "Rename the file.")
         try:
@@ -72,20 +72,20 @@ class File:
             raise UnreadableDocument(f"{self.name}: {error.strerror}.", "Check its permissions.") from error
 
     def is_untouched(self, size: int, modified: int, looked: datetime | None = None) -> bool:
-        """Whether it has this size in bytes and was last changed then (ns since 1970).
+        """Whether it still has this size and date.
 
         Args:
-            size: As it was.
-            modified: Likewise.
-            looked: When it was looked at (UTC). A file may be changed twice in the time for which a file
-                system has one date, so that one that had just been changed then is touched.
+            size: In bytes.
+            modified: Date of the last change, in nanoseconds since 1970.
+            looked: When it was last read (UTC). File systems round dates, so a file that was read right
+                after a change may have changed again with the same date; it counts as touched.
         """
         about = self.size_and_date()
         settled = looked is None or looked.replace(tzinfo=UTC).timestamp() - modified / 1e9 >= _TICK
         return settled and about == (size, modified)
 
     def size_and_date(self) -> tuple[int, int] | None:
-        """Its size in bytes and when it was last changed (ns since 1970); None if that cannot be known."""
+        """Its size in bytes and the date of its last change (ns since 1970); None if they are unknown."""
         try:
             about = self._path.stat()
         except OSError:
@@ -102,7 +102,7 @@ class File:
 
 
 class Page:
-    """A page or file of the web, read whole: tables and all, as if it were a file."""
+    """A web page or a file on the web, read like a local file."""
 
     depth = 0
     outright = True
@@ -114,7 +114,7 @@ class Page:
         self._fetched: Fetched | None = None
 
     def origin(self) -> Origin:
-        """Fetches the page, and identifies its content."""
+        """Fetch the page; returns its identity."""
         self._fetched = self._fetch(self.source)
         return Origin.of_page(self.source, self._fetched.data)
 
@@ -139,13 +139,13 @@ class Page:
 
 
 class Member:
-    """A file inside another, named as if that were a folder.
+    """A file inside another, whose name is used like a folder's.
 
     Args:
         enclosed: The file.
-        outer: The other.
-        read: What was read of that.
-        origin: Where that is from.
+        outer: The file around it.
+        read: The parsed content of ``outer``.
+        origin: The identity of ``outer``.
     """
 
     outright = False
@@ -161,9 +161,11 @@ class Member:
         self._modified = origin.modified
 
     def origin(self) -> Origin:
-        """What identifies its content."""
+        """Its identity."""
         if self.depth > MOST_DEPTH:
-            raise UnreadableDocument(f"{self.name} lies too deep in other files.", "Unpack it, and add it.")
+            raise UnreadableDocument(
+                f"{self.name} is nested too deep in other files.", "Unpack it and add it by itself."
+            )
         content = self.data()
         _refuse_large(self.name, len(content))
         digest = hashlib.sha256(content).hexdigest()

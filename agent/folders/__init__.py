@@ -1,7 +1,6 @@
-"""Followed folders: kept in step with the library, and watched while somebody is there.
+"""Followed folders: the library is synced with them, and the app watches them while it is open.
 
-Owns: bringing collections up to date with the folders that they follow, recording what changed, and telling
-when something has.
+Owns: syncing collections with the folders they follow, the record of changes, and watching for new ones.
 
 Must not know: the run, its prompts and its decisions.
 """

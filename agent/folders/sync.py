@@ -1,8 +1,8 @@
-"""Followed folders: the library is brought up to date with what changed in them.
+"""Syncing the library with the folders that collections follow.
 
-By its size and date a file is known to be unchanged, by its content to be moved. While it is being written
-it is left alone. A folder that is not there or suddenly empty, as that of a drive that is not mounted,
-loses nothing.
+Size and date show that a file is unchanged, content shows that it was moved. A file that is being written
+is left for the next sync. Nothing is removed when a folder is missing or suddenly empty, as with a drive
+that is not mounted.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
@@ -29,18 +30,18 @@ from models.protocols import Embedder, TextRecogniser
 from traces.errors import DeepthinkError
 from traces.folders import AWAY, BACK, Change, Folder, Folders
 from traces.library import Library
-from traces.records import Document
+from traces.records import Document, UnknownCollection
 from traces.store import Store, now
 
-_PATIENCE: Final = 5.0  # seconds for which a file that is being written is waited for
+_PATIENCE: Final = 5.0  # seconds to wait for files that are being written
 _POLL: Final = 0.25
 _SPECIAL: Final = re.compile(r"([\\*?\[\]!# ])")
 
 
 class SyncUnderWay(DeepthinkError):
-    """Raised when another process or thread is bringing the library up to date."""
+    """Raised when another process or thread is syncing."""
 
-    title = "Already being done"
+    title = "Sync already running"
 
 
 def sync(
@@ -52,21 +53,21 @@ def sync(
     scans: Path | None = None,
     cancel: threading.Event | None = None,
 ) -> Iterator[IngestEvent]:
-    """Bring collections up to date with the folders they follow, and record what changed.
+    """Sync collections with the folders they follow, and record what changed.
 
     Args:
-        collections: Names; all that follow a folder if empty.
-        store: Where the library is.
+        collections: Names; empty for all collections that follow a folder.
+        store: The store with the library.
         embedder: Makes the vectors.
         recogniser: As for `agent.documents.ingest.ingest`.
         scans: Likewise.
-        cancel: Stops between files and between batches; documents stored so far stay.
+        cancel: Stops the sync between files and between batches; stored documents stay.
 
     Yields:
-        What reading each collection tells, ``IngestFinished`` last; `FolderAway` and `FilesUnsettled`.
+        The events of each collection's ingestion, ``IngestFinished`` last; `FolderAway`, `FilesUnsettled`.
 
     Raises:
-        SyncUnderWay: another is at it.
+        SyncUnderWay: Another sync is running.
         GenerationCancelled, ModelError, StoreError: as `agent.documents.ingest.ingest`.
     """
     lock = filelock.FileLock(store.path.absolute().with_suffix(".sync.lock"))
@@ -74,15 +75,19 @@ def sync(
         lock.acquire(timeout=0)
     except filelock.Timeout as error:
         raise SyncUnderWay(
-            "The followed folders are being read already.", "Wait for that, or close the other deepthink."
+            "Another deepthink is already syncing the followed folders.", "Wait until it has finished."
         ) from error
     try:
         at = now()
         for collection, folders in groupby(Folders(store).followed(), key=lambda folder: folder.collection):
             if collections and collection not in collections:
                 continue
-            reading = Reading(store, collection, embedder, Scanning(recogniser, scans), cancel)
-            yield from _recorded(store, collection, at, _sync(reading, collection, list(folders), cancel))
+            scanning = Scanning(recogniser, scans)
+            reading = Reading(store, collection, embedder, scanning, cancel, must_follow=True)
+            with suppress(UnknownCollection):  # the user removed it in the meantime
+                yield from _recorded(
+                    store, collection, at, _sync(reading, collection, list(folders), cancel)
+                )
     finally:
         lock.release()
 
@@ -117,7 +122,7 @@ def _sync(
 
 
 def _settled(files: Sequence[File], cancel: threading.Event | None) -> tuple[list[File], list[File]]:
-    """The files that nobody is writing any more, having waited a moment, and the others."""
+    """The files that are complete, after a short wait, and those that are still being written."""
     pause = cancel or threading.Event()
     for _ in range(round(_PATIENCE / _POLL)):
         if all(is_settled(Path(file.source)) for file in files) or pause.wait(_POLL):
@@ -129,7 +134,7 @@ def _settled(files: Sequence[File], cancel: threading.Event | None) -> tuple[lis
 def _recorded(
     store: Store, collection: str, at: datetime, events: Iterator[IngestEvent]
 ) -> Iterator[IngestEvent]:
-    """The events, and their record however they end."""
+    """Pass the events on, and record the changes in them, also if the sync fails."""
     folders = Folders(store)
     changes: list[Change] = []
     try:
@@ -149,14 +154,14 @@ def _changes(event: IngestEvent, collection: str, at: datetime) -> Iterator[Chan
         case FileFailed():
             yield Change(collection, "failed", event.source, event.name, event.error.message, at)
         case FolderAway():
-            detail = "it is empty" if event.is_there else "it is not there"
+            detail = "it is empty" if event.is_there else "it is missing"
             yield Change(collection, AWAY, event.path, event.path, detail, at)
         case _:
             pass
 
 
 def _news(changes: Sequence[Change], collection: str, at: datetime, folders: Folders) -> list[Change]:
-    """The changes without folders that were away before, and with those that are back."""
+    """The changes, without folders that were already away, and with folders that are back."""
     away = {one.source: one for one in changes if one.outcome == AWAY}
     before = {*folders.away(collection)}
     back = [Change(collection, BACK, path, path, "", at) for path in sorted(before - {*away})]
@@ -164,10 +169,10 @@ def _news(changes: Sequence[Change], collection: str, at: datetime, folders: Fol
 
 
 def forget(store: Store, document: Document) -> bool:
-    """Remove a document, and leave its file out of followed folders; whether it lies in one.
+    """Remove a document, and exclude its file from followed folders; returns whether it was in one.
 
     Raises:
-        UnknownDocument: it is gone already.
+        UnknownDocument: It was already removed.
     """
     Library(store).remove_document(document.id)
     folders = Folders(store)

@@ -1,4 +1,4 @@
-"""Watching followed folders: which collections have something new to be read, and when."""
+"""Watching followed folders: which collections have changes to sync."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from traces.folders import Folder, Folders
 from traces.store import Store
 
 _log = logging.getLogger("deepthink.folders")
-_DEBOUNCE: Final = 400  # milliseconds in which changes are taken together
+_DEBOUNCE: Final = 400  # milliseconds; changes within them are reported together
 _STEP: Final = 100
 _TURN: Final = 1_000  # milliseconds
-_TURNS: Final = 10  # after which it is looked whether the folders are still the same
-_LOOK_AGAIN: Final = 600.0  # seconds: a network drive tells nobody of what changes on it
+_TURNS: Final = 10  # between two checks for folders that are new, gone or mounted
+_LOOK_AGAIN: Final = 600.0  # seconds; network drives report no changes
 
 
 def due(store: Store, closing: threading.Event) -> Iterator[list[str]]:
-    """Names of collections to be synced: all at first, then those in whose folders something changes.
+    """Names of collections to sync: all at first, then those whose folders change.
 
-    Where the system tells of no changes, all are due every ten minutes.
+    All are due again every ten minutes, because some drives report no changes.
 
     Args:
-        store: Knows the folders that are followed.
-        closing: Ends it, within a second.
+        store: The store with the followed folders.
+        closing: Ends the watch within a second.
     """
     known: list[Folder] = []
     looked = time.monotonic()
@@ -38,7 +38,7 @@ def due(store: Store, closing: threading.Event) -> Iterator[list[str]]:
         waiting = {folder.collection for folder in folders if folder not in known}
         known = folders
         with closed(_changes([folder.path for folder in folders], store, closing)) as changes:
-            # At the first turn they are watched already: what changes from then on is heard of.
+            # The first sync starts only when the watch is running, so that no change is missed.
             for turn, paths in enumerate(changes, start=1):
                 waiting |= {folder.collection for folder in folders if folder.holds(paths)}
                 if time.monotonic() - looked > _LOOK_AGAIN:
@@ -48,7 +48,7 @@ def due(store: Store, closing: threading.Event) -> Iterator[list[str]]:
                     yield sorted(waiting)
                     waiting = set()
                 if turn % _TURNS == 0 and _there(store) != folders:
-                    break  # one is followed only now, or its drive was mounted
+                    break  # a folder was added or removed, or its drive was mounted
 
 
 def _there(store: Store) -> list[Folder]:
@@ -56,7 +56,7 @@ def _there(store: Store) -> list[Folder]:
 
 
 def _changes(roots: Sequence[str], store: Store, closing: threading.Event) -> Generator[set[str]]:
-    """Paths that changed in the folders; an empty set after a second without a change."""
+    """Paths that changed in the folders; an empty set for each second without a change."""
     from watchfiles import watch
 
     own = f"{store.path.absolute().with_suffix('')}."
@@ -80,6 +80,6 @@ def _changes(roots: Sequence[str], store: Store, closing: threading.Event) -> Ge
             ):
                 yield {path for _, path in changes if matters(path)}
     except (OSError, RuntimeError) as error:
-        _log.info("folders are not watched but looked at now and then: %s", error)  # too many, or just gone
+        _log.info("folders cannot be watched, checking every ten minutes: %s", error)
     while not closing.wait(_TURN / 1000):
         yield set()

@@ -21,7 +21,7 @@ from textual.command import Provider
 from textual.css.query import NoMatches
 from textual.reactive import reactive
 from textual.screen import Screen
-from textual.widget import MountError
+from textual.widget import MountError, Widget
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerFailed
 
@@ -88,6 +88,7 @@ class DeepthinkApp(App[int]):
         engine: Models and store; those of the settings if not given.
         look: Theme, motion and keys; as set if not given.
         prepare: Whether the models are loaded as soon as the first frame stands.
+        picture_widget: Draws pictures in this terminal; None if it cannot show them.
     """
 
     TITLE = "deepthink"
@@ -112,9 +113,15 @@ class DeepthinkApp(App[int]):
     """Part of the engine to its state and a word about it; whoever shows it watches it."""
 
     def __init__(
-        self, engine: Engine | None = None, look: Appearance | None = None, *, prepare: bool = True
+        self,
+        engine: Engine | None = None,
+        look: Appearance | None = None,
+        *,
+        prepare: bool = True,
+        picture_widget: type[Widget] | None = None,
     ) -> None:
         super().__init__()
+        self.picture_widget = picture_widget
         self.engine = engine or Engine()
         self.engine.tell = self.post_message
         self.failures: list[Failed] = []

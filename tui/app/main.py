@@ -51,6 +51,7 @@ def _open() -> int:
 
     from tui import failures
     from tui.app.app import DeepthinkApp
+    from tui.app.pictures import picture_widget
     from tui.run.words import going_on
 
     served = os.environ.get("TEXTUAL_DRIVER")  # its input and output are pipes to the server
@@ -58,7 +59,7 @@ def _open() -> int:
         raise failures.WrongUsage(
             "The app needs a terminal.", 'Without one there is the command line: deepthink ask "…".'
         )
-    app = DeepthinkApp()
+    app = DeepthinkApp(picture_widget=picture_widget())
     loop = asyncio.new_event_loop()  # asyncio.run would wait for every thread
     loop.set_default_executor(ThreadPoolExecutor(initializer=_give_way))
     code = app.run(loop=loop)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 from textual.dom import DOMNode
 
 if TYPE_CHECKING:
+    from textual.widget import Widget
+
     from tui.app.engine import Engine, EngineState
     from tui.app.keys import Action
 
@@ -20,11 +22,13 @@ class Deepthink(Protocol):
         keys: Remapped keys by action id.
         left: Ids of runs that were under way when the app was left.
         engine_states: Part of the engine to its state and a word about it.
+        picture_widget: Draws pictures in this terminal; None if it cannot show them.
     """
 
     engine: Engine
     keys: dict[str, str]
     left: list[str]
+    picture_widget: type[Widget] | None
 
     @property
     def engine_states(self) -> Mapping[str, tuple[EngineState, str]]: ...

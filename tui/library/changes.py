@@ -1,4 +1,4 @@
-"""Followed folders in the app: one line on what happened, and a window with all of it."""
+"""Followed folders in the app: one line about the last changes, and a window that lists all of them."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ _SIGNS = {"failed": "✗", "away": "!", "removed": "-", "added": "+"}
 
 
 def summary(folders: Folders) -> str:
-    """What happened last in followed folders, in a line; "" where none is followed."""
+    """The last changes in followed folders, in one line; "" if no folder is followed."""
     followed = folders.followed()
     if not followed:
         return ""
     if away := folders.away():
         path, detail = next(iter(away.items()))
-        return f"! {path}: {detail} now. What was read from it stays."
-    line = f"Follows {counted(len(followed), 'folder')}"
+        return f"! {path}: {detail}. Its documents stay in the library."
+    line = f"Following {counted(len(followed), 'folder')}"
     changes = latest(folders.changes())
     if not changes:
         return f"{line}."
     counts = Counter(change.outcome for change in changes)
     happened = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    return f"{line}. {when(changes[0])}: {happened}."
+    return f"{line}. Last change {when(changes[0])}: {happened}."
 
 
 class ChangesScreen(ModalScreen[None]):
-    """The followed folders, and what became of the files in them."""
+    """The followed folders, and the changes in them."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("changes")
     HELP = """\
 ### Followed folders
 
-Above are the folders that are followed: what changes in them is read while the app is open, in between
-answers, and by `deepthink sync`. Below is what became of their files, newest first.
+At the top are the followed folders. The app reads changes in them while it is open, between answers;
+`deepthink sync` reads them at any time. Below are the changes, newest first.
 """
     DEFAULT_CSS = """
     ChangesScreen { align: center middle; }
@@ -72,7 +72,7 @@ answers, and by `deepthink sync`. Below is what became of their files, newest fi
     """
 
     class Listed(Message):
-        """The folders and the changes."""
+        """The folders and the changes are loaded."""
 
         def __init__(self, folders: Sequence[Folder], changes: Sequence[Change]) -> None:
             super().__init__()
@@ -101,17 +101,17 @@ answers, and by `deepthink sync`. Below is what became of their files, newest fi
         choices = self.query_one(OptionList)
         choices.clear_options()
         for folder in message.folders:
-            left_out = f", without {'  '.join(folder.exclude)}" if folder.exclude else ""
-            there = "" if Path(folder.path).is_dir() else " (not there now)"
+            left_out = f", excluding {'  '.join(folder.exclude)}" if folder.exclude else ""
+            there = "" if Path(folder.path).is_dir() else " (missing)"
             line = one_line(f"{folder.collection}: {folder.path}{left_out}{there}")
             choices.add_option(Option(Content(line), id=folder.path))
         choices.display = bool(message.folders)
         lines = [_line(change) for change in message.changes]
-        none = "Nothing has changed in them yet." if message.folders else "No folder is followed yet."
+        none = "Nothing has changed yet." if message.folders else "No folder is followed yet."
         self.query_one("#told", Static).update(Content("\n").join(lines) if lines else Content(none))
 
     def action_unfollow(self) -> None:
-        """Follow the folder under the cursor no longer."""
+        """Stop following the folder under the cursor."""
         choices = self.query_one(OptionList)
         if choices.highlighted is not None:
             path = choices.get_option_at_index(choices.highlighted).id or ""

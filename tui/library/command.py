@@ -163,7 +163,7 @@ def list_documents(
 
 @app.command("folders")
 def folders(as_json: AsJson = False) -> None:
-    """Show the folders that are followed."""
+    """List the followed folders."""
     from tui.library.following import show_folders
 
     show_folders(as_json=as_json)
@@ -179,9 +179,9 @@ def changes(as_json: AsJson = False) -> None:
 
 @app.command("unfollow")
 def unfollow(folder: Annotated[str, typer.Argument(metavar="FOLDER")]) -> None:
-    """No longer follow a folder.
+    """Stop following a folder.
 
-    What was read from it stays in the library.
+    Its documents stay in the library.
     """
     from tui.library.following import unfollow as unfollow_folder
 
@@ -190,8 +190,8 @@ def unfollow(folder: Annotated[str, typer.Argument(metavar="FOLDER")]) -> None:
 
 @app.command("formats")
 def formats() -> None:
-    """Show the kinds of files that are read, and what of each is kept."""
-    table = columns("kind", "kept besides the words", "names end in")
+    """List the file types that can be read, and what is kept of each."""
+    table = columns("type", "kept besides the text", "extensions")
     for kind in FORMATS:
         table.add_row(*cells(kind.name, kind.keeps, " ".join(kind.suffixes)))
     console().print(table)

@@ -1,4 +1,4 @@
-"""Followed folders on the command line: bringing the library up to date with them, and what they are."""
+"""Followed folders on the command line: sync, the list of folders, and the list of changes."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ from tui.library.ingesting import show_ingestion
 from tui.settings.settings import load
 from tui.terminal import cells, clean, columns, console, print_json
 
-LEFT_OUT = " Its file is left out of the folder that is followed."
-"""Told after a document was removed that would be read again."""
+LEFT_OUT = " Its file is excluded from the followed folder, so it stays removed."
+"""Shown when a removed document is in a followed folder."""
 
-_NONE = "No folder is followed. deepthink ingest FOLDER reads one, and follows it from then on."
+_NONE = "No folder is followed yet. `deepthink ingest FOLDER` reads a folder and follows it."
 
 
 def sync_folders(collections: list[str]) -> int:
-    """Bring collections, or all, up to date with their folders; the exit code.
+    """Sync the named collections, or all; returns the exit code.
 
     Raises:
-        UnknownCollection: one is named that follows no folder.
-        SyncUnderWay: another process is at it.
+        UnknownCollection: A named collection follows no folder.
+        SyncUnderWay: Another process is syncing.
     """
     store = open_store()
     followed = {folder.collection for folder in Folders(store).followed()}
     for name in collections:
         if name not in followed:
             raise UnknownCollection(
-                f"The collection “{name}” follows no folder.", "`deepthink library folders` shows them."
+                f"The collection “{name}” follows no folder.",
+                "`deepthink library folders` lists the followed folders.",
             )
     if not followed:
         console().print(_NONE)
@@ -71,9 +72,9 @@ def show_folders(*, as_json: bool = False) -> None:
     if not followed:
         console().print(_NONE)
         return
-    table = columns("collection", "folder", "left out", "")
+    table = columns("collection", "folder", "excluded", "")
     for folder in followed:
-        there = "" if is_folder(Path(folder.path)) else "not there now"
+        there = "" if is_folder(Path(folder.path)) else "missing"
         table.add_row(*cells(folder.collection, folder.path, "  ".join(folder.exclude), there))
     console().print(table)
 
@@ -85,7 +86,7 @@ def show_changes(*, as_json: bool = False) -> None:
         print_json(changes)
         return
     if not changes:
-        console().print("Nothing has changed in a followed folder yet.")
+        console().print("Nothing has changed in the followed folders yet.")
         return
     table = columns("when", "collection", "", "file", "", whole=("when",))
     for change in changes:
@@ -101,17 +102,15 @@ def when(change: Change) -> str:
 
 
 def told(change: Change) -> str:
-    """What else there is to say of a change."""
+    """The detail of a change, in words."""
     return f"was {change.detail}" if change.outcome == "moved" else change.detail
 
 
 def unfollow(typed: str) -> None:
-    """No longer follow a folder. Raises `WrongUsage` if it is not followed."""
+    """Stop following a folder. Raises `WrongUsage` if it is not followed."""
     path = os.path.realpath(expanded_path(typed))
     if not Folders(open_store()).unfollow(path):
         raise WrongUsage(
-            f"{clean(path)} is not followed.", "`deepthink library folders` shows those that are."
+            f"{clean(path)} is not followed.", "`deepthink library folders` lists the followed folders."
         )
-    console().print(
-        Text(f"{clean(path)} is no longer followed. What was read from it stays in the library.")
-    )
+    console().print(Text(f"{clean(path)} is no longer followed. Its documents stay in the library."))

@@ -1,4 +1,4 @@
-"""What is known of an ingestion from its events, and showing it on the terminal."""
+"""The state of an ingestion, folded from its events, and its display on the terminal."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from tui.bars import bars
 from tui.terminal import cells, clean, columns, console, counted, duration, is_live, padded
 
 LOW_COVERAGE = 0.95
-"""Below this share too much of a document's text did not become passages."""
+"""Below this share, too much of a document's text is missing from its passages."""
 
 OUTCOMES = ("added", "updated", "moved", "unchanged", "removed")
 
 
 @dataclass(slots=True)
 class IngestFold:
-    """A reading so far; several that follow one another add up.
+    """The state of an ingestion; several ingestions in a row add up.
 
     Attributes:
-        total: Files and pages there are to look at.
-        looked_at: How many were begun.
-        under_way: The one under way.
-        passages: How many of its passages have a vector, and how many there are; None while it is read.
-        pages: How many of its scanned pages are recognised, and how many there are; None if it is no scan.
-        scans: What recognising the text on scanned pages was said to take, of each reading that had some.
-        unread: Endings of names of files that nothing reads, with how many there are.
-        done: What is in the library, or gone from it.
-        failed: What could not be read.
-        unknown: Documents in languages that the embedder does not know, of each reading that had some.
-        unchanged: Files that were found as they were, of the readings that have ended.
-        away: Followed folders that could not be looked at.
+        total: Number of files and pages.
+        looked_at: How many of them were started.
+        under_way: The current one.
+        passages: Its passages with a vector, and all its passages; None until it is parsed.
+        pages: Its recognised pages, and all its scanned pages; None if it is not a scan.
+        scans: The estimates for OCR, one for each ingestion with scans.
+        unread: Extensions of files that cannot be read, with the number of files.
+        done: Documents that were added, updated, moved or removed, and unchanged ones.
+        failed: Files that could not be read.
+        unknown: Documents in unsupported languages, one event for each ingestion with some.
+        unchanged: Number of unchanged files in finished ingestions.
+        away: Followed folders that are missing or empty.
         unsettled: Names of files that are being written.
-        seconds: How long the readings took that have ended.
-        ended: How many have.
+        seconds: Duration of the finished ingestions.
+        ended: Number of finished ingestions.
     """
 
     total: int = 0
@@ -109,17 +109,17 @@ class IngestFold:
 
     @property
     def finished(self) -> int:
-        """Files and pages that were looked at to the end."""
+        """Number of finished files and pages."""
         return self.looked_at - (self.under_way is not None)
 
     @property
     def news(self) -> list[ing.FileDone]:
-        """What has changed in the library."""
+        """The changes in the library."""
         return [file for file in self.done if file.outcome != "unchanged"]
 
     @property
     def counts(self) -> str:
-        """How many were added, updated and so on; "nothing to do" if there was nothing."""
+        """How many were added, updated and so on; "nothing to do" if there were none."""
         done: Counter[str] = Counter(file.outcome for file in self.done)
         done["unchanged"] = max(done["unchanged"], self.unchanged)
         numbers = [(done[outcome], outcome) for outcome in OUTCOMES]
@@ -128,7 +128,7 @@ class IngestFold:
 
     @property
     def scan_note(self) -> str:
-        """What recognising the text on scanned pages takes; "" if there is none."""
+        """How long OCR of the scanned pages takes; "" if there are none."""
         pages = sum(found.pages for found in self.scans)
         seconds = sum(found.seconds for found in self.scans)
         are = "page is a scan" if pages == 1 else "pages are scans"
@@ -137,43 +137,45 @@ class IngestFold:
 
     @property
     def unread_note(self) -> str:
-        """The kinds of files that nothing reads, with how many there are; "" if there is none."""
-        told = [f"{count:,} {ending or 'without an ending'}" for ending, count in self.unread.most_common()]
-        return f"Passed over, because nothing reads them: {', '.join(told)}." if told else ""
+        """The file types that cannot be read, with the number of files; "" if there are none."""
+        told = [
+            f"{count:,} {ending or 'without an extension'}" for ending, count in self.unread.most_common()
+        ]
+        return f"Skipped, because their type is not supported: {', '.join(told)}." if told else ""
 
     @property
     def folder_notes(self) -> list[str]:
-        """A sentence for each followed folder that is away, and one on files that are being written."""
+        """A sentence for each followed folder that is missing or empty, and one on files being written."""
         notes = [
-            f"{one.path} is {'empty' if one.is_there else 'not there'} now. What was read from it "
-            f"stays: {counted(one.documents, 'document')}."
+            f"{one.path} is {'empty' if one.is_there else 'missing'}. Its documents stay in the library: "
+            f"{one.documents:,}."
             for one in self.away
         ]
         if self.unsettled:
-            notes.append(f"Still being written, and read next time: {', '.join(self.unsettled)}.")
+            notes.append(f"Still being written, so read in the next sync: {', '.join(self.unsettled)}.")
         return notes
 
     @property
     def language_note(self) -> str:
-        """That documents are in languages that the embedder does not know; "" if none is."""
+        """Which documents are in languages that the embedder does not support; "" if there are none."""
         if not self.unknown:
             return ""
         documents = sum(one.documents for one in self.unknown)
         languages = dict.fromkeys(name for one in self.unknown for name in one.languages)
         what = f"{counted(documents, 'document')} in {', '.join(languages)}"
         return (
-            f"{what}, which {self.unknown[0].embedder} does not know: what they say is found by its words, "
-            "not by its meaning."
+            f"{what}, which {self.unknown[0].embedder} does not support: they are found by their words, "
+            "not by their meaning."
         )
 
     @property
     def summary(self) -> str:
-        """The sum of it, and how long it took."""
+        """The counts and the duration."""
         return f"{self.counts} in {duration(self.seconds)}"
 
 
 def is_low(coverage: float) -> bool:
-    """Whether too little of a document's text became passages."""
+    """Whether too little of a document's text is in passages."""
     return coverage < LOW_COVERAGE
 
 
@@ -186,9 +188,9 @@ _NAME_WIDTH = 34
 
 
 def show_ingestion(events: Iterable[ing.IngestEvent]) -> int:
-    """Show files as they are read and what came of them; the exit code.
+    """Show the progress and the result of an ingestion; returns the exit code.
 
-    A file that fails is told on stderr with its way out and does not stop the others.
+    A file that fails is reported on stderr and does not stop the others.
     """
     out = console()
     fold = IngestFold()
@@ -218,7 +220,7 @@ def _watching(out: Console) -> Iterator[_Watcher]:
 
 
 class _Bars:
-    """One bar over all files, one over the passages of the file under way."""
+    """One bar for all files, and one for the current file."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
@@ -239,7 +241,7 @@ class _Bars:
             case ing.FileStarted():
                 self._end()
                 name = padded(event.name, _NAME_WIDTH)
-                # Without a total the bar pulses: how many passages there will be is not known yet.
+                # Without a total the bar pulses: the number of passages is not known yet.
                 said = "fetching" if "://" in event.source else "reading"
                 self._file = self._bars.add_task(name, total=None, said=said)
             case ing.FileEmbedding() if self._file is not None:
@@ -266,7 +268,7 @@ class _Bars:
 
 
 class _Lines:
-    """One line per file that was read."""
+    """One line for each file."""
 
     def __init__(self, out: Console) -> None:
         self._out = out
@@ -310,8 +312,8 @@ def _summary(out: Console, fold: IngestFold) -> None:
     if fold.language_note:
         name = MULTILINGUAL_E5_SMALL.name
         failures.warn(
-            f"{fold.language_note} {name} knows about 100 languages: `deepthink models pull {name}`, then "
-            f"`deepthink models use {name}`."
+            f"{fold.language_note} {name} supports about 100 languages: `deepthink models pull {name}`, "
+            f"then `deepthink models use {name}`."
         )
     for note in (*fold.folder_notes, fold.unread_note):
         if note:

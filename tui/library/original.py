@@ -87,12 +87,23 @@ def show(app: App[Any], found: OriginalFound) -> None:
         app.notify(f"Opening {found.told}", markup=False)
 
 
-def _copied_out(source: Path) -> Path | None:
-    """A copy of an attachment, a message of a mailbox or a file of an archive; None if it is gone."""
+def content_of(source: Path) -> bytes | None:
+    """The content of a file, an attachment, a message of a mailbox or a file of an archive; None if gone.
+
+    Raises:
+        UnreadableDocument: The file that it lies in cannot be read any more.
+    """
     from agent.documents.reading import read
 
+    if source.is_file():
+        return source.read_bytes()
     outer = next((path for path in source.parents if path.is_file()), None)
-    content = _content(read(outer), source.relative_to(outer).as_posix()) if outer else None
+    return _content(read(outer), source.relative_to(outer).as_posix()) if outer else None
+
+
+def _copied_out(source: Path) -> Path | None:
+    """A copy of a file that lies in another; None if it is gone."""
+    content = content_of(source)
     if content is None:
         return None
     copy = Path(tempfile.mkdtemp(prefix="deepthink-"), source.name)  # for this user alone

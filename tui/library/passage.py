@@ -1,4 +1,4 @@
-"""A passage in its document, the sentence that supports an answer marked in it."""
+"""A passage in its document: the sentence that supports an answer is marked, and its page is pictured."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -29,6 +29,7 @@ from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.library.original import open_original
+from tui.library.page_picture import PagePicture
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
@@ -364,9 +365,6 @@ _GONE = (
 )
 
 
-_DESKTOP = {"DISPLAY", "WAYLAND_DISPLAY", "TEXTUAL_DRIVER"}  # one of them where a file can be opened
-
-
 class PassageScreen(ModalScreen[None]):
     """Opens a passage where it stands.
 
@@ -430,7 +428,10 @@ class PassageScreen(ModalScreen[None]):
             yield Static("…", id="heading", classes="title", markup=False)
             yield Static(id="place", markup=False)
             yield Static(id="gone", markup=False)
-            yield DocumentText(label, self._quote)
+            with Horizontal():
+                yield DocumentText(label, self._quote)
+                if widget := deepthink(self).picture_widget:
+                    yield PagePicture(widget)
             yield Input(id="words", placeholder="Words to find; Enter, ↓ and ↑ go from one to the next")
             yield Footer(compact=True, show_command_palette=False)
 
@@ -488,6 +489,8 @@ class PassageScreen(ModalScreen[None]):
         if passage.section:
             place = Content("\n").join([place, Content(one_line(passage.section))])
         self.query_one("#place", Static).update(place)
+        for picture in self.query(PagePicture):
+            picture.show(document, passage.page)
 
     @on(Input.Changed, "#words")
     def _look(self, event: Input.Changed) -> None:

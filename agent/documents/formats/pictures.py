@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from agent.documents.cover import with_cover
-from agent.documents.document import NoText, ParsedDocument
+from agent.documents.document import NoText, ParsedDocument, damaged
 from agent.documents.formats.pdf import open_pdf, passages_of_pages
 from agent.documents.formats.scans import ScannedPage, scan_notices, scanned_lines, scanned_text
 from agent.documents.outline import outlined, without_breaks
@@ -49,17 +49,30 @@ def read_picture(path: Path, data: bytes, recognised: Mapping[int, ScannedPage] 
     return with_cover(document, path)
 
 
-def page_picture(name: str, data: bytes, number: int) -> Pixels:
-    """The picture of page ``number`` (from 1) of a PDF or an image file; shape (height, width, 3).
+def page_picture(name: str, data: bytes, number: int, longest_side: int = _LONGEST_SIDE) -> Pixels:
+    """The picture of a page of a PDF or an image file; shape (height, width, 3).
+
+    Args:
+        name: The file name, for errors.
+        data: The content of the file.
+        number: The page, from 1.
+        longest_side: In pixels; a PDF is drawn at this size, a larger picture is scaled down.
 
     Raises:
-        UnreadableDocument: The file is damaged.
+        UnreadableDocument: The file is damaged, or has no such page.
     """
     if b"%PDF-" in data[:1024]:
         with open_pdf(name, data) as pdf:
             page = pdf[number - 1]
-            bitmap = page.render(scale=_LONGEST_SIDE / max(page.get_size()), rev_byteorder=True)
+            bitmap = page.render(scale=longest_side / max(page.get_size()), rev_byteorder=True)
             return np.ascontiguousarray(bitmap.to_numpy()[:, :, :3])
+    try:
+        return _pixels(data, number, longest_side)
+    except Exception as error:  # what a damaged file makes Pillow raise
+        raise damaged(name, error) from error
+
+
+def _pixels(data: bytes, number: int, longest_side: int) -> Pixels:
     from PIL import Image, ImageFilter, ImageOps
 
     with Image.open(BytesIO(data)) as picture:
@@ -70,5 +83,5 @@ def page_picture(name: str, data: bytes, number: int) -> Pixels:
             upright = upright.convert("L").filter(ImageFilter.MedianFilter(3))
         flat = Image.new("RGB", upright.size, "white")
         flat.paste(upright, mask=upright.getchannel("A") if "A" in upright.getbands() else None)
-    flat.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
+    flat.thumbnail((longest_side, longest_side))
     return np.asarray(flat)

@@ -352,7 +352,9 @@ def test_each_passage_keeps_its_own_vector_though_the_longest_are_embedded_first
             return super().embed_passages(texts)
 
     class Watching(Library):
-        def put_document(self, document: NewDocument, vectors: Vectors, embedder: str) -> int:
+        def put_document(
+            self, document: NewDocument, vectors: Vectors, embedder: str, *, must_follow: bool = False
+        ) -> int:
             stored.append((document, vectors))
             return 1
 
@@ -480,7 +482,7 @@ def test_an_embedder_that_fails_at_everything_stops_it_all(
 def test_a_store_that_cannot_be_written_stops_it_all(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def busy(*_given: object) -> int:
+    def busy(*_given: object, **_options: object) -> int:
         raise StoreBusy("Another process has held the store for 2 seconds.")
 
     monkeypatch.setattr(Library, "put_document", busy)

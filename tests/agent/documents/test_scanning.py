@@ -119,6 +119,15 @@ def test_pictures_without_words_are_only_counted_and_not_looked_at_twice(
         assert not [event for event in events if isinstance(event, FileFailed)]
 
 
+def test_a_damaged_picture_keeps_no_other_file_from_being_read(store: Store, folder: Path) -> None:
+    picture = BytesIO()
+    Image.effect_noise((60, 60), 50).save(picture, "PNG")
+    (folder / "0.png").write_bytes(picture.getvalue()[:2000])
+    events = _read(store, folder, _Eye({10: "The crane costs 90 euros."}))
+    assert [event.name for event in events if isinstance(event, FileFailed)] == ["0.png"]
+    assert {document.name for document in Library(store).documents("c")} == {"a.tiff", "b.md"}
+
+
 def test_without_recognition_pictures_are_of_a_kind_that_is_not_read(store: Store, folder: Path) -> None:
     events = _read(store, folder, None)
     assert [event.kinds for event in events if isinstance(event, FilesUnread)] == [((".tiff", 1),)]

@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -184,6 +184,25 @@ def test_a_document_that_is_removed_does_not_come_back(store: Store, folder: Pat
     assert forget(store, document)
     assert _outcomes(_sync(store)) == {}
     assert _names(store) == {"a.md", "inner/b.txt"}
+
+
+def test_a_collection_that_is_removed_during_a_sync_does_not_come_back(
+    store: Store, folder: Path, tmp_path: Path
+) -> None:
+    class Removing(HashEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            if any("Alpha" in text for text in texts):
+                Library(store).remove_collection("c")
+            return super().embed_passages(texts)
+
+    other = tmp_path / "other"
+    other.mkdir()
+    _write(other / "x.md", "Xi is in another collection.")
+    list(ingest([other], collection="d", store=store, embedder=HashEmbedder(), follow=True))
+    _write(folder / "a.md", "Alpha has changed.", age=50)
+    _write(other / "x.md", "Xi has changed.", age=50)
+    assert _outcomes(_sync(store, Removing())) == {"x.md": "updated"}
+    assert [collection.name for collection in Library(store).collections()] == ["d"]
 
 
 def test_only_one_at_a_time(store: Store, folder: Path) -> None:

@@ -38,7 +38,7 @@ def test_one_line_says_what_happened(store: Store, tmp_path: Path) -> None:
     (tmp_path / "letters").rename(tmp_path / "elsewhere")
     list(sync(store=store, embedder=HashEmbedder()))
     assert str(tmp_path / "letters") in summary(folders)
-    assert "stays" in summary(folders)
+    assert "stay" in summary(folders)
 
 
 async def test_the_library_shows_what_happened(

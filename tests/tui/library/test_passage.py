@@ -7,9 +7,11 @@ from pathlib import Path, PurePath
 from urllib.parse import unquote
 
 import pytest
+from PIL.Image import Image
 from textual.widgets import Input, Static
 
 from agent.documents.ingest import ingest
+from tests.agent.documents.formats.samples import pdf_file
 from tests.formats import FILES
 from tests.scripted import HashEmbedder
 from tests.tui.conftest import MakeApp
@@ -18,6 +20,7 @@ from tests.tui.waiting import until
 from traces.library import Library
 from tui.app.engine import Engine
 from tui.library.original import find_original
+from tui.library.page_picture import PagePicture
 from tui.library.passage import DocumentText, PassageScreen, aligned, find_quote, find_words
 
 SIZE = (80, 24)
@@ -191,6 +194,42 @@ def test_the_original_is_at_hand_wherever_it_lies(tmp_path: Path, name: str, pla
     assert name in found.told
     outer.unlink()
     assert not find_original(engine, library.document_passages(document.id)[0].id).address
+
+
+class _Drawn(Static):
+    """Stands for a widget that draws pictures."""
+
+    image: Image | None = None
+
+
+async def test_the_page_of_a_passage_is_pictured(make_app: MakeApp, tmp_path: Path) -> None:
+    app = make_app()
+    app.picture_widget = _Drawn
+    (tmp_path / "plan.pdf").write_bytes(pdf_file("The first page. " * 9, "The second page. " * 9))
+    (tmp_path / "note.md").write_text("A note without pages.")
+    store = app.engine.store
+    list(ingest([tmp_path], collection="c", store=store, embedder=HashEmbedder()))
+    library = Library(store)
+    note, plan = (library.document_passages(document.id) for document in library.documents("c"))
+    async with app.run_test(size=(140, 40)) as pilot:
+        screen = PassageScreen(plan[0].id)
+        app.push_screen(screen)
+        await until(pilot, lambda: screen.is_mounted and screen.query_one(_Drawn).image)
+        picture = screen.query_one(_Drawn)
+        first = picture.image
+        assert first is not None
+        assert first.height > first.width
+        place = screen.query_one(PagePicture)
+        await until(pilot, lambda: place.region.width > 40)
+        await pilot.press("n")
+        await until(pilot, lambda: picture.image is not first)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: not place.region)
+        screen = PassageScreen(note[0].id)
+        app.push_screen(screen)
+        await until(pilot, lambda: screen.is_mounted and screen.query_one(DocumentText).passage)
+        assert not screen.has_class("-pictured")
+        assert screen.query_one(_Drawn).image is None
 
 
 def test_a_quotation_is_found_however_it_is_broken() -> None:
