@@ -218,7 +218,9 @@ def translated(error: BaseException, store: Store, run_id: str) -> BaseException
         return _damaged(run_id, error)
     path = _file(store, run_id)
     if code == sqlite3.SQLITE_FULL:
-        return StoreFull(f"There is no room left to write {path}.", f"Free some disk space, then {_go_on(run_id)}")
+        return StoreFull(
+            f"There is no room left to write {path}.", f"Free some disk space, then {_go_on(run_id)}"
+        )
     return StoreError(
         f"{path} cannot be used: {error}.", f"Check its disk and its permissions, then {_go_on(run_id)}"
     )

@@ -105,8 +105,8 @@ class Execution:
 
         Args:
             run_id: The run.
-            begin: Stores that the run begins or is resumed. Called in the thread, when the run is locked and
-                has a checkpoint file: so a run that is stored and killed can always be resumed.
+            begin: Stores that the run begins or is resumed. Called in the thread, when the run is locked
+                and has a checkpoint file: a run that is stored and killed can always be resumed.
             initial: The state of a run without a checkpoint.
             resumed: For a resumed run; its node is filled in.
 
@@ -139,9 +139,8 @@ class Execution:
         has_begun = False
         try:
             with ExitStack() as held:
-                kept = held.enter_context(
-                    checkpoints.opened(self._store, run_id, recorder.checkpointed)
-                )  # if another process resumed the run first, nothing is changed
+                # Locked first: if another process was faster to resume the run, nothing is changed.
+                kept = held.enter_context(checkpoints.opened(self._store, run_id, recorder.checkpointed))
                 begin()
                 has_begun = True
                 try:

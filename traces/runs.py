@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -323,8 +323,12 @@ class Runs:
 
         Its checkpoints are the caller's to discard, and no process may be working on it.
         """
+        self.delete_all([run_id])
+
+    def delete_all(self, run_ids: Collection[str]) -> None:
+        """Likewise for several, all or none."""
         with self._store.transaction() as db:
-            delete_runs(db, "id = ?", [run_id])
+            delete_runs(db, "list_contains(?, id)", [list(run_ids)])
 
     def events(self, run_id: str) -> list[StoredEvent]:
         """The events of a run, in order."""

@@ -217,7 +217,6 @@ class Store:
             raise
         return connection
 
-
     def _create(self) -> None:
         """Make the file beside its place and move it there, so that a kill leaves no half-made one."""
         import duckdb

@@ -297,7 +297,7 @@ def test_a_copy_has_all_rows_and_nothing_that_was_deleted(store: Store, tmp_path
         db.execute("SELECT nextval('chunk_ids')")
     with store.transaction() as db:
         db.execute("DELETE FROM collections WHERE name <> 'kept'")
-    target = tmp_path / "it's \"copied\".duckdb"
+    target = tmp_path / 'it\'s "copied".duckdb'
     with store.connect() as db:
         copy_database(db, target)
     assert b"cinnabar" not in target.read_bytes()

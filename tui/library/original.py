@@ -13,6 +13,7 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.message import Message
 
+from traces.paths import originals_dir
 from tui.app.offers import deepthink
 from tui.app.work import in_background
 
@@ -95,7 +96,8 @@ def _copied_out(source: Path) -> Path | None:
     content = _content(read(outer), source.relative_to(outer).as_posix()) if outer else None
     if content is None:
         return None
-    copy = Path(tempfile.mkdtemp(prefix="deepthink-"), source.name)  # for this user alone
+    originals_dir().mkdir(mode=0o700, parents=True, exist_ok=True)
+    copy = Path(tempfile.mkdtemp(dir=originals_dir()), source.name)
     copy.write_bytes(content)
     copy.chmod(0o400)  # what is written into it would be lost
     return copy
