@@ -121,7 +121,7 @@ def test_a_library_whose_vectors_are_damaged_keeps_the_rest(own: Store) -> None:
     with own.connect() as db:  # large enough for blocks of their own
         db.execute(
             "INSERT INTO vectors SELECT i, list_transform(range(128), lambda n: random())::FLOAT[128] "
-            "FROM range(1000, 9000) AS some (i)"
+            "FROM range(1000, 9000) t (i)"
         )
     before = _content(own)
     damage_table(own, "vectors")

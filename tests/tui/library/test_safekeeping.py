@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from agent import checkpoints
-from models.protocols import GenerationCancelled
 from tests.traces.damage import damage_table
 from tests.tui.conftest import QUESTION, Answer, Run
 from traces import paths
@@ -61,8 +60,8 @@ def test_a_forgotten_document_is_in_no_file_of_the_home(
     def stop(_options: object) -> None:
         nonlocal calls
         calls += 1
-        if calls == 2:
-            raise GenerationCancelled("as if it was killed")
+        if calls == 3:
+            raise RuntimeError("as if it was killed")
 
     model(during=stop)
     deepthink("ask", QUESTION, "-c", "facts")
@@ -154,8 +153,8 @@ def test_a_damaged_library_is_rebuilt_from_its_passages_and_files(secret: Path, 
     with store.connect() as db:  # large enough for blocks of their own
         db.execute(
             "INSERT INTO chunks SELECT 1000 + i, 1, i, 'text', '', NULL, "
-            "list_aggregate(list_transform(range(100), lambda n: random()::VARCHAR), 'string_agg', ' '), '' "
-            "FROM range(2000) AS some (i)"
+            "array_to_string(list_transform(range(100), lambda n: random()::VARCHAR), ' '), '' "
+            "FROM range(2000) t (i)"
         )
     damage_table(store, "chunks")
     told = deepthink("library", "search", "bearings")
