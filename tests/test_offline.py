@@ -17,7 +17,7 @@ import pytest
 from tui.settings.settings import Settings
 
 _BLOCK = '''
-"""Imported by the interpreter at start: notes every connection, and refuses those that leave this machine."""
+"""Imported at start: notes every connection, and refuses those that leave this machine."""
 import os
 import sys
 

@@ -29,7 +29,7 @@ def main() -> None:
     given = parser.parse_args()
     notes = beside_others()
     with tempfile.TemporaryDirectory(prefix="deepthink-soak-", dir=given.folder) as folder:
-        soak = Soak(Path(folder), given.seed)
+        soak = Soak(Path(folder), given.seed, lambda line: sys.stderr.write(f"{line}\n"))
         came = soak.kill(given.kills)
         full = soak.fill_up(given.full)
         count, crowd = soak.crowd(60 * given.minutes)

@@ -61,14 +61,18 @@ class Soak:
     Args:
         folder: Empty.
         seed: Of all that is drawn.
+        tell: Told what was done, a line each.
     """
 
-    def __init__(self, folder: Path, seed: int = 0) -> None:
+    def __init__(
+        self, folder: Path, seed: int = 0, tell: Callable[[str], object] = lambda _line: None
+    ) -> None:
         prepare()
         self.home = folder / "home"
         use_home(self.home)
         self._told = folder / "told"
         self._chance = random.Random(seed)
+        self._tell = tell
         self._seen = Seen()
         self._usual: dict[str, float] = {}
         self._must(lambda: fill(Store(store_file()), HashEmbedder()))
@@ -178,6 +182,7 @@ class Soak:
             found = problems(self.home, self._seen)
             kept.write_bytes(pickle.dumps((found, self._seen)))
 
+        self._tell(after)
         ended = done(check, self._told)
         if ended.code or ended.signal:
             return [f"after {after}: the check failed: {ended.told}"]

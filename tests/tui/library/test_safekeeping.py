@@ -17,6 +17,7 @@ from traces import paths
 from traces.library import Library
 from traces.runs import Runs
 from traces.sessions import Sessions
+from traces.store import Store
 from tui.assemble import open_store
 from tui.library.original import find_original
 
@@ -84,6 +85,9 @@ def test_a_forgotten_document_is_in_no_file_of_the_home(
     collected = paths.data_dir() / "collected" / "mine.duckdb"
     collected.parent.mkdir()
     shutil.copy(store.path, collected)
+    with Store(collected).transaction() as db:  # it has runs, and no documents
+        for table in ("vectors", "chunks", "documents"):
+            db.execute(f"DELETE FROM {table}")
     held = _files_with(PHRASE, home)
     assert {"data/deepthink.duckdb", f"data/checkpoints/{unfinished.id}.sqlite"} <= {
         name.removesuffix("-wal") for name in held
