@@ -13,7 +13,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -171,20 +171,12 @@ def _no_backup(source: Path, why: str) -> NotABackup:
 @contextmanager
 def _held(store: Store) -> Iterator[None]:
     """Keep other processes from opening the store, if there is one that can be opened."""
-    if not store.path.exists():
+    with ExitStack() as held:
+        if store.path.exists():
+            with suppress(StoreDamaged, duckdb.Error):  # a damaged one nobody else can open either
+                # So that closing it writes nothing more.
+                held.enter_context(store.connect()).execute("CHECKPOINT")
         yield
-        return
-    try:
-        connection = store.connect()
-        db = connection.__enter__()
-    except StoreDamaged:
-        yield  # nobody else can open it either
-        return
-    try:
-        db.execute("CHECKPOINT")  # so that closing it writes nothing more
-        yield
-    finally:
-        connection.__exit__(None, None, None)
 
 
 def _swap(fresh: Path, place: Path, before: Path) -> None:

@@ -31,9 +31,18 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "Bring the library up to date with the folders it follows.",
         ),
         "library": ("tui.library.command:app", "See, search and prune what was read."),
-        "backup": ("tui.library.safekeeping:backup", "Write everything but the models to one file."),
-        "restore": ("tui.library.safekeeping:restore", "Put a backup back, or repair a damaged library."),
-        "forget": ("tui.library.safekeeping:forget", "Erase a document or a run for good."),
+        "backup": (
+            "tui.library.safekeeping:backup",
+            "Write the library, runs, policies and settings to one file.",
+        ),
+        "restore": (
+            "tui.library.safekeeping:restore",
+            "Put a backup back, or repair a damaged library.",
+        ),
+        "forget": (
+            "tui.library.safekeeping:forget",
+            "Erase a document or a run, and every trace of it.",
+        ),
         "mcp": ("tui.mcp:mcp", "Serve the library to editors and assistants, over MCP."),
     },
     "Learn and measure": {

@@ -45,10 +45,10 @@ def restore(
     ] = None,
     yes: _Yes = False,
 ) -> int:
-    """Put a backup in place of what is there, or repair a damaged library.
+    """Put a backup back, or repair a damaged library.
 
-    Without FILE, a damaged library is set aside and rebuilt from what can still be read. What was there
-    before is kept either way.
+    It takes the place of what is there, which is set aside. Without FILE, a damaged library is set aside
+    and rebuilt from what can still be read.
     """
     store = open_store()
     if file is None:
@@ -100,6 +100,10 @@ def _read_again(store: Store, done: Rebuilt) -> int:
     from tui.settings.settings import load
 
     code = failures.DONE
+    if "documents" in done.lost:
+        failures.warn(
+            "Read your documents again: `deepthink sync` for folders, `deepthink ingest` for others."
+        )
     if not done.documents and not {"vectors", "library"} & {*done.lost}:
         return code
     settings = load()
