@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 from agent.checkpoints import exists
@@ -84,9 +85,9 @@ class Soak:
     def kill(self, times: int) -> Kills:
         """Kill each job in turn at a random moment, and check the home after each."""
         came = Kills()
-        names = list(JOBS)
+        turns = cycle(JOBS)
         while came.tried.total() < times:
-            name = names[came.tried.total() % len(names)]
+            name = next(turns)
             if name == "ingest":
                 change_files(self.home, self._chance)
             if name == "resume" and not self._unfinished():
