@@ -133,7 +133,7 @@ def forget_document(
     ] = None,
     yes: _Yes = False,
 ) -> None:
-    """Erase a document, and every run that was shown a passage of it.
+    """Erase a document, and every run that saw it.
 
     Later runs of the same conversations go too, since they may repeat it. The file itself stays where it
     is, as do exports and backups that you made. `deepthink library remove` keeps the runs.
@@ -168,9 +168,9 @@ def forget_run(
     wanted: Annotated[str, typer.Argument(metavar="RUN", help="The beginning of its id, or last.")],
     yes: _Yes = False,
 ) -> None:
-    """Erase a run, and the later ones of its conversation, which may repeat it.
+    """Erase a run, and later ones of its conversation.
 
-    Exports and backups that you made stay. `deepthink runs delete` deletes a run alone.
+    These may repeat it. Exports and backups that you made stay. `deepthink runs delete` deletes a run alone.
     """
     store = open_store()
     runs = Runs(store)
