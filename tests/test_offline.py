@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tui.settings.settings import Settings
+from models.servers.ollama import DEFAULT_URL
 
 _BLOCK = '''
 """Imported at start: notes every connection, and refuses those that leave this machine."""
@@ -132,7 +132,7 @@ def test_a_session_opens_no_connection_that_the_settings_do_not_name(tmp_path: P
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    server = urlsplit(Settings().ollama_url)
+    server = urlsplit(DEFAULT_URL)
     heard = {*(tmp_path / "heard").read_text().splitlines()}
     assert heard == {f"{server.hostname} {server.port}"}, (
         "the doctor asks the Ollama that is set, and no other"

@@ -12,7 +12,6 @@ import os
 import random
 import resource
 import signal
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -202,22 +201,19 @@ def fork(work: Callable[[], object], told: Path, largest_file: int = 0) -> int:
     child = os.fork()
     if child:
         return child
-    if largest_file:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
+    code = FAULT
     try:
+        if largest_file:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
         work()
+        code = 0
     except BaseException as error:  # noqa: BLE001 - told to whoever reads the result
         known = explained(error)
-        fault = not isinstance(error, DeepthinkError) and known.kind == "internal"
-        resource.setrlimit(
-            resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2
-        ) if os.geteuid() == 0 else None
-        try:
-            told.write_text(f"{known.title}: {known.message} ({type(error).__name__})")
-        finally:
-            sys.stderr.flush()
-            os._exit(FAULT if fault else TOLD)
-    os._exit(0)
+        if isinstance(error, DeepthinkError) or known.kind != "internal":
+            code = TOLD
+        told.write_text(f"{known.title}: {known.message} ({type(error).__name__})")
+    finally:
+        os._exit(code)  # in any case: a fork must not go on as its parent
 
 
 def wait(child: int, told: Path, began: float) -> Ended:

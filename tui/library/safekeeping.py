@@ -170,7 +170,7 @@ def forget_run(
 ) -> None:
     """Erase a run, and later ones of its conversation.
 
-    These may repeat it. Exports and backups that you made stay. `deepthink runs delete` deletes a run alone.
+    These may repeat it. Exports and backups that you made stay. `deepthink runs delete` deletes one run.
     """
     store = open_store()
     runs = Runs(store)
