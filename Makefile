@@ -11,13 +11,14 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint types contracts pytest test-slow bench evaluation box clean
+.PHONY: help demo check test lint types contracts pytest test-slow soak bench evaluation box clean
 
 help:
 	@echo "make demo       set everything up, read the sample library, answer a question about it"
 	@echo "make check      set everything up; lint, types, layer contracts, the fast tests: two minutes"
 	@echo "make test       the same with all tests"
 	@echo "make test-slow  the tests that take minutes with the 1.5B model"
+	@echo "make soak       kill processes, fill disks and run several at once, for an hour, and keep the table"
 	@echo "make bench      measure speed and size on this machine, and print the tables"
 	@echo "make evaluation hold whole systems against each other on the dev files in DATA, for hours; goes on where it was"
 	@echo "make box        make the reader, the planner and the policies that come with the package, from DATA and READING"
@@ -74,6 +75,10 @@ pytest: $(VENV)/.installed-test
 test-slow: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull
 	$(BIN)/python -m pytest -m slow
+
+soak: $(VENV)/.installed-test
+	$(BIN)/python -m tests.soak --keep
+	$(BIN)/python -m tests.soak.fuzz 5000
 
 bench: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull $(MEASURED)

@@ -24,7 +24,7 @@ from agent.state import Logged
 from models.protocols import Chat, ChatOptions, Choice, Message, Reply, Usage
 from traces.errors import DeepthinkError
 from traces.runs import RUN_ID
-from traces.store import Store
+from traces.store import Store, StoreError, StoreFull, set_aside
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -152,6 +152,13 @@ class UnusableRunId(DeepthinkError):
     kind = "store"
 
 
+class CheckpointDamaged(DeepthinkError):
+    """Raised when a checkpoint file does not hold what was written to it."""
+
+    title = "The checkpoint is damaged"
+    kind = "store"
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
     """An open checkpoint file.
@@ -190,11 +197,53 @@ def held(store: Store, run_id: str) -> bool:
 
 
 def discard(store: Store, run_id: str) -> None:
-    """Remove a run's checkpoints, if any. Raises `UnusableRunId`."""
+    """Remove a run's checkpoints, if any, damaged ones too. Raises `UnusableRunId`."""
+    for path in folder(store).glob(f"{_file(store, run_id).stem}.*"):
+        path.unlink(missing_ok=True)
+
+
+def put_aside(store: Store, run_id: str) -> None:
+    """Rename a run's damaged checkpoint file, so that nothing writes to it. Raises `UnusableRunId`."""
     path = _file(store, run_id)
-    for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
-        name.unlink(missing_ok=True)
-    path.with_suffix(".lock").unlink(missing_ok=True)
+    if path.exists():
+        set_aside(path, "damaged")
+
+
+def translated(error: BaseException, store: Store, run_id: str) -> BaseException:
+    """An error of the checkpoint file as one for the user; any other as it is."""
+    if not isinstance(error, sqlite3.Error):
+        return error
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return _damaged(run_id, error)
+    path = _file(store, run_id)
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull(
+            f"There is no room left to write {path}.", f"Free some disk space, then {_go_on(run_id)}"
+        )
+    return StoreError(
+        f"{path} cannot be used: {error}.", f"Check its disk and its permissions, then {_go_on(run_id)}"
+    )
+
+
+@contextmanager
+def read_as_written(run_id: str) -> Iterator[None]:
+    """Within this, a checkpoint that cannot be decoded raises `CheckpointDamaged`."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, EOFError) as error:
+        raise _damaged(run_id, error) from error
+
+
+def _damaged(run_id: str, error: BaseException) -> CheckpointDamaged:
+    return CheckpointDamaged(
+        f"The checkpoint of run {run_id} cannot be read: {error}.",
+        "It is set aside, with “damaged” in its name; ask the question again.",
+    )
+
+
+def _go_on(run_id: str) -> str:
+    return f"`deepthink resume {run_id}`."
 
 
 def sweep(store: Store, keep: Collection[str]) -> None:

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from agent import checkpoints
@@ -96,12 +95,18 @@ class Execution:
         )
 
     def events(
-        self, begin: Callable[[], str], initial: RunState, resumed: ev.Resumed | None = None
+        self,
+        run_id: str,
+        begin: Callable[[], None],
+        initial: RunState,
+        resumed: ev.Resumed | None = None,
     ) -> Generator[ev.Event, None, None]:
         """Start the thread and yield its events, with a heartbeat at least every second.
 
         Args:
-            begin: Called first, in the thread; returns the run's id. A resumed run is locked by then.
+            run_id: The run.
+            begin: Stores that the run begins or is resumed. Called in the thread, when the run is locked
+                and has a checkpoint file: a run that is stored and killed can always be resumed.
             initial: The state of a run without a checkpoint.
             resumed: For a resumed run; its node is filled in.
 
@@ -110,7 +115,7 @@ class Execution:
             DeepthinkError: after the last event, if the run failed.
         """
         worker = threading.Thread(
-            target=self._work, args=(begin, initial, resumed), name="deepthink-run", daemon=True
+            target=self._work, args=(run_id, begin, initial, resumed), name="deepthink-run", daemon=True
         )
         worker.start()
         session = self.deps.session
@@ -122,28 +127,30 @@ class Execution:
         if self.recorder.failure is not None:
             raise self.recorder.failure
 
-    def _work(self, begin: Callable[[], str], initial: RunState, resumed: ev.Resumed | None) -> None:
+    def _work(
+        self, run_id: str, begin: Callable[[], None], initial: RunState, resumed: ev.Resumed | None
+    ) -> None:
         """Run the graph; in any case, close a run that has begun and end the stream.
 
         The run stays locked until its end is stored, which would otherwise end another process's work.
         """
         recorder, ledger = self.recorder, self.deps.session.ledger
         final: RunState | None = None
+        has_begun = False
         try:
             with ExitStack() as held:
-                opening = partial(checkpoints.opened, self._store, on_checkpoint=recorder.checkpointed)
-                # Lock a resumed run first: if another process was faster, nothing is changed.
-                kept = held.enter_context(opening(resumed.run_id)) if resumed else None
-                run_id = begin()
+                # Locked first: if another process was faster to resume the run, nothing is changed.
+                kept = held.enter_context(checkpoints.opened(self._store, run_id, recorder.checkpointed))
+                begin()
+                has_begun = True
                 try:
-                    kept = kept or held.enter_context(opening(run_id))
                     final = self._drive(kept, initial, resumed)
                 except GenerationCancelled as cancelled:
                     recorder.failure = cancelled
                     ended = "interrupted" if self._steering.left else "cancelled"
                     recorder.end(ledger, ended, ended, "", "")
                 except BaseException as failure:  # noqa: BLE001 - raised in the caller's thread
-                    recorder.failure = failure
+                    recorder.failure = checkpoints.translated(failure, self._store, run_id)
                     recorder.end(ledger, "failed", f"{type(failure).__name__}: {failure}", "", "")
                 else:
                     if final is None:
@@ -159,8 +166,12 @@ class Execution:
             if final is not None:
                 checkpoints.discard(self._store, run_id)
         except BaseException as failure:  # noqa: BLE001 - carried to the caller's thread, raised there
-            recorder.failure = recorder.failure or failure
+            recorder.failure = recorder.failure or checkpoints.translated(failure, self._store, run_id)
+            if not (has_begun or resumed):
+                checkpoints.discard(self._store, run_id)
         finally:
+            if isinstance(recorder.failure, checkpoints.CheckpointDamaged):
+                checkpoints.put_aside(self._store, run_id)
             self._stream.put(None)
 
     def _drive(
@@ -176,7 +187,8 @@ class Execution:
         command: Any = initial
         pending: Any = ()
         if resumed is not None:
-            snapshot = graph.get_state(cast(Any, config))
+            with checkpoints.read_as_written(resumed.run_id):
+                snapshot = graph.get_state(cast(Any, config))
             if snapshot.values and snapshot.metadata:
                 # Leave out searches that ended before the others of their round, which runs again.
                 log = [e for e in snapshot.values["log"] if e["superstep"] <= snapshot.metadata["step"]]

@@ -57,13 +57,10 @@ class Recorder:
         """Seconds of the run so far, including those before an interruption."""
         return round(time.monotonic() - self._began, 4)
 
-    def begin(self, started: ev.RunStarted, request: NewRun) -> str:
-        """Store the run and its first event; returns its id."""
-        self._run_id = self._runs.begin(
-            request, lambda run_id: self._next(0.0, replace(started, run_id=run_id))
-        )
-        self._stream.put(replace(started, run_id=self._run_id))
-        return self._run_id
+    def begin(self, started: ev.RunStarted, request: NewRun) -> None:
+        """Store the run and its first event."""
+        self._run_id = self._runs.begin(request, started.run_id, self._next(0.0, started))
+        self._stream.put(started)
 
     def resume(self, run_id: str, ledger: RunLedger) -> None:
         """Continue recording a run, and book what it has spent so far."""

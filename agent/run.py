@@ -20,7 +20,7 @@ from agent.state import Turn, new_state
 from agent.steering import Steering
 from models.protocols import Chat, Completer, Embedder, Reader
 from traces.errors import DeepthinkError
-from traces.runs import NewRun, Run, Runs
+from traces.runs import NewRun, Run, Runs, new_run_id
 from traces.sessions import Sessions
 from traces.store import Store
 
@@ -104,7 +104,9 @@ def run(
     request = replace(request, session=session_id, web=web is not None)
     turns = [Turn(question=e.question, answer=e.answer) for e in sessions.exchanges(session_id)]
 
-    def begin() -> str:
+    run_id = new_run_id()
+
+    def begin() -> None:
         new = NewRun(
             question=question,
             profile=request.profile,
@@ -117,7 +119,7 @@ def run(
             request=asdict(request),
         )
         started = ev.RunStarted(
-            run_id="",
+            run_id=run_id,
             question=question,
             profile=new.profile,
             chat_model=new.chat_model,
@@ -127,9 +129,9 @@ def run(
             collections=list(new.collections),
             session=session_id,
         )
-        return execution.recorder.begin(started, new)
+        execution.recorder.begin(started, new)
 
-    yield from execution.events(begin, new_state(question, turns))
+    yield from execution.events(run_id, begin, new_state(question, turns))
 
 
 def resume(
@@ -185,13 +187,12 @@ def resume(
     )
     turns = [Turn(question=e.question, answer=e.answer) for e in Sessions(store).exchanges(request.session)]
 
-    def begin() -> str:
+    def begin() -> None:
         _unended(store, stored.id)  # it may just have ended
         execution.recorder.resume(stored.id, execution.deps.session.ledger)
-        return stored.id
 
     going_on = ev.Resumed(stored.id, stored.question, "", chat.name)
-    yield from execution.events(begin, new_state(stored.question, turns), going_on)
+    yield from execution.events(stored.id, begin, new_state(stored.question, turns), going_on)
 
 
 def stopped(store: Store, run_id: str) -> Run:

@@ -10,34 +10,35 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
+from models.servers.ollama import DEFAULT_URL
+
 _BLOCK = '''
-"""Imported by the interpreter at start: refuses every connection that leaves this machine."""
-import socket
-
-_connect, _lookup = socket.socket.connect, socket.getaddrinfo
-
-
-def _here(host):
-    return host in ("localhost", "::1", None, "") or str(host).startswith("127.")
+"""Imported at start: notes every connection, and refuses those that leave this machine."""
+import os
+import sys
 
 
-def connect(self, address):
-    if self.family != socket.AF_UNIX and not _here(address[0]):
+def heard(event, args):
+    if event in ("socket.connect", "socket.sendto"):
+        address = args[1]
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"):
+        address = args[:2]
+    else:
+        return
+    if not isinstance(address, tuple):
+        return  # the socket file of another process
+    host = address[0].decode() if isinstance(address[0], bytes) else address[0]
+    with open(os.environ["HEARD"], "a") as log:
+        log.write(f"{host} {address[1] if len(address) > 1 else ''}\\n")
+    if not (host in ("localhost", "::1", None, "") or str(host).startswith("127.")):
         raise AssertionError(f"something reached for the network: {address}")
-    return _connect(self, address)
 
 
-def lookup(host, *args, **kwargs):
-    if not _here(host):
-        raise AssertionError(f"something looked up a host: {host}")
-    return _lookup(host, *args, **kwargs)
-
-
-socket.socket.connect = socket.socket.connect_ex = connect
-socket.getaddrinfo = socket.gethostbyname = lookup
+sys.addaudithook(heard)
 '''
 _RUN = """
 import sys
@@ -47,6 +48,28 @@ code = run(sys.argv[1:])
 heavy = {"torch", "transformers", "sentence_transformers"} & set(sys.modules)
 assert not heavy, f"imported {heavy}"
 sys.exit(code)
+"""
+_SESSION = """
+import sys
+from tui.cli import run
+
+note, folder = sys.argv[1:]
+for command in (
+    ["ingest", note, "--collection", "notes"],
+    ["sync"],
+    ["library", "search", "bearings"],
+    ["library", "list"],
+    ["runs"],
+    ["traces", "stats"],
+    ["policy", "list"],
+    ["config"],
+    ["models", "list"],
+    ["doctor"],
+    ["backup", f"{folder}/backup.zip"],
+    ["restore", f"{folder}/backup.zip", "--yes"],
+    ["forget", "document", "note.md", "--yes"],
+):
+    assert run(command) in (0, 1), command
 """
 _PREPARE = """
 import sys
@@ -63,12 +86,10 @@ assert not heavy, f"imported {heavy}"
 
 @pytest.mark.model
 def test_reading_and_answering_without_a_network(tmp_path: Path) -> None:
-    (tmp_path / "block").mkdir()
-    (tmp_path / "block" / "sitecustomize.py").write_text(_BLOCK)
     (tmp_path / "note.md").write_text(
         "# Bearings\n\n2 June 2025\n\nOrlavane buys all of its ceramic bearings from Tolvang Ceramics."
     )
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "block")}
+    environment = _listening(tmp_path)
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
         environment.pop(name, None)  # the product sets these itself, or this test shows that it does not
 
@@ -88,7 +109,7 @@ def test_reading_and_answering_without_a_network(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert "reached for the network" in probe.stderr or "looked up a host" in probe.stderr
+    assert "reached for the network" in probe.stderr
     read = deepthink("ingest", str(tmp_path / "note.md"), "--collection", "notes")
     assert read.returncode == 0, read.stderr
     asked = deepthink(
@@ -98,6 +119,31 @@ def test_reading_and_answering_without_a_network(tmp_path: Path) -> None:
     answer = json.loads(asked.stdout)
     assert "Tolvang" in answer["answer"]
     assert answer["sources"][0]["document"] == "note.md"
+
+
+@pytest.mark.model
+def test_a_session_opens_no_connection_that_the_settings_do_not_name(tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("# Bearings\n\nOrlavane buys its ceramic bearings from Tolvang.")
+    ran = subprocess.run(
+        [sys.executable, "-c", _SESSION, str(tmp_path / "note.md"), str(tmp_path)],
+        env=_listening(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    server = urlsplit(DEFAULT_URL)
+    heard = {*(tmp_path / "heard").read_text().splitlines()}
+    assert heard == {f"{server.hostname} {server.port}"}, (
+        "the doctor asks the Ollama that is set, and no other"
+    )
+
+
+def _listening(folder: Path) -> dict[str, str]:
+    """An environment in which every process of Python notes its connections in ``folder/heard``."""
+    (folder / "block").mkdir()
+    (folder / "block" / "sitecustomize.py").write_text(_BLOCK)
+    return {**os.environ, "PYTHONPATH": str(folder / "block"), "HEARD": str(folder / "heard")}
 
 
 @pytest.mark.model

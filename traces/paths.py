@@ -7,6 +7,7 @@ The platform's own folders are used unless ``DEEPTHINK_HOME`` names one folder f
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import platformdirs
@@ -17,6 +18,14 @@ _APP = "deepthink"
 def _home() -> Path | None:
     home = os.environ.get("DEEPTHINK_HOME")
     return Path(home).expanduser() if home else None
+
+
+def keep_private() -> None:
+    """Keep other users of this machine from reading what this process writes, and the folders there are."""
+    os.umask(0o077)
+    for folder in (data_dir(), state_dir(), config_file().parent):
+        with suppress(OSError):  # a folder that is not there, or another user's
+            folder.chmod(0o700)
 
 
 def data_dir() -> Path:
@@ -57,6 +66,11 @@ def probes_file() -> Path:
 def scans_dir() -> Path:
     """Folder of what was recognised on scanned pages of files that are not read to the end yet."""
     return state_dir() / "scans"
+
+
+def originals_dir() -> Path:
+    """Folder of copies of files that lie inside others, made to be opened by other programs."""
+    return state_dir() / "originals"
 
 
 def log_file() -> Path:

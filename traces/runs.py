@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -172,17 +172,18 @@ class Runs:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def begin(self, run: NewRun, first: Callable[[str], StoredEvent] | None = None) -> str:
-        """Store a run that starts now; returns its id: 12 random hex digits, so that a few suffice.
+    def begin(self, run: NewRun, run_id: str = "", first: StoredEvent | None = None) -> str:
+        """Store a run that starts now; returns its id.
 
         Args:
             run: The run.
-            first: Makes its first event, which knows the id.
+            run_id: Its id; a new one if empty.
+            first: Its first event.
         """
-        run_id = uuid.uuid4().hex[:12]
+        run_id = run_id or new_run_id()
         with self._store.transaction() as db:
             if first is not None:
-                _append(db, run_id, [first(run_id)])
+                _append(db, run_id, [first])
             write_run(db, run_id, run, status="running", started=now(), superstep=-2)
         return run_id
 
@@ -322,8 +323,12 @@ class Runs:
 
         Its checkpoints are the caller's to discard, and no process may be working on it.
         """
+        self.delete_all([run_id])
+
+    def delete_all(self, run_ids: Collection[str]) -> None:
+        """Likewise for several, all or none."""
         with self._store.transaction() as db:
-            delete_runs(db, "id = ?", [run_id])
+            delete_runs(db, "list_contains(?, id)", [list(run_ids)])
 
     def events(self, run_id: str) -> list[StoredEvent]:
         """The events of a run, in order."""
@@ -338,6 +343,11 @@ class Runs:
     def _select(self, condition: str, values: Sequence[Any] = ()) -> list[Run]:
         with self._store.connect() as db:
             return select(db, Run, f"FROM runs {condition}", values)
+
+
+def new_run_id() -> str:
+    """An id for a run: 12 random hex digits, so that a few suffice."""
+    return uuid.uuid4().hex[:12]
 
 
 def require_run(db: DuckDBPyConnection, run_id: str) -> None:

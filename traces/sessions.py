@@ -129,6 +129,11 @@ class Sessions:
             db.execute("DELETE FROM sessions WHERE id = ?", [session_id])
         return runs
 
+    def delete_empty(self) -> None:
+        """Remove the sessions that have no run."""
+        with self._store.transaction() as db:
+            db.execute("DELETE FROM sessions WHERE id NOT IN (SELECT session FROM runs)")
+
     def exchanges(self, session_id: str, limit: int = 6) -> list[Exchange]:
         """The session's last answered questions, oldest first."""
         with self._store.connect() as db:

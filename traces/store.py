@@ -9,8 +9,11 @@ connection; DuckDB lets those share the file.
 from __future__ import annotations
 
 import errno
+import os
 import random
 import re
+import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -33,7 +36,10 @@ _HELD = (
     "being used by another process",
     "unique file handle conflict",  # another thread of ours is just letting go of the file
 )
-_FULL = ("no space left", "not enough space", "disk quota", "could not write")
+_FULL = ("no space left", "not enough space", "disk quota", "could not write", "file too large")
+_FULL_NUMBERS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_READ_ONLY = ("permission denied", "read-only file system")
+_DAMAGED = ("corrupt database file", "not a valid duckdb", "could not read enough bytes", "deserialize")
 
 
 _writers: dict[Path, threading.RLock] = {}
@@ -60,6 +66,12 @@ class StoreFull(StoreError):
     """Raised when the disk is full; what was being written is rolled back."""
 
     title = "The disk is full"
+
+
+class StoreDamaged(StoreError):
+    """Raised when the store's file does not hold what was written to it; it is left as it is."""
+
+    title = "The library file is damaged"
 
 
 class NotAStore(StoreError):
@@ -123,9 +135,10 @@ class Store:
         Raises:
             StoreBusy: another process kept the file longer than ``patience``.
             StoreFull: the disk is full.
+            StoreDamaged: the file is damaged.
             NotAStore: the file was named by a person, and is something else.
             NotText: a query was given a text that UTF-8 cannot hold.
-            StoreError: the file is damaged or cannot be reached.
+            StoreError: the file cannot be read or written.
         """
         import duckdb
 
@@ -162,13 +175,8 @@ class Store:
     def _open(self) -> DuckDBPyConnection:
         import duckdb
 
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(
-                f"The folder {self.path.parent} cannot be created: {error.strerror}.",
-                "Set DEEPTHINK_HOME to a folder you may write to.",
-            ) from error
+        if not self._named and not self.path.exists():
+            self._create()
         deadline = time.monotonic() + self.patience
         pause, told = 0.01, False
         while True:
@@ -209,11 +217,87 @@ class Store:
             raise
         return connection
 
+    def _create(self) -> None:
+        """Make the file beside its place and move it there, so that a kill leaves no half-made one."""
+        import duckdb
+
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            beside = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=f".{self.path.name}."))
+        except OSError as error:
+            if is_full(error):
+                raise _translated(error, self.path) from error
+            raise _read_only(self.path, error.strerror or str(error)) from error
+        fresh = beside / self.path.name
+        try:
+            with duckdb.connect(str(fresh)) as db:
+                _migrate(db, fresh)
+                db.execute("CHECKPOINT")
+            os.link(fresh, self.path)
+        except FileExistsError:
+            return  # another process was faster
+        except OSError as error:
+            if is_full(error):
+                raise _translated(error, self.path) from error
+            fresh.rename(self.path)  # a file system without links
+        except duckdb.Error as error:
+            raise _translated(error, self.path) from error
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+
+
+def copy_database(connection: DuckDBPyConnection, target: Path) -> None:
+    """Write all that a store holds, and nothing that was deleted, to a new file; there whole or not at all.
+
+    Args:
+        connection: To the store, outside a transaction.
+        target: Replaced if it is there.
+    """
+    part = target.with_name(f".{target.name}.part")
+    part.unlink(missing_ok=True)  # of a killed process
+    [(name,)] = connection.execute("SELECT current_database()").fetchall()
+    try:
+        connection.execute(f"ATTACH {_literal(part)} AS copied_to")
+        try:
+            connection.execute(f"COPY FROM DATABASE {_identifier(name)} TO copied_to")
+            connection.execute("CHECKPOINT copied_to")
+        finally:
+            connection.execute("DETACH copied_to")
+        part.replace(target)
+    finally:
+        for left in (part, part.with_name(f"{part.name}.wal")):
+            left.unlink(missing_ok=True)
+
+
+def set_aside(path: Path, why: str) -> Path:
+    """Rename a file, and those that its database keeps beside it; returns the new path.
+
+    Args:
+        path: The file.
+        why: Part of the new name, one word.
+    """
+    stamp = f"{now():%Y%m%dT%H%M%S%f}"
+    kept = path.with_name(f"{path.name}.{why}-{stamp}")
+    for end in (".wal", "-wal", "-shm", "-journal"):
+        beside = path.with_name(path.name + end)
+        if beside.exists():
+            beside.rename(kept.with_name(kept.name + end))
+    path.rename(kept)
+    return kept
+
+
+def _literal(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
 
 def is_full(error: Exception) -> bool:
     """Whether a write failed because the disk is full."""
     text = str(error).lower()
-    return any(sign in text for sign in _FULL) or getattr(error, "errno", None) == errno.ENOSPC
+    return any(sign in text for sign in _FULL) or getattr(error, "errno", None) in _FULL_NUMBERS
 
 
 def _translated(error: Exception, path: Path) -> DeepthinkError:
@@ -229,11 +313,22 @@ def _translated(error: Exception, path: Path) -> DeepthinkError:
         return NotText(
             "Something that was given holds bytes that are not UTF-8.", "Type it anew, or leave them out."
         )
-    checked = "`deepthink doctor` checks it."
-    # Other errors are about a query: no reason to part with the file.
-    if isinstance(error, (duckdb.IOException, duckdb.FatalException, duckdb.SerializationException)):
-        checked = f"If the file is damaged, move it away and ingest your documents again; {checked}"
-    return StoreError(f"{path} cannot be used: {first}", checked)
+    if any(sign in first.lower() for sign in _DAMAGED):
+        return StoreDamaged(
+            f"{path} cannot be read: {first}",
+            "`deepthink restore FILE` puts a backup in its place; `deepthink restore` sets it aside and "
+            "rebuilds the library from what can still be read.",
+        )
+    if any(sign in first.lower() for sign in _READ_ONLY):
+        return _read_only(path, first)
+    return StoreError(f"{path} cannot be used: {first}", "`deepthink doctor` checks it.")
+
+
+def _read_only(path: Path, why: str) -> StoreError:
+    return StoreError(
+        f"{path} cannot be written: {why}.".replace("..", "."),
+        "Make its folder writable, or set DEEPTHINK_HOME to a folder you may write to.",
+    )
 
 
 def _check(connection: DuckDBPyConnection, path: Path) -> None:
@@ -256,8 +351,13 @@ def _migrations() -> list[tuple[int, str]]:
     return [(int(name[:4]), (folder / name).read_text("utf-8")) for name in scripts]
 
 
+def before_migration(path: Path, version: int | str) -> Path:
+    """Where the copy of a store lies that was made before it was migrated from a schema version."""
+    return path.with_name(f"{path.name}.v{version}")
+
+
 def _migrate(connection: DuckDBPyConnection, path: Path) -> None:
-    """Bring the schema up to date, all or nothing.
+    """Bring the schema up to date, all or nothing; a store of an earlier version is copied first.
 
     The version lives in a table rather than in the file name so that a backup carries it along.
     """
@@ -273,6 +373,8 @@ def _migrate(connection: DuckDBPyConnection, path: Path) -> None:
         )
     if have == newest:
         return
+    if have:
+        copy_database(connection, before_migration(path, have))
     connection.begin()
     try:
         for version, script in scripts:

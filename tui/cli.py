@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, cast
 import typer
 from typer.core import TyperGroup
 
+from traces.paths import keep_private
 from tui import failures
 
 _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
@@ -31,6 +32,18 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "Update the library from the folders it follows.",
         ),
         "library": ("tui.library.command:app", "See, search and prune what was read."),
+        "backup": (
+            "tui.library.safekeeping:backup",
+            "Write the library, runs, policies and settings to one file.",
+        ),
+        "restore": (
+            "tui.library.safekeeping:restore",
+            "Put a backup back, or repair a damaged library.",
+        ),
+        "forget": (
+            "tui.library.safekeeping:forget",
+            "Erase a document or a run, and every trace of it.",
+        ),
         "mcp": ("tui.mcp:mcp", "Serve the library to editors and assistants, over MCP."),
     },
     "Learn and measure": {
@@ -179,6 +192,7 @@ def _in_words(shown: str) -> str:
 
 def main() -> None:
     """Entry point of the console script."""
+    keep_private()
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show “›” shows ?

@@ -227,18 +227,22 @@ def _logged(error: BaseException) -> bool:
     handler = _file_handler()
     if handler is None:
         return False
-    record = _log.makeRecord(
-        _log.name,
-        logging.ERROR,
-        __file__,
-        0,
-        "unexpected failure of: %s",
-        (sys.argv[1:],),
-        (type(error), error, error.__traceback__),
-    )
-    handler.emit(record)
+    full = bool(os.environ.get(_DEBUG))
+    told = "".join(traceback.format_exception(error)) if full else _where(error)
+    handler.emit(_log.makeRecord(_log.name, logging.ERROR, __file__, 0, "%s", (told,), None))
     handler.close()
     return True
+
+
+def _where(error: BaseException) -> str:
+    """The traceback without messages and arguments: they may hold words of a question or a document."""
+    chain = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) and cause not in chain:
+        chain.append(cause)
+    return "".join(
+        f"Traceback of {type(one).__name__}:\n{''.join(traceback.format_tb(one.__traceback__))}"
+        for one in reversed(chain)
+    )
 
 
 def _file_handler() -> logging.Handler | None:

@@ -240,6 +240,7 @@ class _Pull:
                 self._fetch(part)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 part.path.replace(target)
+                target.chmod(0o644)  # public, and the folder may be shared with other users
                 files.add(file)
             self.watch.finished += file.size
         shutil.rmtree(self.incoming, ignore_errors=True)

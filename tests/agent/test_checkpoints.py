@@ -1,18 +1,28 @@
-"""Checkpoint files: called by their run's id, which must not lead out of their folder."""
+"""Checkpoint files: called by their run's id, which must not lead out of their folder; damaged ones."""
 
 from __future__ import annotations
 
+import os
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from agent import checkpoints
-from agent.checkpoints import UnusableRunId
-from agent.run import resumable
+from agent import events as ev
+from agent.checkpoints import CheckpointDamaged, Journal, UnusableRunId
+from agent.prompts import NOT_FOUND
+from agent.run import NotResumable, Request, resumable, resume, run
+from models.protocols import Message, Reading
+from models.scripted import HashEmbedder, ScriptedChat, WordReader
 from tests.traces.test_runs import NEW
-from traces.runs import Runs
-from traces.store import Store
+from traces.library import Library
+from traces.runs import NewRun, Runs, StoredEvent
+from traces.store import Store, StoreBusy, StoreError, StoreFull, now
 
 
 @pytest.mark.parametrize(
@@ -54,3 +64,132 @@ def test_what_can_be_resumed_is_told_though_an_id_or_a_file_is_odd(store: Store,
     left = {path.name for path in checkpoints.folder(store).glob("*.sqlite")}
     assert left == {f"{good}.sqlite", "a copy.sqlite"}, "that of no run is swept, what is not ours stays"
     assert (tmp_path / "notes.sqlite").exists()
+
+
+@pytest.fixture
+def interrupted(library: Library, store: Store) -> str:
+    """A run that failed in the middle, with a checkpoint."""
+
+    def fail(_messages: Sequence[Message]) -> str:
+        raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError), ScriptedChat([{"steps": ["Who supplies them?"]}, fail]) as chat:
+        _exhaust(run(_DEEP, chat=chat, embedder=HashEmbedder(), reader=_Unmoved(), store=store))
+    (stored,) = Runs(store).recent()
+    assert checkpoints.exists(store, stored.id)
+    return stored.id
+
+
+def _resume(store: Store, run_id: str) -> None:
+    with ScriptedChat([]) as chat:
+        _exhaust(resume(run_id, chat=chat, embedder=HashEmbedder(), reader=_Unmoved(), store=store))
+
+
+@pytest.mark.parametrize("where", ["file", "state"])
+def test_a_damaged_checkpoint_is_set_aside_and_never_written_to(
+    store: Store, interrupted: str, where: str
+) -> None:
+    path = checkpoints.folder(store) / f"{interrupted}.sqlite"
+    if where == "file":
+        path.write_bytes(os.urandom(20_000))
+        for beside in path.parent.glob(f"{path.name}-*"):
+            beside.unlink()
+    else:
+        with closing(sqlite3.connect(path)) as db, db:
+            db.execute("UPDATE checkpoints SET checkpoint = ?", [os.urandom(50)])
+    content = path.read_bytes()
+    with pytest.raises(CheckpointDamaged) as damaged:
+        _resume(store, interrupted)
+    assert interrupted in damaged.value.message
+    (kept,) = path.parent.glob(f"{path.name}.damaged-*")
+    if where == "file":
+        assert kept.read_bytes() == content
+    assert resumable(store) == []
+    with pytest.raises(NotResumable, match="no checkpoint"):
+        _resume(store, interrupted)
+    checkpoints.discard(store, interrupted)
+    assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [(sqlite3.SQLITE_FULL, StoreFull), (sqlite3.SQLITE_IOERR, StoreError)]
+)
+def test_a_checkpoint_that_cannot_be_written_fails_the_run_with_a_sentence(
+    library: Library, store: Store, monkeypatch: pytest.MonkeyPatch, code: int, kind: type[StoreError]
+) -> None:
+    def full(*_: object) -> None:
+        error = sqlite3.OperationalError("as the disk says")
+        error.sqlite_errorcode = code
+        raise error
+
+    monkeypatch.setattr(Journal, "keep", full)
+    with pytest.raises(kind) as told, ScriptedChat([{"steps": ["Who supplies them?"]}]) as chat:
+        _exhaust(run(_DEEP, chat=chat, embedder=HashEmbedder(), reader=_Unmoved(), store=store))
+    (stored,) = Runs(store).recent()
+    assert f"deepthink resume {stored.id}" in told.value.way_out
+    assert [one.run.id for one in resumable(store)] == [stored.id]
+
+
+def test_a_run_is_stored_only_once_it_has_a_checkpoint_file(
+    library: Library, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = Runs.begin
+    there: list[bool] = []
+
+    def beginning(runs: Runs, new: NewRun, run_id: str = "", first: StoredEvent | None = None) -> str:
+        there.append(checkpoints.exists(store, run_id) and checkpoints.held(store, run_id))
+        return begin(runs, new, run_id, first)
+
+    monkeypatch.setattr(Runs, "begin", beginning)
+    with ScriptedChat([NOT_FOUND]) as chat:
+        request = replace(_DEEP, route="single", approve="always")
+        _exhaust(run(request, chat=chat, embedder=HashEmbedder(), reader=_Unmoved(), store=store))
+    assert there == [True]
+
+
+def test_a_run_that_cannot_be_stored_leaves_no_checkpoint(
+    library: Library, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object) -> None:
+        raise StoreBusy("held", "wait")
+
+    monkeypatch.setattr(Runs, "begin", busy)
+    with pytest.raises(StoreBusy), ScriptedChat([]) as chat:
+        _exhaust(run(_DEEP, chat=chat, embedder=HashEmbedder(), reader=_Unmoved(), store=store))
+    assert list(checkpoints.folder(store).iterdir()) == []
+
+
+@pytest.mark.parametrize("days", [-400, 400])
+def test_a_clock_that_jumps_changes_neither_a_run_nor_what_it_took(
+    library: Library, store: Store, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    def jump(_messages: Sequence[Message]) -> str:
+        monkeypatch.setattr("traces.runs.now", lambda: now() + timedelta(days=days))
+        monkeypatch.setattr("time.time", lambda: 1.7e9 + 86_400 * days)
+        return NOT_FOUND
+
+    with ScriptedChat([jump]) as chat:
+        request = replace(_DEEP, route="single", approve="always")
+        events = list(run(request, chat=chat, embedder=HashEmbedder(), reader=_Unmoved(), store=store))
+    (stored,) = Runs(store).recent()
+    assert isinstance(events[-1], ev.RunFinished)
+    assert stored.status == events[-1].status == "not_found"
+    assert stored.seconds is not None
+    assert 0 <= stored.seconds < 300
+    assert all(0 <= event.elapsed < 300 for event in Runs(store).events(stored.id))
+    assert resumable(store) == []
+
+
+_DEEP = Request("Who painted the ceiling of the Sixtus chapel in Zanzibar?", route="deep")
+
+
+class _Unmoved(WordReader):
+    """Takes no passage for an answer."""
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        return [Reading(0.0, ()) for _ in passages]
+
+
+def _exhaust(events: Iterable[ev.Event]) -> None:
+    for _ in events:
+        pass

@@ -14,6 +14,7 @@ from traces import paths
 
 NAMES = (
     "startup",
+    "opening",
     "ingestion",
     "sync",
     "ocr",

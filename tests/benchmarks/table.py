@@ -41,12 +41,14 @@ class Table:
         title: What was measured.
         rows: The measurements.
         notes: How to read them: inputs, seeds, numbers of runs.
+        command: That measured them; the benchmark's by default.
     """
 
     name: str
     title: str
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
+    command: str = ""
 
     def markdown(self) -> str:
         """The table with machine, versions, command and date."""
@@ -54,7 +56,12 @@ class Table:
         for row in self.rows:
             verdict = {None: "", True: "met", False: "**missed**"}[row.met]
             lines.append(f"| {row.what} | {row.result} | {row.bar} | {verdict} |")
-        lines += ["", *(f"- {note}" for note in self.notes), f"- {_circumstances(self.name)}", ""]
+        lines += [
+            "",
+            *(f"- {note}" for note in self.notes),
+            f"- {_circumstances(self.command or f'python -m tests.benchmarks {self.name}')}",
+            "",
+        ]
         return "\n".join(lines)
 
     def keep(self) -> Path:
@@ -65,9 +72,9 @@ class Table:
         return path
 
 
-def _circumstances(name: str) -> str:
+def _circumstances(command: str) -> str:
     packages = ", ".join(f"{package} {version(package)}" for package in _PACKAGES)
     return (
-        f"`python -m tests.benchmarks {name}` on {datetime.now(UTC):%Y-%m-%d}; {os.cpu_count()} cores "
+        f"`{command}` on {datetime.now(UTC):%Y-%m-%d}; {os.cpu_count()} cores "
         f"({platform.machine()}, {platform.system()}), Python {sys.version.split()[0]}, {packages}."
     )

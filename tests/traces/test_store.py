@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 import threading
@@ -12,15 +14,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.traces.old_stores import OLD_RUN, old_store
 from traces.store import (
     NotAStore,
     NotText,
     Store,
     StoreBusy,
+    StoreDamaged,
     StoreError,
     StoreFull,
     StoreTooNew,
     _translated,
+    before_migration,
+    copy_database,
+    set_aside,
 )
 
 _HOLD = """
@@ -177,18 +184,17 @@ def test_a_text_of_odd_bytes_is_no_reason_to_part_with_the_file(store: Store) ->
     ("error", "damaged"),
     [
         (duckdb.IOException("not a valid DuckDB database file"), True),
-        (duckdb.FatalException("database has been invalidated"), True),
+        (duckdb.Error("Corrupt database file: computed checksum 1 does not match 2"), True),
+        (duckdb.FatalException("database has been invalidated"), False),
         (duckdb.OutOfMemoryException("could not allocate"), False),
         (duckdb.BinderException("no such column"), False),
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_only_a_file_that_may_be_damaged_is_to_be_moved_away(
-    error: duckdb.Error, damaged: bool, tmp_path: Path
-) -> None:
+def test_only_a_damaged_file_is_called_damaged(error: duckdb.Error, damaged: bool, tmp_path: Path) -> None:
     told = _translated(error, tmp_path / "s.duckdb")
-    assert ("move it away" in told.way_out) == damaged
-    assert "deepthink doctor" in told.way_out
+    assert isinstance(told, StoreDamaged) == damaged
+    assert ("deepthink restore" if damaged else "deepthink doctor") in told.way_out
 
 
 def test_a_named_database_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
@@ -211,7 +217,7 @@ def test_a_named_file_that_is_no_store_is_told_what_to_do_with_an_export(name: s
     with pytest.raises(NotAStore) as caught, Store(path, named=True).connect():
         pass
     assert "traces import" in caught.value.way_out
-    assert "move it away" not in caught.value.way_out
+    assert "restore" not in caught.value.way_out
 
 
 def test_a_named_store_is_opened(store: Store) -> None:
@@ -252,3 +258,107 @@ def test_threads_may_change_the_same_row(store: Store) -> None:
         thread.join()
     with store.connect() as db:
         assert db.execute("SELECT generation FROM collections").fetchone() == (40,)
+
+
+def test_a_store_of_the_previous_version_is_copied_before_it_is_migrated(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    with Store(tmp_path / "new.duckdb").connect() as db:
+        [(newest,)] = db.execute("SELECT max(version) FROM schema_version").fetchall()
+    with old_store(path, newest - 1) as db:
+        db.execute(OLD_RUN, ["r", "answered", "2026-05-03"])
+    for store in (Store(path), Store(before_migration(path, newest - 1))):  # the copy can be opened as well
+        with store.connect() as db:
+            assert db.execute("SELECT id FROM runs").fetchall() == [("r",)]
+            assert db.execute("SELECT max(version) FROM schema_version").fetchall() == [(newest,)]
+
+
+def test_a_store_is_not_migrated_when_it_cannot_be_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.duckdb"
+    with old_store(path, 8):
+        pass
+
+    def full(*_: object) -> None:
+        raise duckdb.IOException("No space left on device")
+
+    monkeypatch.setattr("traces.store.copy_database", full)
+    with pytest.raises(StoreFull), Store(path).connect():
+        pass
+    with duckdb.connect(str(path)) as db:
+        assert db.execute("SELECT max(version) FROM schema_version").fetchall() == [(8,)]
+
+
+def test_a_copy_has_all_rows_and_nothing_that_was_deleted(store: Store, tmp_path: Path) -> None:
+    secret = "cinnabar-" * 40
+    with store.transaction() as db:
+        db.execute("INSERT INTO collections VALUES (?, '', 0, now()::TIMESTAMP)", [secret])
+        db.execute("INSERT INTO collections VALUES ('kept', '', 0, now()::TIMESTAMP)")
+        db.execute("SELECT nextval('chunk_ids')")
+    with store.transaction() as db:
+        db.execute("DELETE FROM collections WHERE name <> 'kept'")
+    target = tmp_path / 'it\'s "copied".duckdb'
+    with store.connect() as db:
+        copy_database(db, target)
+    assert b"cinnabar" not in target.read_bytes()
+    with Store(target).connect() as db:
+        assert db.execute("SELECT name FROM collections").fetchall() == [("kept",)]
+        assert db.execute("SELECT nextval('chunk_ids')").fetchall() == [(2,)]
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_new_store_that_is_killed_half_made_is_no_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.duckdb"
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("traces.store.os.link", killed)
+    with pytest.raises(KeyboardInterrupt), Store(path).connect():
+        pass
+    assert not path.exists()
+
+
+def test_two_that_make_a_store_at_once_share_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.duckdb"
+    link = os.link
+
+    def slower(fresh: Path, place: Path) -> None:
+        monkeypatch.setattr("traces.store.os.link", link)
+        with Store(path).transaction() as db:
+            db.execute("INSERT INTO collections VALUES ('c', '', 0, now()::TIMESTAMP)")
+        link(fresh, place)
+
+    monkeypatch.setattr("traces.store.os.link", slower)
+    with Store(path).connect() as db:
+        assert db.execute("SELECT name FROM collections").fetchall() == [("c",)]
+
+
+def test_a_home_that_is_read_only_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    there = _translated(duckdb.IOException('Cannot open file "s": Read-only file system'), tmp_path / "s")
+    monkeypatch.setattr("traces.store.tempfile.mkdtemp", refuse)
+    with pytest.raises(StoreError) as new, Store(tmp_path / "s.duckdb").connect():
+        pass
+    for told in (there, new.value):
+        assert "cannot be written" in told.message
+        assert "DEEPTHINK_HOME" in told.way_out
+
+
+def test_a_damaged_file_is_set_aside_under_a_name_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    kept = []
+    for content in ("first", "second"):
+        path.write_text(content)
+        path.with_name("s.duckdb.wal").write_text(f"log of {content}")
+        kept.append(set_aside(path, "damaged"))
+    assert [file.read_text() for file in kept] == ["first", "second"]
+    assert [file.with_name(f"{file.name}.wal").read_text() for file in kept] == [
+        "log of first",
+        "log of second",
+    ]
+    assert not path.exists()

@@ -16,8 +16,8 @@ HEAVY = (
     "pyarrow pydantic_settings httpx lxml"
 ).split()
 COMMANDS = (
-    "ask resume sessions runs serve compare tui ingest sync library mcp traces collect train-policy policy "
-    "evaluate graph demo models config doctor paths"
+    "ask resume sessions runs serve compare tui ingest sync library backup restore forget mcp traces collect "
+    "train-policy policy evaluate graph demo models config doctor paths"
 ).split()
 SUBCOMMANDS = [
     *([name] for name in COMMANDS),
@@ -25,6 +25,7 @@ SUBCOMMANDS = [
         ["library", name]
         for name in ("list", "folders", "changes", "unfollow", "sections", "search", "remove")
     ),
+    *(["forget", name] for name in ("document", "run")),
     *(["sessions", name] for name in ("list", "show", "name", "delete")),
     *(["runs", name] for name in ("list", "show", "rate", "delete", "export")),
     *(["traces", name] for name in ("list", "show", "label", "stats", "export", "import")),

@@ -19,6 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     a thread that imports or loads a model has nothing to lose, and what stores something does it whole
     or not at all. The run under way has been given its moment by then (`tui.run.live.LiveRun.leave`).
     """
+    from traces.paths import keep_private
+
+    keep_private()
     code = run(sys.argv[1:] if arguments is None else arguments)
     with contextlib.suppress(OSError):
         sys.stdout.flush()

@@ -204,7 +204,7 @@ def sections(
 ) -> None:
     """Show the outline of a document as it was found."""
     library = Library(open_store())
-    document = _find(library, wanted, None)
+    document = find_document(library, wanted, None)
     paths = library.sections(Scope(documents=(document.id,)))
     if as_json:
         print_json({"document": document, "sections": [path.split(SECTION_SEPARATOR) for path in paths]})
@@ -298,7 +298,7 @@ def remove(
     store = open_store()
     library = Library(store)
     (held,) = library.require_collections([collection])
-    document = _find(library, wanted, collection) if wanted is not None else None
+    document = find_document(library, wanted, collection) if wanted is not None else None
     what = (
         f"{document.name} from {collection}"
         if document
@@ -347,7 +347,7 @@ def _by(document: Document) -> str:
     return stated.partition("<")[0].strip(' "') or stated
 
 
-def _find(library: Library, wanted: str, collection: str | None) -> Document:
+def find_document(library: Library, wanted: str, collection: str | None) -> Document:
     """The document with this number, name or title; a part of the name will do if it fits only one."""
     documents = library.documents(collection)
     by_number = [d for d in documents if wanted.isdecimal() and d.id == int(wanted)]

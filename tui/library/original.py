@@ -13,6 +13,7 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.message import Message
 
+from traces.paths import originals_dir
 from tui.app.offers import deepthink
 from tui.app.work import in_background
 
@@ -106,7 +107,8 @@ def _copied_out(source: Path) -> Path | None:
     content = content_of(source)
     if content is None:
         return None
-    copy = Path(tempfile.mkdtemp(prefix="deepthink-"), source.name)  # for this user alone
+    originals_dir().mkdir(mode=0o700, parents=True, exist_ok=True)
+    copy = Path(tempfile.mkdtemp(dir=originals_dir()), source.name)
     copy.write_bytes(content)
     copy.chmod(0o400)  # what is written into it would be lost
     return copy

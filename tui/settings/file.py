@@ -78,7 +78,7 @@ def _write(document: tomlkit.TOMLDocument) -> None:
                 stream.write(tomlkit.dumps(document).rstrip("\n") + "\n")
                 stream.flush()
                 os.fsync(stream.fileno())
-            fresh.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)
+            fresh.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o600)
             fresh.replace(path)
         except BaseException:
             fresh.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Real processes that are killed, run out of disk or meet each other; what is checked after each."""

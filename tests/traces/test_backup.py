@@ -1,0 +1,159 @@
+"""Backups, and what is left of a damaged store."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import zipfile
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from models.scripted import HashEmbedder
+from tests.agent.conftest import fill
+from tests.traces.damage import damage_table
+from tests.traces.test_runs import NEW
+from traces.backup import NotABackup, back_up, rebuild, restore, rewrite
+from traces.library import Library
+from traces.paths import config_file, data_dir, store_file
+from traces.runs import Runs
+from traces.store import Store, StoreTooNew
+
+assert subprocess  # other processes open these stores: see `store` in tests/conftest.py
+
+
+@pytest.fixture
+def own() -> Store:
+    """A library at its place in the home, with a run, its checkpoint, a policy and settings."""
+    store = Store(store_file())
+    fill(store, HashEmbedder())
+    run_id = Runs(store).begin(NEW)
+    (data_dir() / "checkpoints").mkdir()
+    with closing(sqlite3.connect(data_dir() / "checkpoints" / f"{run_id}.sqlite")) as db, db:
+        db.execute("CREATE TABLE kept (n INTEGER)")
+        db.execute("INSERT INTO kept VALUES (7)")
+    (data_dir() / "policies" / "mine").mkdir(parents=True)
+    (data_dir() / "policies" / "mine" / "manifest.json").write_text("{}")
+    config_file().parent.mkdir()
+    config_file().write_text("web = false\n")
+    return store
+
+
+def _content(store: Store) -> tuple[object, ...]:
+    with store.connect() as db:
+        return tuple(
+            db.execute(f"FROM {table} ORDER BY ALL").fetchall()
+            for table in ("documents", "chunks", "vectors", "runs", "collections")
+        )
+
+
+def test_a_backup_brings_everything_back_and_keeps_what_was_there(own: Store, tmp_path: Path) -> None:
+    content = _content(own)
+    (run,) = Runs(own).recent()
+    file = tmp_path / "backup.zip"
+    (data_dir() / "training" / "x").mkdir(parents=True)
+    (data_dir() / "training" / "x" / "shares").write_text("half")
+    back_up(own, file)
+    assert not any("training" in name for name in zipfile.ZipFile(file).namelist())
+
+    Library(own).remove_collection("news")
+    Runs(own).delete(run.id)
+    config_file().write_text("web = true\n")
+    (data_dir() / "policies" / "mine" / "manifest.json").write_text("changed")
+    changed = _content(own)
+    before = restore(own, file)
+
+    assert _content(Store(own.path)) == content
+    assert config_file().read_text() == "web = false\n"
+    assert (data_dir() / "policies" / "mine" / "manifest.json").read_text() == "{}"
+    with closing(sqlite3.connect(data_dir() / "checkpoints" / f"{run.id}.sqlite")) as db:
+        assert db.execute("SELECT n FROM kept").fetchall() == [(7,)]
+    assert before is not None
+    assert _content(Store(before / own.path.name)) == changed
+    assert (before / "config.toml").read_text() == "web = true\n"
+    assert [path.name for path in data_dir().iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_backup_is_restored_where_nothing_is(own: Store, tmp_path: Path) -> None:
+    content = _content(own)
+    back_up(own, tmp_path / "backup.zip")
+    own.path.rename(tmp_path / "elsewhere")
+    assert restore(own, tmp_path / "backup.zip") is not None  # the policies that were there
+    assert _content(Store(own.path)) == content
+
+
+@pytest.mark.parametrize("what", ["text", "other", "cut", "newer"])
+def test_what_is_no_backup_changes_nothing(own: Store, tmp_path: Path, what: str) -> None:
+    content = _content(own)
+    file = tmp_path / "backup.zip"
+    if what == "newer":
+        with own.connect() as db:
+            db.execute("INSERT INTO schema_version VALUES (99)")
+    back_up(own, file)
+    if what == "newer":
+        with duckdb.connect(str(own.path)) as db:
+            db.execute("DELETE FROM schema_version WHERE version = 99")
+    if what == "text":
+        file.write_text("no backup")
+    if what == "other":
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("../climbs.txt", "out")
+    if what == "cut":
+        file.write_bytes(file.read_bytes()[:-2000])
+    with pytest.raises(StoreTooNew if what == "newer" else NotABackup):
+        restore(own, file)
+    assert _content(Store(own.path)) == content
+    assert not list(data_dir().glob("before-restore-*"))
+    assert not (data_dir().parent / "climbs.txt").exists()
+
+
+# --- a damaged store ----------------------------------------------------------------------------------
+
+
+def _damage_everything(store: Store) -> None:
+    store.path.write_bytes(os.urandom(store.path.stat().st_size))
+
+
+def test_a_library_whose_vectors_are_damaged_keeps_the_rest(own: Store) -> None:
+    with own.connect() as db:  # large enough for blocks of their own
+        db.execute(
+            "INSERT INTO vectors SELECT i, list_transform(range(128), lambda n: random())::FLOAT[128] "
+            "FROM range(1000, 9000) t (i)"
+        )
+    before = _content(own)
+    damage_table(own, "vectors")
+    damaged = own.path.read_bytes()
+    done = rebuild(own)
+    assert done.lost == ("vectors",)
+    assert done.set_aside.read_bytes() == damaged, "it is never written to"
+    rebuilt = Store(own.path)
+    after = _content(rebuilt)
+    assert (after[0], after[1], after[3], after[4]) == (before[0], before[1], before[3], before[4])
+    assert len(Library(rebuilt).unembedded(HashEmbedder().name, 100)) == 5
+    # New passages get ids that no run has cited.
+    with rebuilt.connect() as db:
+        assert db.execute("SELECT nextval('chunk_ids') > max(id) FROM chunks").fetchall() == [(True,)]
+
+
+def test_a_file_of_which_nothing_can_be_read_is_set_aside_and_begun_anew(own: Store) -> None:
+    _damage_everything(own)
+    damaged = own.path.read_bytes()
+    done = rebuild(own)
+    assert done.set_aside.read_bytes() == damaged
+    assert "chunks" in done.lost
+    assert Library(Store(own.path)).documents() == []
+
+
+def test_a_store_that_is_written_anew_holds_nothing_that_was_deleted(own: Store) -> None:
+    content = _content(own)
+    with own.transaction() as db:
+        db.execute("INSERT INTO collections VALUES (?, '', 0, now()::TIMESTAMP)", ["cinnabar-" * 50])
+    with own.transaction() as db:
+        db.execute("DELETE FROM collections WHERE starts_with(name, 'cinnabar')")
+    assert b"cinnabar-cinnabar" in own.path.read_bytes()
+    rewrite(own)
+    assert b"cinnabar-cinnabar" not in own.path.read_bytes()
+    assert _content(Store(own.path)) == content

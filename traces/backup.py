@@ -1,0 +1,316 @@
+"""Backups of the data folder, putting one back, rebuilding a damaged store, and forgetting for good.
+
+A backup is a ZIP file: the store, the checkpoints of unfinished runs, policies and the settings; no model
+files, which can be fetched again. What is replaced is set aside, never overwritten.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from traces.errors import DeepthinkError
+from traces.library import Library
+from traces.library_rows import ensure_embedder
+from traces.paths import config_file, models_dir
+from traces.records import Document
+from traces.runs import COLLECTED
+from traces.store import Store, StoreDamaged, copy_database, now, set_aside
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_DATA, _SETTINGS = "data", "config.toml"
+_UNFINISHED_TRAININGS = "training"  # they change while they are copied, and are only time saved
+_OPENING = 0.2  # seconds in which another process that has opened the old file finds it locked
+
+
+class NotABackup(DeepthinkError):
+    """Raised when a file that is to be restored is no backup; nothing is changed."""
+
+    title = "That is no backup of deepthink"
+    kind = "input"
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What became of a damaged store.
+
+    Attributes:
+        set_aside: Where its file is now.
+        lost: Names of the tables that could not be read.
+        documents: Documents whose text is lost; they are no longer in the library.
+    """
+
+    set_aside: Path
+    lost: tuple[str, ...]
+    documents: tuple[Document, ...]
+
+
+def back_up(store: Store, target: Path) -> None:
+    """Write a backup of the store's folder and the settings; there whole or not at all.
+
+    Args:
+        store: The store.
+        target: The file, replaced if it is there; its folder exists.
+
+    Raises:
+        StoreError: the store cannot be read.
+        OSError: the file cannot be written.
+    """
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".deepthink-") as folder:
+        copied = Path(folder) / _DATA
+        with (
+            store.connect() as db
+        ):  # no run of another process can end meanwhile, as it could not be stored
+            for path in _kept(store.path.parent):
+                place = copied / path.relative_to(store.path.parent)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                if path == store.path:
+                    copy_database(db, place)
+                elif path.suffix == ".sqlite":
+                    with closing(sqlite3.connect(path)) as one, closing(sqlite3.connect(place)) as other:
+                        one.backup(other)
+                else:
+                    shutil.copyfile(path, place)
+        part = Path(folder) / "backup.zip"
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            for path in sorted(path for path in copied.rglob("*") if path.is_file()):
+                archive.write(path, path.relative_to(folder))
+            if config_file().is_file():
+                archive.write(config_file(), _SETTINGS)
+        part.replace(target)
+
+
+def _kept(data: Path) -> Iterator[Path]:
+    """The files of a data folder that a backup holds."""
+    for path in sorted(data.rglob("*")):
+        inside = path.relative_to(data)
+        if (
+            path.is_file()
+            and not path.is_relative_to(models_dir())
+            and inside.parts[0] != _UNFINISHED_TRAININGS
+            and not any(part.startswith(".") for part in inside.parts)
+            and not path.name.endswith((".lock", ".wal", "-wal", "-shm", "-journal"))
+            and not _is_older_copy(inside.parts[0])
+        ):
+            yield path
+
+
+def _is_older_copy(name: str) -> bool:
+    return name.startswith(("deepthink.duckdb.", "before-restore-"))
+
+
+def older_copies(store: Store) -> list[Path]:
+    """Copies beside a store: made before a migration or a restore, or set aside as damaged."""
+    return sorted(path for path in store.path.parent.iterdir() if _is_older_copy(path.name))
+
+
+def restore(store: Store, source: Path) -> Path | None:
+    """Put a backup in the place of what is there.
+
+    Args:
+        store: The store; no run may be going on in it.
+        source: The backup.
+
+    Returns:
+        The folder of what was there before; None if there was nothing.
+
+    Raises:
+        NotABackup: the file is none, or it is damaged.
+        StoreError: its store cannot be used by this version, or the present one is in use.
+        OSError: the files cannot be written.
+    """
+    data = store.path.parent
+    data.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=data, prefix=".restoring-") as folder:
+        fresh = Path(folder) / _DATA
+        _unpack(source, Path(folder))
+        if not (fresh / store.path.name).is_file():
+            raise _no_backup(source, "it holds no library")
+        with Store(fresh / store.path.name, named=True).connect():
+            pass  # it can be used
+        before = data / f"before-restore-{now():%Y%m%dT%H%M%S%f}"
+        with _held(store):
+            # The store comes last: until then the present one is in its place.
+            for path in sorted(fresh.iterdir(), key=lambda path: path.name == store.path.name):
+                _swap(path, data / path.name, before)
+            settings = Path(folder) / _SETTINGS
+            if settings.is_file():
+                config_file().parent.mkdir(parents=True, exist_ok=True)
+                _swap(settings, config_file(), before)
+            time.sleep(_OPENING)
+    return before if before.exists() else None
+
+
+def _unpack(source: Path, folder: Path) -> None:
+    try:
+        with zipfile.ZipFile(source) as archive:
+            if any(not name.startswith((f"{_DATA}/", _SETTINGS)) for name in archive.namelist()):
+                raise _no_backup(source, "it holds other files")
+            archive.extractall(folder)
+    except zipfile.BadZipFile as error:
+        raise _no_backup(source, str(error)) from error
+
+
+def _no_backup(source: Path, why: str) -> NotABackup:
+    return NotABackup(f"{source} cannot be restored: {why}.", "Name a file that `deepthink backup` wrote.")
+
+
+@contextmanager
+def _held(store: Store) -> Iterator[None]:
+    """Keep other processes from opening the store, if there is one that can be opened."""
+    with ExitStack() as held:
+        if store.path.exists():
+            with suppress(StoreDamaged, duckdb.Error):  # a damaged one nobody else can open either
+                # So that closing it writes nothing more.
+                held.enter_context(store.connect()).execute("CHECKPOINT")
+        yield
+
+
+def _swap(fresh: Path, place: Path, before: Path) -> None:
+    beside = [place.with_name(place.name + end) for end in ("", ".wal")]
+    for path in (path for path in beside if path.exists()):
+        before.mkdir(exist_ok=True)
+        path.rename(before / path.name)
+    shutil.move(fresh, place)
+
+
+def rebuild(store: Store) -> Rebuilt:
+    """Set a damaged store aside, and put one in its place with all of it that can be read.
+
+    Passages are kept without their vectors where these cannot be read, and wait to be embedded; documents
+    whose passages cannot be read are left out, to be read again.
+
+    Args:
+        store: The store, which nobody can open.
+
+    Raises:
+        StoreError, OSError: the new store cannot be written; the damaged one is where it was.
+    """
+    with tempfile.TemporaryDirectory(dir=store.path.parent, prefix=".rebuilding-") as folder:
+        fresh = Store(Path(folder) / store.path.name)
+        with fresh.connect() as db:
+            readable = _attach(db, store.path)
+            lost = _copy_tables(db) if readable else _tables(db, fresh.path.stem)
+            if readable:
+                db.execute("DETACH damaged")
+        with fresh.transaction() as db:
+            if not _exists(db, "vectors"):
+                db.execute("DELETE FROM library")  # the first ingestion writes it
+            else:
+                db.execute("DELETE FROM vectors WHERE chunk_id NOT IN (SELECT id FROM chunks)")
+            db.execute("DELETE FROM chunks WHERE document_id NOT IN (SELECT id FROM documents)")
+        documents = Library(fresh).documents() if "chunks" in lost else []
+        with fresh.transaction() as db:
+            if documents:
+                db.execute("DELETE FROM documents")
+        with fresh.connect() as db:
+            db.execute("CHECKPOINT")
+        kept = set_aside(store.path, "damaged")
+        fresh.path.rename(store.path)
+    return Rebuilt(kept, tuple(lost), tuple(documents))
+
+
+def _attach(db: DuckDBPyConnection, path: Path) -> bool:
+    """Attach a damaged file as ``damaged``, to be read; whether that can be done."""
+    literal = "'" + str(path).replace("'", "''") + "'"
+    try:
+        db.execute(f"ATTACH {literal} AS damaged (READ_ONLY)")
+        db.execute("SELECT count(*) FROM damaged.schema_version").fetchall()
+    except duckdb.Error:
+        return False
+    return True
+
+
+def _tables(db: DuckDBPyConnection, database: str) -> list[str]:
+    query = "SELECT table_name FROM duckdb_tables() WHERE database_name = ? ORDER BY ALL"
+    names = [name for (name,) in db.execute(query, [database]).fetchall()]
+    return [name for name in names if name != "schema_version"]
+
+
+def _exists(db: DuckDBPyConnection, table: str) -> bool:
+    return bool(db.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [table]).fetchall())
+
+
+def _copy_tables(db: DuckDBPyConnection) -> list[str]:
+    """Copy each table that can be read from ``damaged``; the names of the others."""
+    for sequence, last in db.execute(
+        "SELECT sequence_name, last_value FROM duckdb_sequences() "
+        "WHERE database_name = 'damaged' AND last_value IS NOT NULL"
+    ).fetchall():
+        db.execute(f"SELECT count(nextval('{sequence}')) FROM range(?)", [last])
+    lost = []
+    for table in _tables(db, "damaged"):
+        try:
+            if table == "vectors":
+                embedder = db.execute("SELECT embedder, dimensions FROM library").fetchall()
+                if not embedder:
+                    lost.append(table)
+                    continue
+                db.execute("DELETE FROM library")
+                ensure_embedder(db, *embedder[0])
+            db.execute(f"INSERT INTO {table} BY NAME FROM damaged.{table}")
+        except duckdb.Error:
+            lost.append(table)
+    return lost
+
+
+def runs_that_saw(store: Store, document: Document) -> list[str]:
+    """Ids of the runs that were shown passages of a document, and of the later ones of their sessions."""
+    named = [f'"{key}": {json.dumps(value)}' for key, value in _identity(document)]
+    with store.connect() as db:
+        rows = db.execute(
+            """
+            WITH seen AS (
+                SELECT run_id FROM events WHERE contains(payload, ?)
+                    OR (contains(payload, ?) AND contains(payload, ?))
+                UNION
+                SELECT run_id FROM decisions JOIN runs ON runs.id = run_id
+                WHERE status = ? AND contains(state, ?)
+            )
+            SELECT id FROM runs WHERE id IN (FROM seen) OR (session <> '' AND started >= (
+                SELECT min(started) FROM runs r WHERE r.session = runs.session AND r.id IN (FROM seen)
+            )) ORDER BY started, id
+            """,
+            [f'"document_id": {document.id},', *named[:2], COLLECTED, named[2]],
+        ).fetchall()
+    return [run_id for (run_id,) in rows]
+
+
+def _identity(document: Document) -> Sequence[tuple[str, str]]:
+    return ("collection", document.collection), ("document", document.name), ("title", document.title)
+
+
+def drop_changes(store: Store, source: str) -> None:
+    """Forget what became of a file in a followed folder, and of files inside it."""
+    with store.transaction() as db:
+        for table in ("changes", "unreadable"):
+            db.execute(
+                f"DELETE FROM {table} WHERE source = ? OR starts_with(source, ?)", [source, f"{source}/"]
+            )
+
+
+def rewrite(store: Store) -> None:
+    """Write the store's file anew: what was deleted leaves its bytes in the old one.
+
+    Raises:
+        StoreError: it cannot be read or written; it is as it was.
+    """
+    fresh = store.path.with_name(f".{store.path.name}.rewritten")
+    with store.connect() as db:
+        db.execute("CHECKPOINT")  # so that closing it writes nothing more
+        copy_database(db, fresh)
+        fresh.replace(store.path)
+        time.sleep(_OPENING)

@@ -1,0 +1,236 @@
+"""``deepthink backup``, ``deepthink restore`` and ``deepthink forget``."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from traces import paths
+from traces.runs import Runs
+from traces.sessions import Sessions
+from traces.store import Store, StoreDamaged
+from traces.typed_path import expanded_path
+from tui import failures
+from tui.assemble import open_store
+from tui.failures import WrongUsage
+from tui.terminal import clean, counted, one_line
+
+if TYPE_CHECKING:
+    from traces.backup import Rebuilt
+    from traces.records import Document
+
+_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Replaced if it is there.")],
+) -> None:
+    """Write the library, runs, policies and settings to one file.
+
+    Model files are left out; `deepthink models pull` fetches them. The file is not encrypted.
+    """
+    from traces.backup import back_up
+
+    back_up(open_store(), expanded_path(file).absolute())
+    typer.echo(f"Backed up to {file}.")
+
+
+def restore(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="Written by `deepthink backup`.")
+    ] = None,
+    yes: _Yes = False,
+) -> int:
+    """Put a backup back, or repair a damaged library.
+
+    It takes the place of what is there, which is set aside. Without FILE, a damaged library is set aside
+    and rebuilt from what can still be read.
+    """
+    store = open_store()
+    if file is None:
+        return _repair(store)
+    from traces.backup import restore as put_back
+
+    _check_idle(store)
+    source = expanded_path(file).absolute()
+    source.open("rb").close()  # says what is wrong with it before anything is asked
+    if store.path.exists():
+        _ask(f"Put {clean(str(file))} in place of the present library, runs, policies and settings?", yes)
+    before = put_back(store, source)
+    typer.echo(f"Restored {file}." + (f" What was there before is in {before}." if before else ""))
+    return failures.DONE
+
+
+def _repair(store: Store) -> int:
+    from traces.backup import rebuild
+
+    if not _is_damaged(store):
+        typer.echo("The library is not damaged.")
+        return failures.DONE
+    done = rebuild(store)
+    typer.echo(f"The damaged file is {done.set_aside}.")
+    typer.echo(f"Lost: {', '.join(done.lost)}." if done.lost else "Everything in it could be read.")
+    return _read_again(store, done)
+
+
+def _is_damaged(store: Store) -> bool:
+    """Whether a row cannot be read: every one is, since a damaged part shows only then."""
+    try:
+        with store.connect() as db:
+            for (table,) in db.execute("SELECT table_name FROM duckdb_tables()").fetchall():
+                db.execute(f"SELECT bit_xor(hash(t)) FROM {table} t").fetchall()
+    except StoreDamaged:
+        return True
+    return False
+
+
+def _read_again(store: Store, done: Rebuilt) -> int:
+    """Read the documents again whose text is lost, and embed passages that lost their vectors."""
+    from itertools import groupby
+
+    from tui.assemble import open_embedder
+    from tui.interrupts import ctrl_c
+    from tui.library.embedding import embed
+    from tui.library.ingesting import show_ingestion
+    from tui.library.intake import again, read_in
+    from tui.settings.settings import load
+
+    code = failures.DONE
+    if "documents" in done.lost:
+        failures.warn(
+            "Read your documents again: `deepthink sync` for folders, `deepthink ingest` for others."
+        )
+    if not done.documents and not {"vectors", "library"} & {*done.lost}:
+        return code
+    settings = load()
+    embedder = open_embedder(settings)
+    for _, shelf in groupby(done.documents, key=lambda document: document.collection):
+        chosen, missing = again(list(shelf), settings)
+        for told in missing:
+            failures.warn(told)
+        if chosen.paths or chosen.addresses:
+            with ctrl_c() as cancel:
+                events = read_in(chosen, settings, store, embedder, cancel, follow=False)
+                code = show_ingestion(events) or code
+    embed(store, embedder)
+    return code
+
+
+forget = typer.Typer(
+    help="Erase a document or a run, and every trace of it.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@forget.command("document")
+def forget_document(
+    wanted: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its number or its name.")],
+    collection: Annotated[
+        str | None, typer.Option("--collection", "-c", metavar="NAME", help="The collection it is in.")
+    ] = None,
+    yes: _Yes = False,
+) -> None:
+    """Erase a document, and every run that saw it.
+
+    Later runs of the same conversations go too, since they may repeat it. The file itself stays where it
+    is, as do exports and backups that you made. `deepthink library remove` keeps the runs.
+    """
+    from agent.folders.sync import forget as remove
+    from traces.backup import drop_changes, runs_that_saw
+    from traces.library import Library
+    from tui.library.command import find_document
+
+    store = open_store()
+    library = Library(store)
+    document = find_document(library, wanted, collection)
+    inside = [
+        d for d in library.documents(document.collection) if d.source.startswith(f"{document.source}/")
+    ]
+    documents = [*inside, document]
+    runs = {run for one in documents for run in runs_that_saw(store, one)}
+    _check_idle(store)
+    _ask(f"Erase {document.name} from {document.collection}, and {counted(len(runs), 'run')}?", yes)
+    for one in documents:
+        remove(store, one)
+        drop_changes(store, one.source)
+    _erase_runs(store, sorted(runs))
+    for collected in _collected():
+        Runs(collected).delete_all({run for one in documents for run in runs_that_saw(collected, one)})
+    _erase_traces(store, documents)
+    typer.echo(f"Erased {clean(document.name)} and {counted(len(runs), 'run')}.")
+
+
+@forget.command("run")
+def forget_run(
+    wanted: Annotated[str, typer.Argument(metavar="RUN", help="The beginning of its id, or last.")],
+    yes: _Yes = False,
+) -> None:
+    """Erase a run, and later ones of its conversation.
+
+    These may repeat it. Exports and backups that you made stay. `deepthink runs delete` deletes one run.
+    """
+    store = open_store()
+    runs = Runs(store)
+    run = runs.find(wanted)
+    later = (
+        [one for one in runs.of_session(run.session) if one.started > run.started] if run.session else []
+    )
+    _check_idle(store)
+    also = f", and {counted(len(later), 'later run')} of its conversation" if later else ""
+    _ask(f"Erase run {run.id} “{one_line(run.question, 80)}”{also}?", yes)
+    _erase_runs(store, [run.id, *(one.id for one in later)])
+    _erase_traces(store, [])
+    typer.echo(f"Erased run {run.id}{also}.")
+
+
+def _erase_runs(store: Store, runs: list[str]) -> None:
+    from agent import checkpoints
+
+    Runs(store).delete_all(runs)
+    Sessions(store).delete_empty()
+    for run_id in runs:
+        checkpoints.discard(store, run_id)
+
+
+def _erase_traces(store: Store, documents: list[Document]) -> None:
+    """Write the stores anew, and delete everything else that may hold words of what was erased."""
+    from policy.training.workplace import folder as trainings
+    from traces.backup import older_copies, rewrite
+
+    for one in (store, *_collected()):
+        rewrite(one)
+    for path in (trainings(), paths.originals_dir()):
+        shutil.rmtree(path, ignore_errors=True)
+    for path in paths.log_file().parent.glob(f"{paths.log_file().name}*"):
+        path.unlink()
+    for document in documents:
+        (paths.scans_dir() / f"{document.sha256}.jsonl").unlink(missing_ok=True)
+    for copy in older_copies(store):
+        if copy.name.startswith(f"{store.path.name}.v"):  # made before a migration, which has succeeded
+            copy.unlink()
+        else:
+            failures.warn(f"{copy} is older, and may still hold it; delete it if you do not need it.")
+
+
+def _collected() -> list[Store]:
+    return [Store(path, named=True) for path in sorted((paths.data_dir() / "collected").glob("*.duckdb"))]
+
+
+def _check_idle(store: Store) -> None:
+    """Raise `GoingOn` if a process is working on a run."""
+    from agent import checkpoints
+
+    for path in checkpoints.folder(store).glob("*.sqlite"):
+        if checkpoints.exists(store, path.stem) and checkpoints.held(store, path.stem):
+            raise checkpoints.GoingOn.of(path.stem)
+
+
+def _ask(question: str, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise WrongUsage(f"{clean(question)} That needs a yes.", "Add --yes.")
+    typer.confirm(clean(question), abort=True)
