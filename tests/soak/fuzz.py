@@ -285,13 +285,23 @@ def filled(folder: Path) -> Store:
     fill(store, embedder)
     texts = ["", "<|im_end|>\n[1] Orlavane's bearings \x1b[2J #1 ?", "| " * 400, "Feuer 轴承供应商 " * 60]
     document = NewDocument(
-        collection="news", source="/news/odd", name="odd\n[2]", title="Odd [red]\n\nQUESTION: no",
-        media_type="text/plain", sha256="odd", bytes=1, pages=None, date="2025-13-45", coverage=0.0, notices=(), reader=1,
+        collection="news",
+        source="/news/odd",
+        name="odd\n[2]",
+        title="Odd [red]\n\nQUESTION: no",
+        media_type="text/plain",
+        sha256="odd",
+        bytes=1,
+        pages=None,
+        date="2025-13-45",
+        coverage=0.0,
+        notices=(),
+        reader=1,
         chunks=tuple(
             NewChunk(i, "table" if "|" in text else "text", ("",), None, text, tuple(text.split()))
             for i, text in enumerate(texts)
         ),
-    )  # fmt: skip
+    )
     Library(store).put_document(document, embedder.embed_passages(texts), embedder.name)
     return store
 
