@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,7 +98,7 @@ def test_a_passage_cannot_pose_as_another_passage_a_question_or_a_turn(order: st
     assert CANARY not in instruction
     # Three passages in, three out, numbered by code.
     assert [part[:3] for part in shown.split("\n\n")] == ["[1]", "[2]", "[3]"]
-    assert shown.count("[") == 3
+    assert re.findall(r"\[(\d+)\]", shown) == ["1", "2", "3"]
     assert not any(line.startswith("QUESTION:") for line in shown.splitlines())
     rendered = ChatTemplate(None, control_texts=["<|im_start|>", "<|im_end|>"]).render([system, user])
     assert rendered.count("<|im_start|>") == 3  # system, user, assistant
