@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,8 +79,7 @@ def test_nothing_from_outside_a_file_gets_into_it(outcomes: Outcomes) -> None:
     for name, outcome in outcomes.items():
         assert "root:" not in outcome.get("text", ""), name
     inside = outcomes["climbing.zip"]["inside"]
-    assert len(inside) == 3
-    assert all(not Path(name).is_absolute() and ".." not in Path(name).parts for name in inside)
+    assert inside == ["root/y.txt", "a/z.txt"]  # and the one whose path climbs out is left out
 
 
 def test_what_a_page_never_shows_is_not_read(outcomes: Outcomes) -> None:
