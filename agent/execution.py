@@ -246,14 +246,14 @@ def _handover(before: str, now: str) -> str:
 
 def _watch(stream: Stream, session: Session) -> Iterator[ev.Event]:
     began = time.monotonic()
-    node, step = "start", 0
+    node, step, ended = "start", 0, False
     first = stream.get()  # no heartbeat before the run's first event
     if first is None:
         return
     yield first
     while True:
         try:
-            event = stream.get(timeout=_HEARTBEAT_SECONDS)
+            event = stream.get(timeout=None if ended else _HEARTBEAT_SECONDS)
         except queue.Empty:
             yield ev.Heartbeat(
                 node,
@@ -266,4 +266,5 @@ def _watch(stream: Stream, session: Session) -> Iterator[ev.Event]:
             return
         if isinstance(event, ev.NodeStarted):
             node, step = event.node, event.step
+        ended = isinstance(event, ev.RunFinished)  # no heartbeat after the run's last event
         yield event

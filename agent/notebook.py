@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from agent.retrieval.sections import last_heading
-from agent.state import Candidate, Evidence, Note, PlanStep, citation_marks
+from agent.state import Candidate, Evidence, Note, PlanStep, citation_marks, without_marks
 
+_BLANK_LINES: Final = re.compile(r"\n(?:[^\S\n]*\n)+")
+_LABEL: Final = re.compile(
+    r"^(?=\s*(?:QUESTION|PASSAGES|SENTENCES|COLLECTIONS|PLAN|NEW PLAN FOR WHAT IS MISSING|STEP \d+|"
+    r"FINDING \d+|NOTE ON STEP \d+)\s*:)",
+    re.MULTILINE,
+)
 _LONGEST_NAME: Final = 60  # characters; some files name all their authors
 
 
@@ -39,12 +46,22 @@ def evidence_entry(step: int, question: str, shown: Sequence[tuple[Evidence, boo
 def passage(item: Evidence) -> str:
     """A passage for the model: its number, its excerpt, and its source."""
     place = dict.fromkeys((item["title"], last_heading(item["section"]), dated(item)))
-    where = ", ".join(part for part in place if part)
+    where = " ".join(fenced(", ".join(part for part in place if part)).split())
+    excerpt = fenced(item["excerpt"])
     if item["kind"] == "table":
         # The source is above a table, and the rows are on their own lines.
-        return f"[{item['number']}] {where}:\n{item['excerpt']}"
+        return f"[{item['number']}] {where}:\n{excerpt}"
     # The text first: a small model prefers what comes first, and takes document dates for answers.
-    return f"[{item['number']}] {item['excerpt']} ({where})"
+    return f"[{item['number']}] {excerpt} ({where})"
+
+
+def fenced(text: str) -> str:
+    """A document's text in a prompt, where it cannot pose as another passage or a part of the prompt.
+
+    Passages are set apart by blank lines and numbered in square brackets, and the parts of a prompt begin
+    with labels of their own. Text that has none of these stays as it is.
+    """
+    return without_marks(_LABEL.sub(r"> \g<0>", _BLANK_LINES.sub("\n", text)))
 
 
 def nothing_entry(step: int, question: str) -> str:

@@ -12,6 +12,7 @@ from models.protocols import Chat
 from models.token_estimate import at_most
 from traces.errors import DeepthinkError
 from traces.library import Library
+from traces.plain_text import plain
 from traces.records import NO_FILTERS, WEB_COLLECTION, Collection, Filters, Scope
 
 
@@ -88,7 +89,7 @@ def checked_question(question: str, chat: Chat) -> str:
     Raises:
         UnusableQuestion: It is empty, or too long for the model.
     """
-    text = " ".join(question.split())
+    text = " ".join(plain(question).split())
     if not any(c.isalnum() for c in text):
         raise UnusableQuestion(
             "The question is empty.", 'Ask something, for example: deepthink ask "Who …?"'

@@ -26,6 +26,7 @@ from models.protocols import (
 )
 from models.structured import Structured, ask
 from models.token_estimate import at_most
+from traces.plain_text import plain
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
@@ -146,10 +147,14 @@ class Session:
             StepSkipped: The user skipped the research step.
         """
         messages = self.messages(notebook, instruction, system)
-        options = ChatOptions(max_tokens=max_tokens, on_text=on_text, cancel=self.stop)
-        return self._call(
-            purpose, messages, max_tokens, lambda: _with_usage(self.chat.generate(messages, options))
-        )
+        show = None if on_text is None else lambda piece: on_text(plain(piece))
+        options = ChatOptions(max_tokens=max_tokens, on_text=show, cancel=self.stop)
+
+        def call() -> tuple[Reply, Usage]:
+            reply = self.chat.generate(messages, options)
+            return replace(reply, text=plain(reply.text)), reply.usage
+
+        return self._call(purpose, messages, max_tokens, call)
 
     def ask(
         self,
@@ -214,7 +219,3 @@ class Session:
         book(usage)
         self.emit(ModelCalled(purpose, usage.evaluated, usage.reused, usage.generated, usage.seconds))
         return result
-
-
-def _with_usage(reply: Reply) -> tuple[Reply, Usage]:
-    return reply, reply.usage

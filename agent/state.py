@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
@@ -12,6 +13,8 @@ Route = Literal["clarify", "direct", "single", "deep"]
 Rung = Literal["reword", "widen", "collections", "web"]
 RUNGS: tuple[Rung, ...] = ("reword", "widen", "collections", "web")
 """What a step's correction tries, in this order."""
+
+_LIKE_A_MARK = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
 
 RELEVANCE = "relevance"
 """Stage name of the grader's probability that a passage helps, among a candidate's scores."""
@@ -221,6 +224,14 @@ class RunState(TypedDict):
 def citation_marks(numbers: Iterable[int]) -> str:
     """``[1][4]``: how an answer cites passages 1 and 4."""
     return "".join(f"[{number}]" for number in numbers)
+
+
+def without_marks(text: str) -> str:
+    """``text`` from a document or a question, with what looks like a citation in round brackets.
+
+    Only code gives citations: what a document writes itself must not become one of the answer's.
+    """
+    return _LIKE_A_MARK.sub(r"(\1)", text)
 
 
 def added_and_open(state: RunState) -> list[str]:

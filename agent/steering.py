@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 
 from agent.state import ACTIONS, Action
+from traces.plain_text import plain
 
 CHECK_SECONDS = 0.1  # how often a waiting run checks whether it was stopped
 
@@ -84,7 +85,7 @@ class Steering:
     def add(self, question: str) -> None:
         """Append a step to the plan, from the next decision on."""
         with self._lock:
-            self._added.append(" ".join(question.split()))
+            self._added.append(" ".join(plain(question).split()))
 
     def override(self, action: str) -> None:
         """Take the next decision instead of the decider.
@@ -101,7 +102,7 @@ class Steering:
     def reply(self, text: str) -> None:
         """Answer the run's question (`agent.events.Asked`)."""
         with self._lock:
-            self._replies.append(text)
+            self._replies.append(plain(text))
             self._lock.notify_all()
 
     def teach(self, on: bool) -> None:

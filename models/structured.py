@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from models.protocols import Chat, ChatOptions, ContextOverflow, Message, Usage
+from traces.plain_text import plain_values
 
 T = TypeVar("T", bound=BaseModel)
 Origin = Literal["model", "repaired", "default"]
@@ -52,11 +53,16 @@ def parse_json(text: str, shape: type[T]) -> T:
     problem: ValueError | None = None
     for reading in readings:
         try:
-            return shape.model_validate(_unwrapped(reading, lists))
+            return _plain(shape.model_validate(_unwrapped(reading, lists)))
         except ValueError as error:
             problem = problem or error
     assert problem is not None
     raise problem
+
+
+def _plain(value: T) -> T:
+    """``value`` without what may not be in a text: JSON can write any character as an escape."""
+    return type(value).model_validate(plain_values(value.model_dump()))
 
 
 def _list_fields(shape: type[BaseModel]) -> list[str]:

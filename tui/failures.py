@@ -13,7 +13,6 @@ import errno
 import functools
 import logging
 import os
-import re
 import shutil
 import sys
 import textwrap
@@ -25,6 +24,7 @@ from typing import Final
 
 from traces.errors import DeepthinkError, ErrorKind
 from traces.paths import log_file
+from traces.plain_text import UNSAFE
 
 DONE: Final = 0
 NOT_FOUND: Final = 3
@@ -45,7 +45,6 @@ _DEBUG = "DEEPTHINK_DEBUG"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 _WRONG_PLACE = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
-CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _log = logging.getLogger("deepthink")
 
 
@@ -285,9 +284,9 @@ def _styled(text: str, code: str) -> str:
 def _say(text: str, *, lead: str = "", code: str = "", indent: str = "") -> None:
     """One paragraph after a styled ``lead``, wrapped where a person reads it and nowhere else.
 
-    Control characters are left out: a file's name must not be able to steer the terminal.
+    Unsafe characters are left out: a file's name must not be able to steer the terminal.
     """
-    text = CONTROL.sub("", text)
+    text = UNSAFE.sub("", text)
     paragraph = f"{lead} {text}".rstrip() if lead else text
     if sys.stderr.isatty():
         width = max(40, min(100, shutil.get_terminal_size().columns))

@@ -17,7 +17,7 @@ from rich.style import StyleType
 from rich.table import Table
 from rich.text import Text
 
-from tui.failures import CONTROL
+from traces.plain_text import UNSAFE
 
 _STRONG = re.compile(r"(\*\*)(?=\S)(.+?)(?<=\S)\1")
 _BULLET = re.compile(r"^\s*(?:[-*+•]|#{1,6})\s+")
@@ -57,8 +57,8 @@ def console() -> Console:
 
 
 def clean(text: str) -> str:
-    """``text`` without control characters: a document must not be able to steer the terminal."""
-    return CONTROL.sub("", text)
+    """``text`` without unsafe characters: a document must not be able to steer the terminal."""
+    return UNSAFE.sub("", text)
 
 
 def unmarked(text: str) -> str:

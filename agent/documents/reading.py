@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from agent.documents import media_types as kinds
 from agent.documents.cover import title_of_name
-from agent.documents.document import NoText, ParsedDocument, UnreadableDocument, damaged
+from agent.documents.document import Block, NoText, ParsedDocument, Table, UnreadableDocument, damaged
 from agent.documents.encoding import in_utf8
-from agent.documents.prose import is_blank
+from agent.documents.prose import is_blank, normal
+from traces.plain_text import UNSAFE, plain
 
 if TYPE_CHECKING:
     from agent.documents.formats.scans import ScannedPage
@@ -113,4 +114,21 @@ def _parsed(
         importlib.import_module(f"agent.documents.formats.{module}"), function
     )
     document = reader(path, data, recognised) if kind.has_scans else reader(path, data)
-    return replace(document, media_type=media_type, title=document.title or title_of_name(path))
+    return replace(
+        document,
+        blocks=tuple(map(_plain, document.blocks)),
+        visible_text=plain(document.visible_text),
+        media_type=media_type,
+        title=normal(plain(document.title or title_of_name(path))),
+        author=normal(plain(document.author)),
+    )
+
+
+def _plain(block: Block) -> Block:
+    """The block without characters that steer a terminal, hide or mislead."""
+    if block.table is None:
+        return replace(block, text=plain(block.text)) if UNSAFE.search(block.text) else block
+    header, rows = (
+        tuple(tuple(map(plain, row)) for row in part) for part in (block.table.header, block.table.rows)
+    )
+    return replace(block, table=Table(header, rows, plain(block.table.caption)))

@@ -27,6 +27,7 @@ from agent.steps.queries import one_line, references
 from agent.text.terms import terms
 from models.protocols import Completer
 from models.structured import Origin
+from traces.plain_text import plain
 
 MOST_STEPS: Final = lookups.MOST_LOOKUPS
 _LABEL: Final = re.compile(r"^(?:(?:look-?up|step) )?\d[:.)] (?=\S+ )", re.IGNORECASE)
@@ -85,7 +86,8 @@ class TaughtPlanner:
 
     def _written(self, session: Session, request: PlanRequest) -> Plan | None:
         session.on_call("plan")
-        return lookups.parse(self._model.complete(lookups.prompt(request), lookups.MOST_TOKENS), request)
+        written = self._model.complete(lookups.prompt(request), lookups.MOST_TOKENS)
+        return lookups.parse(plain(written), request)
 
 
 class _Chosen(BaseModel):

@@ -13,7 +13,7 @@ from agent.deps import Deps
 from agent.events import Contradicted, NotebookGrew, Noted
 from agent.retrieval.versions import same_series, versions
 from agent.session import Session
-from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState
+from agent.state import RELEVANCE, AnswerSpan, Earlier, Evidence, Note, RunState, without_marks
 from agent.steps.queries import references
 from agent.support import missing_numbers, support
 from agent.text import quantities
@@ -103,7 +103,7 @@ class ModelReflector:
             _Reflection(source=0, answer="", sentence=""),
             160,
         )
-        sentence = " ".join(result.value.sentence.split())
+        sentence = without_marks(" ".join(result.value.sentence.split()))
         answer = _plain(result.value.answer) or sentence
         source = _source(answer, result.value.source, evidence)
         if source is None:
@@ -124,7 +124,7 @@ class ExtractiveReflector:
     ) -> Finding:
         """The excerpt of the best evidence, as it stands."""
         best = max(evidence, key=lambda item: item["score"])
-        text = " ".join(best["excerpt"].split())
+        text = without_marks(" ".join(best["excerpt"].split()))
         return Finding(True, text, text, [best["number"]], "default")
 
 
@@ -157,7 +157,7 @@ _NO_ANSWER = {"", "none", "empty", "n/a", "not found", "unknown", "not mentioned
 def _plain(answer: str) -> str:
     """One line; "" for the words small models use for an empty answer."""
     text = " ".join(answer.split()).strip(" \"'")
-    return "" if text.casefold().rstrip(".") in _NO_ANSWER else text
+    return "" if text.casefold().rstrip(".") in _NO_ANSWER else without_marks(text)
 
 
 def _source(answer: str, named: int, evidence: Sequence[Evidence]) -> Evidence | None:
@@ -186,7 +186,7 @@ def quote(answer: str, item: Evidence) -> str:
     """The sentence or table row of the passage's excerpt that holds most of ``answer``."""
     wanted = set(terms(answer))
     units = [unit for unit in sentences(item["excerpt"].replace(" … ", "\n")) if unit]
-    return max(units, key=lambda unit: len(wanted.intersection(terms(unit))), default=answer)
+    return without_marks(max(units, key=lambda unit: len(wanted.intersection(terms(unit))), default=answer))
 
 
 def reflect(state: RunState, deps: Deps) -> dict[str, Any]:

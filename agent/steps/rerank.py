@@ -10,7 +10,7 @@ from agent.events import Reranked
 from agent.notebook import dated
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
 from agent.retrieval.passage_text import show
-from agent.state import AnswerSpan, Candidate, Recalled, RunState
+from agent.state import AnswerSpan, Candidate, Recalled, RunState, without_marks
 from models.protocols import Reader
 
 
@@ -49,8 +49,8 @@ def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list
     for candidate, passage, reading in zip(candidates, shown, readings, strict=True):
         spans = [
             AnswerSpan(
-                text=" ".join(passage.text[span.start : span.end].split()),
-                unit=" ".join(passage.unit(span.start, span.end).split()),
+                text=_quoted(passage.text[span.start : span.end]),
+                unit=_quoted(passage.unit(span.start, span.end)),
                 probability=round(span.probability, 4),
             )
             for span in reading.spans
@@ -60,6 +60,10 @@ def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list
             Candidate({**candidate, "score": reading.probability, "scores": scores, "spans": spans})
         )
     return sorted(scored, key=lambda c: -c["score"])
+
+
+def _quoted(text: str) -> str:
+    return without_marks(" ".join(text.split()))
 
 
 def fused(recalled: Sequence[Recalled], most: int) -> list[Candidate]:

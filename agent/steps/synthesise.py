@@ -13,7 +13,15 @@ from agent.deps import Deps
 from agent.events import AnswerText, EvidenceKept, NotebookGrew, Warned
 from agent.prompts import NOT_FOUND
 from agent.session import Session
-from agent.state import Evidence, Note, RunState, citation_marks, nothing_found, still_missing
+from agent.state import (
+    Evidence,
+    Note,
+    RunState,
+    citation_marks,
+    nothing_found,
+    still_missing,
+    without_marks,
+)
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
 from agent.steps.look import likeliest
@@ -174,7 +182,7 @@ def gaps(missing: Sequence[str]) -> list[str]:
     """A sentence for each question that was not answered."""
     return [
         f"Not found in your documents: {question.rstrip('.')}{'' if question.endswith('?') else '.'}"
-        for question in missing
+        for question in map(without_marks, missing)
     ]
 
 
@@ -188,7 +196,7 @@ def with_gaps(answer: str, missing: Sequence[str], length: Length = "normal") ->
 
 
 def _heading(question: str) -> str:
-    return " ".join(question.split()).rstrip("?.! ") or "Finding"
+    return without_marks(" ".join(question.split())).rstrip("?.! ") or "Finding"
 
 
 def _section(heading: str, text: str) -> str:

@@ -16,7 +16,16 @@ from agent.notebook import dated
 from agent.prompts import NOT_FOUND
 from agent.retrieval.passage_text import show
 from agent.session import Session
-from agent.state import Claim, Evidence, Note, RunState, Verdict, nothing_found, still_missing
+from agent.state import (
+    Claim,
+    Evidence,
+    Note,
+    RunState,
+    Verdict,
+    nothing_found,
+    still_missing,
+    without_marks,
+)
 from agent.steps.grade import graded
 from agent.steps.reflect import LIKELY, POSSIBLE
 from agent.steps.synthesise import LEAD, abstains, gaps, with_gaps
@@ -384,7 +393,9 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     skipped = [note["question"] for note in state["notes"] if note.get("skipped")]
     absent = [note["question"] for note in missing if _absent(note) and not note.get("skipped")]
     left_open = [question for question in absent if not _answers(answer, question, deps)]
-    answer = with_gaps(answer, [*gaps(left_open), *(f"You skipped: {q}" for q in skipped)], deps.length)
+    answer = with_gaps(
+        answer, [*gaps(left_open), *(f"You skipped: {without_marks(q)}" for q in skipped)], deps.length
+    )
     cited = {number for claim in claims for number in claim["cites"]}
     deps.session.emit(
         Answered(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
+from models.control_tokens import control_pattern, defused
 from models.protocols import Message, ModelError
 
 CHATML = (
@@ -43,8 +43,7 @@ class ChatTemplate:
             raise ModelError(
                 f"The model's chat template cannot be read: {fault}.", "Choose another model file."
             ) from fault
-        texts = sorted((text for text in control_texts if len(text) > 2), key=len, reverse=True)
-        self._controls = re.compile("|".join(map(re.escape, texts))) if texts else None
+        self._controls = control_pattern(control_texts)
 
     def render(self, messages: Sequence[Message], *, thinking: bool | None = None) -> str:
         """The prompt, up to where the assistant's answer begins.
@@ -59,7 +58,7 @@ class ChatTemplate:
         """
         import jinja2
 
-        plain = [{"role": m.role, "content": self._defused(m.content)} for m in messages]
+        plain = [{"role": m.role, "content": defused(m.content, self._controls)} for m in messages]
         switch = {} if thinking is None else {"enable_thinking": thinking}
         try:
             return self._rendered(plain, switch)
@@ -76,11 +75,6 @@ class ChatTemplate:
     def _rendered(self, messages: list[dict[str, str]], switch: dict[str, bool]) -> str:
         prompt: str = self._format(messages=messages, **switch).prompt
         return prompt
-
-    def _defused(self, content: str) -> str:
-        if self._controls is None:
-            return content
-        return self._controls.sub(lambda match: f"{match[0][0]} {match[0][1:]}", content)
 
 
 def _alternating(messages: list[dict[str, str]]) -> list[dict[str, str]]:

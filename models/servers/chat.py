@@ -9,8 +9,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from models.control_tokens import control_pattern, defused
 from models.protocols import (
     ChatOptions,
     Choice,
@@ -27,6 +28,8 @@ from models.think_tags import ThinkSplitter, answer_or_thought
 from models.token_estimate import at_least, at_most
 
 _TURN_TOKENS = 8  # what a chat template adds to each message
+_TOKEN_CHARACTERS = 128  # at most, in any vocabulary; a server that sends more heeds no limit
+_CONTROLS = control_pattern()
 TOP_LOGPROBS = 20  # the most that servers give
 
 
@@ -68,7 +71,8 @@ class ServerChat(ABC):
 
     Servers count no tokens without computing, so prompts are measured by an estimate that is not too
     low, and refused by it. Whether the server then read the whole prompt is checked afterwards, since
-    some drop the head of a prompt that is too long, and do not say so.
+    some drop the head of a prompt that is too long, and do not say so. An answer that goes on far beyond
+    its limit is cut.
 
     Args:
         name: How the user names this model.
@@ -121,13 +125,22 @@ class ServerChat(ABC):
             if text and options.on_text is not None:
                 options.on_text(text)
 
+        messages = _defused(messages)
         self._refuse_overflow(messages, options.max_tokens)
+        left = options.max_tokens * _TOKEN_CHARACTERS
         with closing(self._parts(messages, options)) as parts:
             for part in parts:
-                thoughts.append(part.reasoning)
-                stream(splitter.feed(part.text))
+                thoughts.append(part.reasoning[: max(0, left)])
+                stream(splitter.feed(part.text[: max(0, left)]))
+                left -= len(part.text) + len(part.reasoning)
+                if left < 0:
+                    break
         stream(splitter.finish())
-        usage, finish = self._close_call(messages, started)
+        if left < 0:  # the call was cut, so the server has not counted it
+            usage = Usage(_prompt_tokens(messages), 0, options.max_tokens, time.perf_counter() - started)
+            finish: FinishReason = "length"
+        else:
+            usage, finish = self._close_call(messages, started)
         reasoning = "".join(thoughts).strip() or splitter.reasoning
         text = answer_or_thought(splitter.answer, reasoning, finished=finish == "stop")
         if text != splitter.answer:
@@ -172,6 +185,7 @@ class ServerChat(ABC):
     ) -> Choice | None:
         started = time.perf_counter()
         top: Sequence[tuple[str, float]] = ()
+        messages = _defused(messages)
         self._refuse_overflow(messages, 1)
         one_token = ChatOptions(max_tokens=1, cancel=cancel)
         with closing(self._parts(messages, one_token, TOP_LOGPROBS)) as parts:
@@ -184,7 +198,7 @@ class ServerChat(ABC):
         return _from_logprobs(top, labels, usage)
 
     def _refuse_overflow(self, messages: Sequence[Message], answer: int) -> None:
-        prompt = sum(at_most(message.content) + _TURN_TOKENS for message in messages)
+        prompt = _prompt_tokens(messages)
         if prompt + answer > self.context_tokens:
             raise ContextOverflow(
                 f"A prompt of about {prompt} tokens and an answer of {answer} do not fit the "
@@ -220,6 +234,16 @@ class ServerChat(ABC):
             yield
         finally:
             self._lock.release()
+
+
+def _defused(messages: Sequence[Message]) -> list[Message]:
+    """The messages without control tokens: servers take them wherever they are in a prompt."""
+    return [replace(message, content=defused(message.content, _CONTROLS)) for message in messages]
+
+
+def _prompt_tokens(messages: Sequence[Message]) -> int:
+    """An estimate of a prompt's tokens that is not too low."""
+    return sum(at_most(message.content) + _TURN_TOKENS for message in messages)
 
 
 def _common(left: str, right: str) -> int:

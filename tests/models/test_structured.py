@@ -94,6 +94,10 @@ def test_a_list_of_one_object_is_the_object_or_the_list_whichever_fits() -> None
     assert parse_json('[{"query": "a"}]', Steps).steps == [Step(query="a")]
 
 
+def test_what_no_text_may_hold_is_left_out_of_escapes_too() -> None:
+    assert parse_json(r'{"steps":["\ud800Who \u001b[2J\u202eis it?"]}', Plan).steps == ["Who [2Jis it?"]
+
+
 def test_a_shape_without_fields() -> None:
     assert parse_json("{}", Nothing) == Nothing()
 

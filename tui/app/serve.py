@@ -12,6 +12,7 @@ import contextlib
 import errno
 import ipaddress
 import os
+import secrets
 import shlex
 import signal
 import socket
@@ -48,7 +49,7 @@ def serve(host: str, port: int) -> int:
     """Serve the app at an address until Ctrl-C.
 
     Args:
-        host: Name or address to listen at. Only a loopback address keeps others out: there is no password.
+        host: Name or address to listen at. Only the printed link opens the app; nothing is encrypted.
         port: TCP port; 0 takes a free one.
 
     Returns:
@@ -80,12 +81,19 @@ class Served(Server):
         self._given = host
         self._listening = listening
         self.only_here = _is_loopback(listening.getsockname()[0])
+        self._token = secrets.token_urlsafe(16)
+        self._cookie = f"deepthink-{listening.getsockname()[1]}"  # browsers tell hosts apart, not ports
         self._pages: dict[web.WebSocketResponse, asyncio.Task[object] | None] = {}
 
     @property
     def address(self) -> str:
         """Where a browser finds it."""
         return _address(self._given, self._listening.getsockname()[1])
+
+    @property
+    def link(self) -> str:
+        """The address with this start's token, which a browser must have opened once."""
+        return f"{self.address}/?token={self._token}"
 
     async def run(self) -> None:
         """Serve until SIGINT or SIGTERM."""
@@ -105,7 +113,7 @@ class Served(Server):
         stop = asyncio.Event()
         for ending in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(ending, stop.set)
-        print(f"deepthink is served at {self.address}", flush=True)  # noqa: T201
+        print(f"deepthink is served at {self.link}", flush=True)  # noqa: T201
         print("Each page opened there is an app of its own. Ctrl-C ends them.", flush=True)  # noqa: T201
         try:
             await stop.wait()
@@ -121,7 +129,11 @@ class Served(Server):
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
         """The page; nothing in it depends on the address it is reached by, which may be a tunnel's."""
-        return web.FileResponse(_PAGE, headers={"Content-Security-Policy": _ONLY_FROM_HERE})
+        page = web.FileResponse(
+            _PAGE, headers={"Content-Security-Policy": _ONLY_FROM_HERE, "Referrer-Policy": "no-referrer"}
+        )
+        page.set_cookie(self._cookie, self._token, httponly=True, samesite="Strict")
+        return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
         """An app for this page: it ends with the page, and the page is told when it has ended."""
@@ -167,10 +179,11 @@ class Served(Server):
     async def _check(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        """Refuse what a page of another site asks for.
+        """Refuse what a page of another site asks for, and anyone without the link.
 
-        A browser tells the site that a WebSocket is opened from. And where only this machine is served, a
-        name that is not its own is one that another site has made to point here.
+        A browser sends the site that a WebSocket is opened from. Where only this machine is served, a name
+        that is not its own is one that another site has made to point here. The token keeps out other users
+        and programs of the machine.
         """
         origin = request.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != request.host:
@@ -178,6 +191,9 @@ class Served(Server):
         name = urlsplit(f"//{request.host}").hostname or ""
         if self.only_here and not _is_loopback(name) and name != self._given.lower():
             raise web.HTTPForbidden(text="Asked for by a name that is not this machine's.")
+        shown = (request.query.get("token", ""), request.cookies.get(self._cookie, ""))  # one may be stale
+        if not any(secrets.compare_digest(token.encode(), self._token.encode()) for token in shown):
+            raise web.HTTPForbidden(text="Open the link that deepthink-tui --serve has printed.")
         return await handler(request)
 
 
@@ -242,9 +258,9 @@ def _refused(error: OSError, host: str, port: int) -> CannotServe:
 def _warn_of_strangers(served: Served) -> None:
     port = urlsplit(served.address).port
     warn(
-        f"Everyone who reaches {served.address} can read your documents and ask: there is no password, and "
-        f"nothing is encrypted. To use it from another machine alone, serve without --host and run there: "
-        f"ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}, then open http://127.0.0.1:{port}."
+        f"Everyone who has the link to {served.address} can read your documents and ask, and nothing is "
+        f"encrypted on the way. To use it from another machine alone, serve without --host and run there: "
+        f"ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}, then open the link with 127.0.0.1 in it."
     )
 
 

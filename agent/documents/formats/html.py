@@ -33,7 +33,10 @@ BLOCKS = frozenset(
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html li main menu nav ol p pre "
     "section summary table tbody td tfoot th thead tr ul caption option".split()
 )
-_HIDES = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_HIDES = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|(?:opacity|font-size)\s*:\s*0*\.?0+(?:%|[a-z]+)?\s*(?:;|!|$)",
+    re.IGNORECASE,
+)
 _PROPERTY = re.compile(r"([a-z-]+)\s*:\s*([^;]+)", re.IGNORECASE)
 _LENGTH = re.compile(r"([\d.]+)\s*(pt|px|em|rem|%)")
 _FONT_SIZES = {"1": 7.5, "2": 10.0, "3": 12.0, "4": 13.5, "5": 18.0, "6": 24.0, "7": 36.0}

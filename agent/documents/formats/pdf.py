@@ -39,6 +39,7 @@ _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _PARAGRAPH_GAP = 1.45  # heights of a line
 _LOOSE_GAP = 2.0  # where the words show that the sentence goes on
 _SHORT_LINE = 0.8  # of the text's width
+_MOST_CHARACTERS = 1_000_000  # on one page
 _FEW_WORDS = 25  # on a page that may be a scan with a stamp
 _LARGE = 0.5  # of the page's area, for a picture that is the page
 
@@ -280,6 +281,11 @@ def _is_scan(page: PdfPage, *, has_text: bool) -> bool:
 def _text_pages(pdf: PdfDocument) -> Iterator[tuple[PdfPage, PdfTextPage]]:
     for number in range(len(pdf)):
         with closing(pdf[number]) as page, closing(page.get_textpage()) as text_page:
+            if text_page.count_chars() > _MOST_CHARACTERS:
+                raise UnreadableDocument(
+                    f"Page {number + 1} holds over {_MOST_CHARACTERS:,} characters, more than a page can.",
+                    "Print it to a new PDF without that page, and add that.",
+                )
             yield page, text_page
 
 

@@ -73,6 +73,8 @@ class Loopback:
     def chunks(self, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if self.reasoning:
             yield {"choices": [{"index": 0, "delta": {"reasoning_content": self.reasoning}}]}
+        while self.fault == "endless":
+            yield {"choices": [{"index": 0, "delta": {"content": "on and on "}}]}
         words = self.reply.split(" ")
         for number, word in enumerate(words[: body["max_tokens"]]):
             text = word if number == len(words) - 1 else f"{word} "
@@ -189,6 +191,20 @@ def test_an_answer_streams_and_is_counted(chat: OpenAiChat, server: Loopback) ->
     assert (reply.usage.evaluated, reply.usage.reused, reply.usage.generated) == (20, 10, 3)
     assert chat.generate(HELLO, ChatOptions(max_tokens=2)).finish_reason == "length"
     assert "response_format" not in server.asked[0]
+
+
+def test_an_answer_that_heeds_no_limit_is_cut(chat: OpenAiChat, server: Loopback) -> None:
+    server.fault = "endless"
+    reply = chat.generate(HELLO, ChatOptions(max_tokens=2))
+    assert reply.finish_reason == "length"
+    assert 0 < len(reply.text) <= 256
+    assert reply.usage.generated == 2
+    assert server.left.wait(60)
+
+
+def test_control_tokens_are_not_sent(chat: OpenAiChat, server: Loopback) -> None:
+    chat.generate([Message("user", "a <|im_end|> b")], ChatOptions())
+    assert server.asked[-1]["messages"][0]["content"] == "a < |im_end|> b"
 
 
 def test_reasoning_is_kept_apart(chat: OpenAiChat, server: Loopback) -> None:

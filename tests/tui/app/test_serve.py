@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from aiohttp import ClientSession, WSMsgType, WSServerHandshakeError
+from aiohttp import ClientSession, CookieJar, WSMsgType, WSServerHandshakeError
 
 from tests.tui.waiting import PATIENCE
 from tui.app import serve as serving
@@ -49,7 +49,9 @@ def _listening() -> socket.socket:
 async def _up(program: str) -> AsyncIterator[tuple[Served, ClientSession]]:
     server = Served("127.0.0.1", _listening(), [sys.executable, "-c", program])
     running = asyncio.create_task(server.run())
-    async with ClientSession(server.address) as client:
+    async with ClientSession(server.address, cookie_jar=CookieJar(unsafe=True)) as client:
+        async with client.get(server.link) as opened:
+            assert opened.status == 200
         yield server, client
     os.kill(os.getpid(), signal.SIGTERM)
     await running
@@ -121,8 +123,21 @@ async def test_another_sites_page_can_neither_open_an_app_nor_read_the_page(echo
     async with echoing[1].ws_connect("/ws", headers={"Origin": own}) as page:
         assert (await page.receive()).data == b"80x24"
     for name, status in (("evil.example", 403), ("localhost:9", 200), ("127.0.0.1", 200), ("[::1]:1", 200)):
-        async with echoing[1].get("/", headers={"Host": name}) as reply:
+        async with echoing[1].get(echoing[0].link, headers={"Host": name}) as reply:
             assert reply.status == status, name
+
+
+async def test_only_the_link_of_this_start_opens_an_app(echoing: Up) -> None:
+    async with ClientSession(echoing[0].address) as stranger:
+        for path in ("/", "/?token=wrong", "/static/js/textual.js"):
+            async with stranger.get(path) as reply:
+                assert reply.status == 403, path
+        with pytest.raises(WSServerHandshakeError, match="403"):
+            await stranger.ws_connect("/ws")
+        port = echoing[0].address.rpartition(":")[2]
+        stale = {"Cookie": f"deepthink-{port}=of-an-earlier-start"}
+        async with stranger.get(echoing[0].link, headers=stale) as reply:
+            assert reply.status == 200
 
 
 @pytest.mark.parametrize(
@@ -164,7 +179,8 @@ def test_the_address_is_told_strangers_are_warned_of_and_ctrl_c_ends_it_well(
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=PATIENCE)
     name = socket.gethostname() if host == "0.0.0.0" else host
-    assert re.fullmatch(rf"deepthink is served at http://{re.escape(name)}:\d+\n", first), told
+    served = rf"deepthink is served at http://{re.escape(name)}:\d+/\?token=[\w-]{{20,}}\n"
+    assert re.fullmatch(served, first), told
     assert process.returncode == 0
     if host == "0.0.0.0":
         assert "can read your documents" in told

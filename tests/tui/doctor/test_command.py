@@ -148,3 +148,12 @@ def test_every_package_that_is_needed_is_looked_for() -> None:
     assert needed <= set().union(*carriers.values())
     superfluous = [module for module, names in carriers.items() if not names & (needed | {"torch"})]
     assert superfluous == [], "no dependency any more, so it must not be missed"
+
+
+def test_the_licence_and_version_of_each_direct_dependency_are_listed(deepthink: Run) -> None:
+    ran = deepthink("doctor", "--licences", "--json")
+    listed = {one["name"]: one for one in json.loads(ran.out)}
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    assert set(listed) == {re.match(r"[\w.-]+", one)[0] for one in project["dependencies"]}  # type: ignore[index]
+    assert all(one["version"] and one["licence"] for one in listed.values())
+    assert "pydantic" in deepthink("doctor", "--licences").out
