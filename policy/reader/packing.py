@@ -15,7 +15,7 @@ from models.boxed_reader.manifest import FILE, Calibration
 from policy.reader.evaluation import Figures, table
 
 CARD: Final = "README.md"
-UNCALIBRATED: Final = Calibration((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, (0.0, 0.0, 0.0)))
+UNCALIBRATED: Final = Calibration((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, (0.0, 0.0, 0.0)), (1.0, 0.0, 0.0))
 
 
 def pack(
