@@ -75,9 +75,9 @@ library_name: onnxruntime
 
 One small encoder (MiniLM, 12 layers of 384, 33 million parameters, int8) that reads a passage with a
 question or a claim. For a question: how likely the passage answers it, and which words do. For a claim:
-whether the passage supports it, refutes it, or does neither; a question with an answer to it is a claim too.
-`deepthink` ranks and grades what it found with it, answers simple questions, and checks the sentences of an
-answer: whether they are supported, and whether they answer what was asked.
+whether the passage supports it, refutes it, or does neither; a question with an answer to it is a claim
+too. `deepthink` ranks and grades what it found with it, answers simple questions, and checks the sentences
+of an answer: whether they are supported, and whether they answer what was asked.
 
 This card was generated from `manifest.json` and the measured figures by the code that trained the weights.
 
@@ -98,8 +98,8 @@ ContractNLI, InfoTabs, TabFact, SciTab, SummEdits, WiCE, Factcheck-GPT, MultiNLI
 ConjNLI, MED, Breaking NLI, Negation-NLI, each under an open licence; HaluEval was left out, because the
 length of its claims gives them away. Written for this: passages of the kinds of documents that people
 keep, with questions and claims (CC0). Answers to questions: those of the sets above, right ones on their
-passage, another question's in their place, and any on a passage that does not answer. Passages are cut and shown as the product cuts and shows them;
-wrong ones are found by its own keyword search.
+passage, another question's in their place, and any on a passage that does not answer. Passages are cut and
+shown as the product cuts and shows them; wrong ones are found by its own keyword search.
 
 ## Measured
 
