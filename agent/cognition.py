@@ -317,9 +317,20 @@ class Verifier(Protocol):
         ...
 
     def verify(
-        self, session: Session, question: str, claims: Sequence[Claim], evidence: Sequence[Evidence]
+        self,
+        session: Session,
+        questions: Sequence[str],
+        claims: Sequence[Claim],
+        evidence: Sequence[Evidence],
     ) -> list[Claim]:
-        """The claims with verdict and reason filled."""
+        """The claims with verdict and reason filled.
+
+        Args:
+            session: To ask the model.
+            questions: The run's, then its look-ups.
+            claims: The answer's sentences.
+            evidence: What they cite.
+        """
         ...
 
 

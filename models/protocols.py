@@ -318,7 +318,7 @@ class Completer(Protocol):
 class Reader(Protocol):
     """Reads passages: whether and where they answer a question, and whether they support a claim.
 
-    Both methods raise `ModelError` if the model cannot be loaded. They may be called from any thread.
+    Its methods raise `ModelError` if the model cannot be loaded. They may be called from any thread.
     """
 
     @property
@@ -332,4 +332,8 @@ class Reader(Protocol):
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """One judgement per ``(claim, passage)`` pair, in their order."""
+        ...
+
+    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """One judgement per ``(answer, passage)`` pair: does the passage give this answer?"""
         ...

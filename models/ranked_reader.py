@@ -46,6 +46,10 @@ class RankedReader:
         """As the reader judges."""
         return self._reader.support(pairs)
 
+    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """As the reader judges."""
+        return self._reader.judge(question, pairs)
+
 
 def _together(reading: Reading, score: float) -> Reading:
     change = (_log_odds(score) - _log_odds(reading.probability)) / 2

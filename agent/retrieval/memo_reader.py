@@ -18,6 +18,7 @@ class MemoReader:
         self._reader = reader
         self._readings: dict[tuple[str, str], Reading] = {}
         self._support: dict[tuple[str, str], Support] = {}
+        self._judged: dict[tuple[str, str, str], Support] = {}
 
     @property
     def name(self) -> str:
@@ -39,7 +40,16 @@ class MemoReader:
             self._support.update(zip(new, self._reader.support(new), strict=True))
         return [self._support[pair] for pair in pairs]
 
+    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """As the reader does."""
+        new = [pair for pair in dict.fromkeys(pairs) if (question, *pair) not in self._judged]
+        if new:
+            judged = self._reader.judge(question, new)
+            self._judged.update(((question, *pair), one) for pair, one in zip(new, judged, strict=True))
+        return [self._judged[question, *pair] for pair in pairs]
+
     def forget(self) -> None:
         """Clear the cache, for another question."""
         self._readings.clear()
         self._support.clear()
+        self._judged.clear()

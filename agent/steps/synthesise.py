@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 from agent import citations, notebook, prompts
 from agent.budget import BudgetExhausted
@@ -22,6 +22,7 @@ from agent.state import (
     still_missing,
     without_marks,
 )
+from agent.steps.answering import LEAD, answering, asked
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
 from agent.steps.look import likeliest
@@ -37,9 +38,6 @@ _QUESTION = re.compile(
 _BRIEF_TOKENS = 96
 _LONGEST_QUOTE = 280  # characters of a sentence in an answer that the model does not write
 _SHORT_ANSWER, _MISSING = "Short answer", "What was not found"
-
-LEAD: Final = " – "
-"""Stands between a short answer and the sentence that it is taken from."""
 
 
 class ModelWriter:
@@ -260,9 +258,15 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         draft = writer.answer(deps.session, question, passages, _found(state), on_text, length)
     else:
         draft = writer.write(deps.session, state["notebook"], question, notes, show, deps.length)
-    if citations.claims(draft, state["evidence"]):
-        return draft
-    return from_findings(notes) or from_findings(_proposed(state))
+    claims = citations.claims(draft, state["evidence"])
+    if not claims:
+        return from_findings(notes) or from_findings(_proposed(state))
+    if state["route"] == "single" and (proposal := _proposed(state)):
+        questions = asked(state["question"], notes)
+        # The reader marked words that it takes for the answer; the model's are kept if they answer too.
+        if answering(deps.reader, questions, claims, state["evidence"]) < LIKELY:
+            return from_findings(proposal)
+    return draft
 
 
 def _proposed(state: RunState) -> list[Note]:

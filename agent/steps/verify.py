@@ -12,7 +12,6 @@ from agent import citations, prompts
 from agent.budget import ANSWER_NOW, BudgetExhausted
 from agent.deps import Deps
 from agent.events import Answered
-from agent.notebook import dated
 from agent.prompts import NOT_FOUND
 from agent.retrieval.passage_text import show
 from agent.session import Session
@@ -26,9 +25,10 @@ from agent.state import (
     still_missing,
     without_marks,
 )
+from agent.steps.answering import LEAD, answering, asked, shown
 from agent.steps.grade import graded
 from agent.steps.reflect import LIKELY, POSSIBLE
-from agent.steps.synthesise import LEAD, abstains, gaps, with_gaps
+from agent.steps.synthesise import abstains, gaps, with_gaps
 from agent.support import content, missing_names, missing_numbers, share_held, told_numbers
 from agent.text import quantities
 from agent.text.language import language, readable
@@ -74,7 +74,8 @@ class ReadingVerifier:
     says so but a name, or one of several numbers, stands in none. A sentence that its passages neither
     support nor refute, or that cites none, is given the kept passage that does support it, if there is one;
     where some of its passages support it, the others are no longer cited. An answer of a few words is
-    supported where the reader takes them for the answer.
+    supported where the reader takes them for the answer. Where no supported sentence answers the question
+    or one of its look-ups, all are supported in part only.
 
     Args:
         reader: Judges whether a passage supports a sentence.
@@ -89,9 +90,14 @@ class ReadingVerifier:
         return self._reader.name
 
     def verify(
-        self, session: Session, question: str, claims: Sequence[Claim], evidence: Sequence[Evidence]
+        self,
+        session: Session,
+        questions: Sequence[str],
+        claims: Sequence[Claim],
+        evidence: Sequence[Evidence],
     ) -> list[Claim]:
         """The claims with verdict, reason, and the probability that their passages support them."""
+        question = questions[0]
         by_number = {item["number"]: item for item in evidence}
         cited = [[by_number[n] for n in claim["cites"] if n in by_number] for claim in claims]
         options = [[*([item] for item in own), *([own] if len(own) > 1 else [])] for own in cited]
@@ -101,7 +107,23 @@ class ReadingVerifier:
             for claim, own, told in zip(claims, cited, judgements, strict=True)
         ]
         marked = [self._marked(claim, own, question) for claim, own in zip(judged, cited, strict=True)]
-        return self._cited_anew(marked, judgements, question, evidence)
+        return self._answering(
+            self._cited_anew(marked, judgements, question, evidence), questions, evidence
+        )
+
+    def _answering(
+        self, claims: list[Claim], questions: Sequence[str], evidence: Sequence[Evidence]
+    ) -> list[Claim]:
+        """The claims; where none of the supported ones answers, each is supported in part only."""
+        supported = [claim for claim in claims if claim["verdict"] == "supported"]
+        if not readable(questions[0]) or answering(self._reader, questions, supported, evidence) >= _SURE:
+            return claims
+        return [
+            Claim({**claim, "verdict": "partly", "reason": _beside(claim["cites"])})
+            if claim["verdict"] == "supported"
+            else claim
+            for claim in claims
+        ]
 
     def _marked(self, claim: Claim, cited: Sequence[Evidence], question: str) -> Claim:
         """The claim, supported if it says nothing but what the reader takes for the answer.
@@ -110,7 +132,7 @@ class ReadingVerifier:
         """
         if claim["verdict"] == "supported" or not cited or not readable(question):
             return claim
-        passages = [_shown([item]) for item in cited]
+        passages = [shown([item]) for item in cited]
         for item, passage, reading in zip(
             cited, passages, self._reader.read(question, passages), strict=True
         ):
@@ -138,7 +160,7 @@ class ReadingVerifier:
         Words that are copied whole are supported without a reading.
         """
         pairs = [
-            (claim["text"], _shown(items))
+            (claim["text"], shown(items))
             for claim, own in zip(claims, options, strict=True)
             for items in own
         ]
@@ -240,7 +262,7 @@ def _verdict(
 ) -> tuple[Verdict, str]:
     if not cited:
         return "not", "no passage is cited"
-    where, verb = _listed(cited), "does" if len(cited) == 1 else "do"
+    where, verb = _listed([item["number"] for item in cited]), "does" if len(cited) == 1 else "do"
     missing = missing_numbers(text, cited)
     if not readable(text):
         return _unread(text, cited, f"{where} {verb} not", missing)
@@ -267,23 +289,13 @@ def _unread(
     return "partly", f"{they_do_not} say it in these words, and only its numbers were checked"
 
 
-def _shown(items: Sequence[Evidence]) -> str:
-    """A passage as the reader sees it; of several only what was kept of them."""
-    parts = [
-        show(
-            item["title"],
-            item["section"],
-            dated(item),
-            item["text"] if len(items) == 1 else item["excerpt"].replace(" … ", "\n"),
-            item["kind"],
-        ).text
-        for item in items
-    ]
-    return "\n\n".join(parts)
+def _listed(numbers: Sequence[int]) -> str:
+    return " and ".join(f"[{number}]" for number in numbers)
 
 
-def _listed(cited: Sequence[Evidence]) -> str:
-    return " and ".join(f"[{item['number']}]" for item in cited)
+def _beside(numbers: Sequence[int]) -> str:
+    says = "says" if len(numbers) == 1 else "say"
+    return f"{_listed(numbers)} {says} this, but maybe not in answer to your question"
 
 
 class _Verdicts(BaseModel):
@@ -310,10 +322,14 @@ class ModelVerifier:
         return "model"
 
     def verify(
-        self, session: Session, question: str, claims: Sequence[Claim], evidence: Sequence[Evidence]
+        self,
+        session: Session,
+        questions: Sequence[str],
+        claims: Sequence[Claim],
+        evidence: Sequence[Evidence],
     ) -> list[Claim]:
         """The claims with the model's verdicts; those it gave none for keep the reader's."""
-        read = self._reading.verify(session, question, claims, evidence)
+        read = self._reading.verify(session, questions, claims, evidence)
         by_number = {item["number"]: item for item in evidence}
         pairs = [
             (claim["text"], [by_number[n] for n in claim["cites"] if n in by_number]) for claim in read
@@ -322,7 +338,7 @@ class ModelVerifier:
             return read
         try:
             result = session.ask(
-                "verify", [], prompts.verify(question, pairs), _Verdicts, _Verdicts(verdicts=[]), 96
+                "verify", [], prompts.verify(questions[0], pairs), _Verdicts, _Verdicts(verdicts=[]), 96
             )
         except BudgetExhausted:
             return read
@@ -330,7 +346,7 @@ class ModelVerifier:
         if len(told) != len(claims):
             return read
         return [
-            claim if _known(claim["text"], cited) else _as_told(claim, verdict, _listed(cited))
+            claim if _known(claim["text"], cited) else _as_told(claim, verdict)
             for claim, verdict, (_, cited) in zip(read, told, pairs, strict=True)
         ]
 
@@ -339,7 +355,8 @@ def _known(text: str, cited: Sequence[Evidence]) -> bool:
     return not cited or bool(missing_numbers(text, cited))
 
 
-def _as_told(claim: Claim, verdict: Verdict, where: str) -> Claim:
+def _as_told(claim: Claim, verdict: Verdict) -> Claim:
+    where = _listed(claim["cites"])
     reasons = {
         "supported": "",
         "partly": f"{where} says only part of this",
@@ -370,7 +387,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
         return _without_answer(state, deps)
     claims = deps.cognition.verifier.verify(
         deps.session,
-        state["question"],
+        asked(state["question"], state["notes"]),
         [claim for claim, nothing in zip(checked, empty, strict=True) if not nothing],
         evidence,
     )

@@ -13,9 +13,9 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from models.boxed_reader.manifest import Calibration, Manifest, read_manifest
 from models.boxed_reader.spans import Found, apart, found
-from models.boxed_reader.windows import Window, Windows
+from models.boxed_reader.windows import Window, Windows, answered
 from models.processor import usable_threads
 from models.protocols import ModelError, Reading, Span, Support
 
@@ -33,6 +33,8 @@ NAME: Final = "boxed-reader"
 SHIPPED: Final = Path(__file__).parent
 MODEL: Final = "model.onnx"
 TOKENIZER: Final = "tokenizer.json"
+WORTH_CHECKING: Final = 0.2
+"""Probability of a span from which it is read a second time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +84,28 @@ class BoxedReader:
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """One reading per passage, in the order of ``passages``.
 
+        Likely spans are read a second time, as claims: is this the answer to the question?
+
         Raises:
             ModelError: the model cannot be loaded.
         """
         calibration = self._opened()[2].calibration
         scored = self.scores([(question, passage) for passage in passages])
-        return [
+        readings = [
             reading(passage, windows, calibration)
             for passage, windows in zip(passages, scored, strict=True)
+        ]
+        likely = [
+            (number, span)
+            for number, one in enumerate(readings)
+            for span in one.spans
+            if span.probability >= WORTH_CHECKING
+        ]
+        pairs = [(passages[number][span.start : span.end], passages[number]) for number, span in likely]
+        judged = dict(zip(likely, self.judge(question, pairs), strict=True))
+        return [
+            checked(one, {span: found for (n, span), found in judged.items() if n == number}, calibration)
+            for number, one in enumerate(readings)
         ]
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
@@ -106,6 +122,14 @@ class BoxedReader:
             for windows in self.scores(pairs)
         )
         return [min(windows, key=lambda one: one.neither) for windows in judged]
+
+    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """One judgement per ``(answer, passage)`` pair, in their order: does the passage give this answer?
+
+        Raises:
+            ModelError: the model cannot be loaded.
+        """
+        return self.support([(answered(question, answer), passage) for answer, passage in pairs])
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> list[list[tuple[Window, Score]]]:
         """The windows of each pair of a question (or claim) and a passage, with the network's scores.
@@ -198,6 +222,24 @@ def reading(passage: str, windows: Sequence[tuple[Window, Score]], calibration: 
         max(_probability(odds) for odds, _ in read),
         tuple(Span(one.start, one.end, sure[one]) for one in apart([one for _, one in spans])),
     )
+
+
+def checked(read: Reading, judged: Mapping[Span, Support], calibration: Calibration) -> Reading:
+    """The reading with its spans' probabilities after the second look.
+
+    Args:
+        read: Of a passage.
+        judged: Whether the passage supports a span as the answer; spans not in it stay as they are.
+        calibration: For the network that read.
+    """
+    of_span, of_support, intercept = calibration.checked
+    spans = []
+    for span in read.spans:
+        odds = log_odds(span.probability)
+        if span in judged:
+            odds = of_span * odds + of_support * log_odds(judged[span].supported) + intercept
+        spans.append(replace(span, probability=_probability(odds)))
+    return Reading(read.probability, tuple(sorted(spans, key=lambda span: -span.probability)))
 
 
 def judgement(support: npt.NDArray[np.float32], calibration: Calibration) -> Support:

@@ -23,11 +23,14 @@ class Calibration:
         span: Of the log-odds of a span's share and of those log-odds, and the intercept: gives the log-odds
             that the span is right.
         support: What each of the three verdicts' scores is multiplied by, and what is then added.
+        checked: Of the log-odds that a span is right and of those that the passage supports it as the
+            question's answer, and the intercept: gives the log-odds that a span so checked is right.
     """
 
     answers: tuple[float, float, float]
     span: tuple[float, float, float]
     support: tuple[float, tuple[float, float, float]]
+    checked: tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)

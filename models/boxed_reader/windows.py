@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 TOKENS: Final = 320  # of one window: question, heading and a product-sized passage fit
-_QUESTION = 72  # tokens of a question or claim; the rest is cut
+_QUESTION = 112  # tokens of a question, a claim, or a question with its answer; the rest is cut
 _HEADING = 48
 _OVERLAP = 64  # body tokens that two neighbouring windows share
 
@@ -32,6 +32,11 @@ class Window:
     second: int
     body: int
     offsets: list[tuple[int, int]]
+
+
+def answered(question: str, answer: str) -> str:
+    """A question with an answer to it, as one claim: supported if the passage gives that answer to it."""
+    return f"{question.rstrip('?？ ')}? {answer}"
 
 
 class Windows:

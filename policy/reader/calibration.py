@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from models.boxed_reader import Score, log_odds
+from models.boxed_reader import WORTH_CHECKING, Score, judgement, log_odds, reading
 from models.boxed_reader.manifest import Calibration
 from models.boxed_reader.spans import found
 from models.boxed_reader.windows import Window
+from models.protocols import Reading, Span, Support
 from policy.evaluation.scoring import exact_match
 from policy.reader.data import VERDICTS
 from policy.reader.held_out import Claim, Question
@@ -20,21 +22,43 @@ Scored = list[tuple[Window, Score]]
 Floats = npt.NDArray[np.float64]
 
 
-def calibrated(
-    questions: Sequence[tuple[Question, Sequence[Scored]]], claims: Sequence[tuple[Claim, Scored]]
-) -> Calibration:
+@dataclass(frozen=True, slots=True)
+class ScoredQuestion:
+    """A question, read.
+
+    Attributes:
+        question: As it was asked.
+        passages: The scores of each passage's windows.
+        spans: The scores of its likely spans as claims, by passage and offsets.
+    """
+
+    question: Question
+    passages: tuple[Scored, ...]
+    spans: Mapping[tuple[int, int, int], Scored]
+
+    def judged(self, number: int, read: Reading, calibration: Calibration) -> dict[Span, Support]:
+        """The judgements of the spans in a passage's reading that are worth it."""
+        return {
+            span: judgement(self.spans[key][0][1].support, calibration)
+            for span in read.spans
+            if (key := (number, span.start, span.end)) in self.spans and span.probability >= WORTH_CHECKING
+        }
+
+
+def calibrated(questions: Sequence[ScoredQuestion], claims: Sequence[tuple[Claim, Scored]]) -> Calibration:
     """The calibration that makes held-out questions and claims likeliest.
 
-    Three logistic regressions (Platt, 1999). Every question weighs the same; so does every verdict, because
+    Logistic regressions (Platt, 1999). Every question weighs the same; so does every verdict, because
     how often a claim is right depends on who makes it.
 
     Args:
-        questions: Each with the scores of its passages' windows.
+        questions: Read.
         claims: Each with the scores of its passage's windows.
     """
     inputs, right, shares = [], [], []
     spans: list[tuple[list[float], bool, float]] = []
-    for question, scored in questions:
+    for one_question in questions:
+        question, scored = one_question.question, one_question.passages
         for number, (passage, windows) in enumerate(zip(question.passages, scored, strict=True)):
             read = [
                 (score.answers, found(window, passage, score.start, score.end)) for window, score in windows
@@ -53,7 +77,21 @@ def calibrated(
     )
     weights = np.array([weight for _, _, weight in spans])
     span = _logistic(of_spans, np.array([same for _, same, _ in spans]), weights)
-    return Calibration((first, second, intercept), span, _support(claims))
+    unchecked = Calibration((first, second, intercept), span, _support(claims), (1.0, 0.0, 0.0))
+    return replace(unchecked, checked=_checked(questions, unchecked))
+
+
+def _checked(questions: Sequence[ScoredQuestion], calibration: Calibration) -> tuple[float, float, float]:
+    inputs, right, weights = [], [], []
+    for one in questions:
+        for number, (passage, windows) in enumerate(zip(one.question.passages, one.passages, strict=True)):
+            read = reading(passage, windows, calibration)
+            for span, judged in one.judged(number, read, calibration).items():
+                words = passage[span.start : span.end]
+                inputs.append([log_odds(span.probability), log_odds(judged.supported)])
+                right.append(bool(one.question.answers) and exact_match(words, one.question.answers) > 0)
+                weights.append(1.0)
+    return _logistic(np.array(inputs), np.array(right), np.array(weights))
 
 
 def _logistic(inputs: Floats, so: npt.NDArray[np.bool_], weights: Floats) -> tuple[float, float, float]:

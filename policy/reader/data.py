@@ -19,6 +19,7 @@ from typing import Any, Final, Literal
 
 from agent.retrieval.keyword import KeywordIndex
 from agent.text.terms import terms
+from models.boxed_reader.windows import answered
 from policy.collecting.questions import QuestionSet, filled, read_questions, references
 from policy.reader.passages import Source, Span, body, cut, evidence, places, shown
 
@@ -373,6 +374,82 @@ def _answer_claims(lines: Sequence[dict[str, Any]], draw: random.Random) -> Iter
                 yield [Example(wrong, passage, verdict="refuted")]
 
 
+def judged_answers(pool: Pool, draw: random.Random) -> Iterator[Group]:
+    """Questions with an answer each, as one claim on a passage.
+
+    The right answer, on the passage that gives it, is supported; in its place another question's answer,
+    of the same passage, is refuted. On a passage that does not answer the question, the right answer, or
+    one to the question most like it, is neither.
+    """
+    for number, context in enumerate(pool.contexts):
+        held = [one for one in context.asked if one.answers and len(one.answers[0]) <= _LONGEST_ANSWER]
+        for asked in context.asked:
+            others = [one for one in held if one is not asked and not _overlap(one, asked)]
+            if not asked.answers and draw.random() < 0.5:  # or "neither" would be the most frequent by far
+                yield from _unanswered(asked, context, others, draw)
+            elif asked in held:
+                yield from _answered(number, asked, others, pool, draw)
+
+
+def _answered(
+    number: int, asked: Asked, others: Sequence[Asked], pool: Pool, draw: random.Random
+) -> Iterator[Group]:
+    context = pool.contexts[number]
+    around = set(terms(f"{asked.text} {asked.sentence}"))
+    said = asked.sentence if asked.sentence and draw.random() < 0.7 else ", ".join(asked.elements)
+    for right in places(asked.elements, around, context.passages):
+        passage = context.passages[right]
+        drawn = draw.random()
+        if drawn < 0.45:
+            yield [_judged(asked.text, said, context.source, passage, "supported", draw)]
+            continue
+        alike = [
+            one
+            for one in others
+            if _has_digit(one.answers[0]) == _has_digit(asked.answers[0])
+            and _holds(passage, one.answers[:1])
+        ]
+        if drawn < 0.8 and alike:
+            wrong = _in_place(draw.choice(alike), asked, said)
+            yield [_judged(asked.text, wrong, context.source, passage, "refuted", draw)]
+        elif other := pool.wrong(number, asked, right, draw):
+            yield [_judged(asked.text, said, *other, "neither", draw)]
+
+
+def _unanswered(
+    asked: Asked, context: Context, others: Sequence[Asked], draw: random.Random
+) -> Iterator[Group]:
+    about = set(terms(asked.text))
+    likest = max(others, key=lambda one: len(about.intersection(terms(one.text))), default=None)
+    if likest is None:
+        return
+    around = set(terms(f"{likest.text} {likest.sentence}"))
+    said = likest.sentence if likest.sentence and draw.random() < 0.7 else likest.answers[0]
+    for right in places(likest.elements, around, context.passages):
+        yield [_judged(asked.text, said, context.source, context.passages[right], "neither", draw)]
+
+
+def _in_place(other: Asked, asked: Asked, said: str) -> str:
+    """Another question's answer, in the sentence of this question's answer where that is at hand."""
+    right = asked.answers[0]
+    if said.count(right) == 1 and asked.kind != "list":
+        return said.replace(right, other.answers[0])
+    return other.sentence or other.answers[0]
+
+
+def _overlap(one: Asked, other: Asked) -> bool:
+    """Whether an answer of one question is, or holds, an answer of the other, or stands in its words."""
+    first, second = ([a.casefold() for a in asked.answers] for asked in (one, other))
+    return any(a in b or b in a for a in first for b in second) or first[0] in other.text.casefold()
+
+
+def _judged(
+    question: str, answer: str, source: Source, passage: str, verdict: Verdict, draw: random.Random
+) -> Example:
+    claim = answered(_typed(question, draw), answer)
+    return Example(claim, shown(_dropped(source, draw), passage), verdict=verdict)
+
+
 def _has_digit(text: str) -> bool:
     return any(character.isdigit() for character in text)
 
@@ -439,18 +516,23 @@ def examples(folder: Path, multihop: Path, seed: int = 0) -> list[Group]:
     add(lambda: groups_of(own_kind, draw, wrong=0.7), times=4)
     add(lambda: _written_claims(lines, draw), times=3)
     add(lambda: _answer_claims(lines, draw), times=2)
+    add(lambda: judged_answers(own_kind, draw), times=4)
     squad2 = Pool(paragraphs("squad-2.0-dev", "squad-2.0-train-part"))
     add(lambda: groups_of(squad2, draw, wrong=0.2), 7000)
+    add(lambda: judged_answers(squad2, draw), 6000)
     squad1 = Pool(paragraphs("squad-1.1-train-part", "squad-1.1-dev", "squadshifts-new-wiki"), near=0.3)
     add(lambda: groups_of(squad1, draw, wrong=0.4), 4000)
+    add(lambda: judged_answers(squad1, draw), 4000)
     natural = Pool(paragraphs("natural-questions-a", "natural-questions-b"), near=0.0)
     add(lambda: groups_of(natural, draw, wrong=0.8), 2500)
+    add(lambda: judged_answers(natural, draw), 1500)
     add(lambda: groups_of(Pool(paragraphs("policyqa"), near=0.0), draw, wrong=0.5), 500)
     add(lambda: groups_of(Pool(paragraphs("covid-qa"), near=0.8), draw, wrong=0.8), 500)
     tabled = Pool(
         [*tables(folder / "tables/tatqa_dev.json"), *tables(folder / "tables/tatqa_test_gold.json")]
     )
     add(lambda: groups_of(tabled, draw, wrong=0.7), times=2)
+    add(lambda: judged_answers(tabled, draw), times=2)
     add(lambda: _step_groups(multihop / "musique_train.jsonl", draw, pairs=False), times=2)
     add(lambda: _step_groups(multihop / "2wikimultihopqa_train.jsonl", draw, pairs=True))
     add(lambda: _claim_sets(folder, draw))

@@ -8,24 +8,27 @@ passage.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from models.boxed_reader import BoxedReader, judgement, reading
+from models.boxed_reader import BoxedReader, checked, judgement, reading
 from models.boxed_reader.manifest import Calibration
+from models.boxed_reader.spans import found
+from models.boxed_reader.windows import answered
 from models.protocols import Reading, Support
 from policy.evaluation.scoring import f1
 from policy.reader import held_out
-from policy.reader.calibration import Scored, calibrated
+from policy.reader.calibration import Scored, ScoredQuestion, calibrated
 from policy.reader.held_out import FOLDS, Claim, Question
 
 Figures = dict[str, Any]
-ScoredQuestions = list[tuple[Question, list[Scored]]]
+ScoredQuestions = list[ScoredQuestion]
 ScoredClaims = list[tuple[Claim, Scored]]
 _SURE = 0.5
+_SOME_SHARE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Scores:
     squad: ScoredQuestions
     written: ScoredQuestions
     written_claims: ScoredClaims
+    answers: ScoredClaims
     musique: ScoredQuestions
     support_test: ScoredClaims
 
@@ -51,14 +55,40 @@ def scores(reader: BoxedReader, folder: Path, multihop: Path) -> Scores:
         _read(reader, held_out.squad(folder)),
         _read(reader, held_out.written_questions(folder)),
         _judge(reader, held_out.written_claims(folder)),
+        _judge(reader, held_out.answers(folder)),
         _read(reader, held_out.musique(multihop)),
         _judge(reader, held_out.support_test(folder)),
     )
 
 
 def _read(reader: BoxedReader, questions: Sequence[Question]) -> ScoredQuestions:
+    """The scores of the passages, and of the spans that may be worth a second look.
+
+    How likely a span is depends on the calibration, which is not known yet: so all that have some share are
+    read.
+    """
     scored = iter(reader.scores([(one.text, passage) for one in questions for passage in one.passages]))
-    return [(one, [next(scored) for _ in one.passages]) for one in questions]
+    read = [tuple(next(scored) for _ in one.passages) for one in questions]
+    spans = [
+        {
+            (number, one.start, one.end): question.passages[number][one.start : one.end]
+            for number, windows in enumerate(passages)
+            for window, score in windows
+            for one in found(window, question.passages[number], score.start, score.end).candidates
+            if one.share >= _SOME_SHARE
+        }
+        for question, passages in zip(questions, read, strict=True)
+    ]
+    pairs = [
+        (answered(question.text, words), question.passages[number])
+        for question, own in zip(questions, spans, strict=True)
+        for (number, _, _), words in own.items()
+    ]
+    judged = iter(reader.scores(pairs))
+    return [
+        ScoredQuestion(question, passages, {key: next(judged) for key in own})
+        for question, passages, own in zip(questions, read, spans, strict=True)
+    ]
 
 
 def _judge(reader: BoxedReader, claims: Sequence[Claim]) -> ScoredClaims:
@@ -68,8 +98,8 @@ def _judge(reader: BoxedReader, claims: Sequence[Claim]) -> ScoredClaims:
 def calibration_of(scored: Scores, without: int | None = None) -> Calibration:
     """The calibration by the held-out texts, or by those of all folds but one."""
     return calibrated(
-        [one for one in (*scored.squad, *scored.written) if one[0].fold != without],
-        [one for one in scored.written_claims if one[0].fold != without],
+        [one for one in (*scored.squad, *scored.written) if one.question.fold != without],
+        [one for one in (*scored.written_claims, *scored.answers) if one[0].fold != without],
     )
 
 
@@ -80,14 +110,8 @@ def measured(scored: Scores) -> Figures:
 
     def read(questions: ScoredQuestions, *, seen: bool) -> list[tuple[Question, list[Reading]]]:
         return [
-            (
-                one,
-                [
-                    reading(passage, windows, crossed[one.fold] if seen else whole)
-                    for passage, windows in zip(one.passages, passages, strict=True)
-                ],
-            )
-            for one, passages in questions
+            (one.question, list(_readings(one, crossed[one.question.fold] if seen else whole)))
+            for one in questions
         ]
 
     def judged(claims: ScoredClaims, *, seen: bool) -> list[tuple[Claim, Support]]:
@@ -108,9 +132,17 @@ def measured(scored: Scores) -> Figures:
         "written": _questions(written) | {"kinds": _by_kind(written, _questions)},
         "musique_steps": _questions(read(scored.musique, seen=False)),
         "written_claims": _claims(judged(scored.written_claims, seen=True)),
+        "answers": _claims(answers := judged(scored.answers, seen=True))
+        | {"kinds": _by_kind(answers, _claims)},
         "support_test": _claims(test := judged(scored.support_test, seen=False))
         | {"kinds": _by_kind(test, _claims)},
     }
+
+
+def _readings(one: ScoredQuestion, calibration: Calibration) -> Iterator[Reading]:
+    for number, (passage, windows) in enumerate(zip(one.question.passages, one.passages, strict=True)):
+        read = reading(passage, windows, calibration)
+        yield checked(read, one.judged(number, read, calibration), calibration)
 
 
 def _questions(read: Sequence[tuple[Question, list[Reading]]]) -> Figures:
@@ -214,6 +246,8 @@ def table(figures: Mapping[str, Figures]) -> str:
     ]
     rows = {
         "written, kept out": figures["written_claims"],
+        "answers to questions": figures["answers"],
+        **{f"– {kind}": of_kind for kind, of_kind in figures["answers"]["kinds"].items()},
         "support test": figures["support_test"],
         **{
             f"– {kind.replace('_', ' ')}": found for kind, found in figures["support_test"]["kinds"].items()

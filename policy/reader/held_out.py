@@ -16,6 +16,7 @@ from policy.reader.data import (
     Verdict,
     context_of,
     held_out_articles,
+    judged_answers,
     records,
     steps,
     written,
@@ -125,6 +126,19 @@ def written_claims(folder: Path) -> list[Claim]:
         for number, record in enumerate(written(folder, held_out=True))
         for one in record["claims"]
     ]
+
+
+def answers(folder: Path) -> list[Claim]:
+    """Questions with an answer each, as one claim: on SQuAD and the written passages kept out."""
+    kept = held_out_articles(folder)
+    articles = [one for one in records(folder / "squad-2.0-dev.jsonl") if one["title"] in kept]
+    claims = []
+    for kind, lines in (("written", written(folder, held_out=True)), ("squad", articles)):
+        pool = Pool([context_of(one) for one in lines])
+        for number, (one,) in enumerate(judged_answers(pool, random.Random(0))):
+            assert one.verdict is not None
+            claims.append(Claim(one.text, one.passage, one.verdict, kind, number % FOLDS))
+    return claims
 
 
 def support_test(folder: Path) -> list[Claim]:

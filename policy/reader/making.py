@@ -9,13 +9,14 @@ import sys
 from pathlib import Path
 
 from models.boxed_reader import MODEL, TOKENIZER, BoxedReader
+from models.boxed_reader.manifest import FILE
 from models.boxed_reader.windows import Windows
 from policy.reader import training
 from policy.reader.data import examples
 from policy.reader.evaluation import calibration_of, measured, scores, table
 from policy.reader.export import export
 from policy.reader.network import recovered
-from policy.reader.packing import UNCALIBRATED, pack, write_card, write_results
+from policy.reader.packing import UNCALIBRATED, made_of, pack, write_card, write_results
 from policy.reader.rows import encoded, load, save
 from traces.errors import DeepthinkError
 
@@ -87,7 +88,8 @@ def finish(data: Path, multihop: Path, base: Path, work: Path, out: Path, minute
     export(load_file(work / training.TRAINED), model)
     groups = load(work / training.ROWS)
     seen = json.loads((work / training.SEEN).read_text(encoding="utf-8"))
-    told = {
+    made = {
+        **({"earlier training": made_of(base)["training"]} if (base / FILE).is_file() else {}),
         "training": f"{minutes:.0f} minutes on {seen['processes']} cores; {seen['groups']} questions and "
         f"claims of {len(groups)} prepared, {sum(map(len, groups))} passages",
         "loss": "cross-entropy of “answers”, of the right passage among those of a question, of start "
@@ -95,9 +97,9 @@ def finish(data: Path, multihop: Path, base: Path, work: Path, out: Path, minute
         "weights": "int8, seven bits, a scale for each column; embeddings 8 bits",
     }
     tokenizer = base / TOKENIZER
-    pack(model, tokenizer, out, UNCALIBRATED, told)
+    pack(model, tokenizer, out, UNCALIBRATED, made)
     scored = scores(BoxedReader(out), data, multihop)
-    pack(model, tokenizer, out, calibration_of(scored), told)
+    pack(model, tokenizer, out, calibration_of(scored), made)
     figures = measured(scored)
     write_results(work, figures)
     write_card(out, figures)

@@ -15,11 +15,11 @@ from models.boxed_reader.manifest import FILE, Calibration
 from policy.reader.evaluation import Figures, table
 
 CARD: Final = "README.md"
-UNCALIBRATED: Final = Calibration((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, (0.0, 0.0, 0.0)))
+UNCALIBRATED: Final = Calibration((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, (0.0, 0.0, 0.0)), (1.0, 0.0, 0.0))
 
 
 def pack(
-    model: Path, tokenizer: Path, out: Path, calibration: Calibration, told: Mapping[str, Any]
+    model: Path, tokenizer: Path, out: Path, calibration: Calibration, made: Mapping[str, Any]
 ) -> None:
     """Write model, tokenizer and manifest to ``out``.
 
@@ -28,22 +28,27 @@ def pack(
         tokenizer: The base's.
         out: What else is in it stays.
         calibration: For this model.
-        told: How it was made: kept in the manifest, for the card.
+        made: How it was made: kept in the manifest, for the card.
     """
     out.mkdir(parents=True, exist_ok=True)
     for source, name in ((model, MODEL), (tokenizer, TOKENIZER)):
         if source.resolve() != (out / name).resolve():
             shutil.copyfile(source, out / name)
     digests = {name: _sha256(out / name) for name in (MODEL, TOKENIZER)}
-    manifest = {"files": digests, "calibration": asdict(calibration), "made": dict(told)}
+    manifest = {"files": digests, "calibration": asdict(calibration), "made": dict(made)}
     (out / FILE).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def write_card(out: Path, figures: Figures) -> None:
     """Write the model card from the manifest and the figures."""
-    made = json.loads((out / FILE).read_text(encoding="utf-8"))["made"]
-    rows = "\n".join(f"- {name}: {value}" for name, value in made.items())
+    rows = "\n".join(f"- {name}: {value}" for name, value in made_of(out).items())
     (out / CARD).write_text(_CARD.format(made=rows, figures=table(figures)), encoding="utf-8")
+
+
+def made_of(folder: Path) -> dict[str, str]:
+    """How the reader in ``folder`` was made, as its manifest says."""
+    made: dict[str, str] = json.loads((folder / FILE).read_text(encoding="utf-8"))["made"]
+    return made
 
 
 def write_results(folder: Path, figures: Figures) -> None:
@@ -70,8 +75,9 @@ library_name: onnxruntime
 
 One small encoder (MiniLM, 12 layers of 384, 33 million parameters, int8) that reads a passage with a
 question or a claim. For a question: how likely the passage answers it, and which words do. For a claim:
-whether the passage supports it, refutes it, or does neither. `deepthink` ranks and grades what it found
-with it, answers simple questions and checks the sentences of an answer.
+whether the passage supports it, refutes it, or does neither; a question with an answer to it is a claim
+too. `deepthink` ranks and grades what it found with it, answers simple questions, and checks the sentences
+of an answer: whether they are supported, and whether they answer what was asked.
 
 This card was generated from `manifest.json` and the measured figures by the code that trained the weights.
 
@@ -91,8 +97,9 @@ COVID-QA (Apache-2.0), TAT-QA (CC BY 4.0), single steps of MuSiQue (CC BY 4.0) a
 ContractNLI, InfoTabs, TabFact, SciTab, SummEdits, WiCE, Factcheck-GPT, MultiNLI (TaxiNLI's part), SNLI,
 ConjNLI, MED, Breaking NLI, Negation-NLI, each under an open licence; HaluEval was left out, because the
 length of its claims gives them away. Written for this: passages of the kinds of documents that people
-keep, with questions and claims (CC0). Passages are cut and shown as the product cuts and shows them;
-wrong ones are found by its own keyword search.
+keep, with questions and claims (CC0). Answers to questions: those of the sets above, right ones on their
+passage, another question's in their place, and any on a passage that does not answer. Passages are cut and
+shown as the product cuts and shows them; wrong ones are found by its own keyword search.
 
 ## Measured
 

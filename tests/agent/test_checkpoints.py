@@ -18,7 +18,7 @@ from agent.checkpoints import CheckpointDamaged, Journal, UnusableRunId
 from agent.prompts import NOT_FOUND
 from agent.run import NotResumable, Request, resumable, resume, run
 from models.protocols import Message, Reading
-from models.scripted import HashEmbedder, ScriptedChat, WordReader
+from tests.scripted import HashEmbedder, ScriptedChat, WordReader
 from tests.traces.test_runs import NEW
 from traces.library import Library
 from traces.runs import NewRun, Runs, StoredEvent

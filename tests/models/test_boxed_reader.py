@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,15 +17,16 @@ from models.boxed_reader import (
     TOKENIZER,
     BoxedReader,
     Score,
+    checked,
     judgement,
     reading,
 )
 from models.boxed_reader.manifest import FILE, Calibration, read_manifest
 from models.boxed_reader.spans import found
 from models.boxed_reader.windows import Window, Windows
-from models.protocols import ModelError, Reader
+from models.protocols import ModelError, Reader, Reading, Span, Support
 
-PLAIN = Calibration((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, (0.0, 0.0, 0.0)))
+PLAIN = Calibration((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, (0.0, 0.0, 0.0)), (1.0, 0.0, 0.0))
 PASSAGE = "Fees › Late payment (2024-01-01)\nUp to 14 days the surcharge is KSh 2,500.75, then 6,000."
 
 
@@ -126,12 +128,25 @@ def test_of_several_windows_the_surest_counts(tokenizer: Any) -> None:
     )
 
 
+def test_a_second_look_changes_how_likely_a_span_is() -> None:
+    first, second, third = Span(0, 3, 0.6), Span(4, 7, 0.5), Span(8, 9, 0.1)
+    read = Reading(0.8, (first, second, third))
+    judged = {first: Support(0.2, 0.4, 0.4), second: Support(0.9, 0.05, 0.05)}
+    again = checked(read, judged, replace(PLAIN, checked=(1.0, 1.0, 0.0)))
+    assert [(one.start, one.probability) for one in again.spans] == [
+        (4, pytest.approx(0.9)),
+        (0, pytest.approx(0.6 / (0.6 + 4 * 0.4))),
+        (8, pytest.approx(0.1)),  # too unlikely for a second look
+    ]
+    assert again.probability == 0.8
+
+
 def test_verdicts_sum_to_one_and_are_calibrated() -> None:
     scores = np.array([2.0, 1.0, 0.0], dtype=np.float32)
     plain = judgement(scores, PLAIN)
     assert plain.supported + plain.refuted + plain.neither == pytest.approx(1.0)
     assert plain.supported > plain.refuted > plain.neither
-    moved = judgement(scores, Calibration(PLAIN.answers, PLAIN.span, (1.0, (0.0, 3.0, 0.0))))
+    moved = judgement(scores, replace(PLAIN, support=(1.0, (0.0, 3.0, 0.0))))
     assert moved.refuted > moved.supported
 
 

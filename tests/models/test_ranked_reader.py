@@ -51,3 +51,4 @@ def test_a_reranker_that_is_certain_is_not_alone(score: float) -> None:
 def test_claims_are_the_readers_to_judge() -> None:
     pairs = [("Tolvang supplies them.", "Tolvang supplies them all."), ("Nobody does.", "Why?")]
     assert _RANKED.support(pairs) == WordReader().support(pairs)
+    assert _RANKED.judge(_QUESTION, pairs) == WordReader().judge(_QUESTION, pairs)

@@ -41,7 +41,7 @@ from models.protocols import (
     Support,
     Usage,
 )
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from tests.agent.conftest import fill
 from traces.library import Library
 from traces.records import NewChunk, NewDocument

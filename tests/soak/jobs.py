@@ -20,7 +20,7 @@ from typing import Any
 
 from agent.documents.ingest import ingest
 from agent.run import Request, resumable, resume, run
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from policy.serving.registry import Registry
 from policy.training import forest
 from policy.training.course import train

@@ -14,7 +14,7 @@ from itertools import cycle
 from pathlib import Path
 
 from agent.checkpoints import exists
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from tests.agent.conftest import fill
 from tests.policy.training.made import collected
 from tests.soak.checking import Seen, problems

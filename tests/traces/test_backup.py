@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from models.scripted import HashEmbedder
+from tests.scripted import HashEmbedder
 from tests.agent.conftest import fill
 from tests.traces.damage import damage_table
 from tests.traces.test_runs import NEW

@@ -48,6 +48,16 @@ def test_only_new_claims_are_judged() -> None:
     assert counting.given == [["it burned", "it sank"], ["it rose"]]
 
 
+def test_only_new_answers_are_judged() -> None:
+    counting = _Counting()
+    reader = MemoReader(counting)
+    pairs = [("it burned", "it burned down"), ("it sank", "it burned down")]
+    assert reader.judge("What happened?", pairs) == WordReader().judge("What happened?", pairs)
+    reader.judge("What happened?", [*pairs, ("it rose", "no")])
+    reader.judge("And then?", pairs[:1])  # another question
+    assert counting.given == [["it burned", "it sank"], ["it rose"], ["it burned"]]
+
+
 def test_what_is_forgotten_is_read_again() -> None:
     counting = _Counting()
     reader = MemoReader(counting)

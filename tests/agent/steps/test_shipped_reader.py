@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,7 +12,8 @@ from agent.budget import Budget
 from agent.session import Session
 from agent.state import Claim
 from agent.steps.verify import ReadingVerifier
-from models.protocols import Reader
+from models.boxed_reader import BoxedReader
+from models.protocols import Support
 from tests.agent.made import evidence
 from tests.scripted import ScriptedChat
 
@@ -22,28 +23,27 @@ _REFUSED, _SUPPORTED = 0.85, 0.80  # what must not be called supported, and what
 _KEPT = 0.60, 0.45  # a floor under what the shipped reader reaches: no later one may fall below it
 
 
-@pytest.fixture(scope="module")
-def reader() -> Reader:
-    boxed: Any = pytest.importorskip("models.boxed_reader", reason="the reader is not in this checkout")
-    if not (boxed.SHIPPED / boxed.MODEL).is_file():
-        pytest.skip("the reader's weights are not in this checkout")
-    return boxed.BoxedReader()  # type: ignore[no-any-return]
+class _Unasked(BoxedReader):
+    """Takes every claim for an answer: the test has no questions."""
+
+    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        return [Support(1.0, 0.0, 0.0) for _ in pairs]
 
 
 @pytest.fixture(scope="module")
-def shares(reader: Reader, data: Path) -> tuple[float, float]:
+def shares(data: Path) -> tuple[float, float]:
     """Shares of the false claims not called supported, and of the supported ones called so."""
     path = data / "reading" / "support_test.jsonl"
     if not path.is_file():
         pytest.skip(f"{path} is not there")
-    verifier = ReadingVerifier(reader)
+    verifier = ReadingVerifier(_Unasked())
     session = Session(ScriptedChat([]), Budget(), lambda _event: None)
     right: dict[bool, list[bool]] = {True: [], False: []}
     for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
         kind = "table" if " | " in line["passage"] else "text"
         passage = evidence(1, line["passage"], title="", kind=kind)
         claim = Claim(text=line["claim"], cites=[1], support=0.0, verdict="not", reason="")
-        (judged,) = verifier.verify(session, "", [claim], [passage])
+        (judged,) = verifier.verify(session, [""], [claim], [passage])
         wanted = line["label"] == "supported"
         right[wanted].append((judged["verdict"] == "supported") is wanted)
     return sum(right[False]) / len(right[False]), sum(right[True]) / len(right[True])

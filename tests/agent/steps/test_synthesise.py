@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -19,10 +20,10 @@ from agent.steps.synthesise import (
     unanswered,
     with_gaps,
 )
-from models.protocols import Reply, Usage
+from models.protocols import Reply, Support, Usage
 from tests.agent.made import candidate, evidence, note, scripted, span, state
 from tests.agent.steps.conftest import Make
-from tests.scripted import ScriptedChat
+from tests.scripted import ScriptedChat, WordReader
 
 
 @pytest.mark.parametrize(
@@ -204,6 +205,27 @@ def test_a_single_look_up_of_which_the_reader_is_sure_is_answered_without_the_mo
     for route, profile in (("deep", "lean"), ("single", "seed")):
         written = _draft(make(["Tolvang does [1]."], profile_name=profile), route=route, notes=sure)
         assert written["draft"] == "Tolvang does [1]."
+
+
+class _Doubting(WordReader):
+    """Takes nothing for an answer."""
+
+    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        return [Support(0.1, 0.1, 0.8) for _ in pairs]
+
+
+def test_a_draft_that_does_not_answer_gives_way_to_the_words_that_the_reader_marked(make: Make) -> None:
+    marked = {
+        "candidates": [
+            candidate(2, _HELD[1]["text"], spans=[span("Brevnes", 0.6, "It burned in Brevnes.")])
+        ],
+        "notes": [_LOST],
+    }
+    said = "Orlavane buys from Tolvang [1]."
+    assert _draft(make([said]), route="single", **marked)["draft"] == said
+    doubted = _draft(make([said], reader=_Doubting()), route="single", **marked)
+    assert doubted["draft"] == "Brevnes – It burned in Brevnes [2]."
+    assert _draft(make([said], reader=_Doubting()), route="deep", **marked)["draft"] == said
 
 
 # --- what the question found by itself --------------------------------------------------------------

@@ -40,11 +40,37 @@ def _claim(text: str, *cites: int) -> Claim:
 
 
 class _Undecided(WordReader):
-    """Judges every claim undecided."""
+    """Takes everything for an answer, and judges every claim undecided."""
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        """Neither."""
         return [_NEITHER for _ in pairs]
+
+    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        return [_YES for _ in pairs]
+
+
+class _Answering(WordReader):
+    """Takes an answer for one to a single question only."""
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = question
+
+    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        return [_YES if question == self._question else _NEITHER for _ in pairs]
+
+
+@pytest.mark.parametrize(
+    ("answered", "verdict"), [("Where?", "supported"), ("Since when?", "supported"), ("Why?", "partly")]
+)
+def test_what_a_passage_says_must_also_answer_what_was_asked(
+    idle_session: Session, answered: str, verdict: Verdict
+) -> None:
+    claims = [_claim("All production halted for seven weeks.", 1), _claim("Zanzibar owns the mill.", 1)]
+    verifier = ReadingVerifier(_Answering(answered))
+    true, false = verifier.verify(idle_session, ["Where?", "Since when?"], claims, [_FIRE])
+    assert (true["verdict"], bool(true["reason"])) == (verdict, verdict == "partly")
+    assert false["verdict"] == "not"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +89,7 @@ def test_an_answer_of_a_few_words_is_supported_where_the_reader_takes_them_for_i
 ) -> None:
     question = "For how long was production halted?"
     verifier = ReadingVerifier(_Undecided({question: ("seven weeks", probability)}))
-    (claim,) = verifier.verify(idle_session, question, [_claim(text, 1)], [_FIRE])
+    (claim,) = verifier.verify(idle_session, [question], [_claim(text, 1)], [_FIRE])
     assert claim["verdict"] == verdict
 
 
@@ -75,7 +101,7 @@ def _verified(
 ) -> list[Claim]:
     with ScriptedReader(judgements) as reader:
         verifier = ReadingVerifier(reader)
-        return verifier.verify(session, "What happened at Brevnes?", claims, held or [_FIRE])
+        return verifier.verify(session, ["What happened at Brevnes?"], claims, held or [_FIRE])
 
 
 @pytest.mark.parametrize(
@@ -183,7 +209,7 @@ def test_grounded(verdicts: list[Verdict], expected: bool, part: float) -> None:
 
 def _asked(claims: list[Claim], judgements: Sequence[Support], *replies: Scripted) -> list[Claim]:
     with scripted(*replies) as session, ScriptedReader(judgements) as reader:
-        return ModelVerifier(ReadingVerifier(reader)).verify(session, "What happened?", claims, [_FIRE])
+        return ModelVerifier(ReadingVerifier(reader)).verify(session, ["What happened?"], claims, [_FIRE])
 
 
 def test_the_model_judges_but_not_what_code_knows() -> None:

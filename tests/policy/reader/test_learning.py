@@ -11,7 +11,16 @@ import pytest
 
 from models.boxed_reader import MODEL, SHIPPED, TOKENIZER, BoxedReader
 from models.boxed_reader.windows import Windows
-from policy.reader.data import VERDICTS, Example, Pool, context_of, groups_of, held_out_articles, written
+from policy.reader.data import (
+    VERDICTS,
+    Example,
+    Pool,
+    context_of,
+    groups_of,
+    held_out_articles,
+    judged_answers,
+    written,
+)
 from policy.reader.export import export
 from policy.reader.held_out import Claim, Question
 from policy.reader.network import Weights, network, recovered
@@ -120,6 +129,31 @@ def test_a_wrong_passage_never_holds_the_answer() -> None:
     assert absent.answers is False
 
 
+def test_an_answer_is_judged_by_the_question_it_is_for() -> None:
+    import random
+
+    text = "The fee is 30 euros. The deposit is 45 euros."
+    qas = [
+        {"question": "What is the fee?", "answers": ["30 euros"], "sentence": "It is 30 euros."},
+        {"question": "What is the deposit?", "answers": ["45 euros"]},
+        {"question": "What is the fine?", "answers": []},
+    ]
+    contexts = [
+        context_of({"title": "Club", "context": text, "qas": qas}),
+        context_of({"title": "Pool", "context": "The fee of the pool is low.", "qas": []}),
+    ]
+    made = {
+        (one.text.casefold(), one.verdict)
+        for seed in range(40)
+        for (one,) in judged_answers(Pool(contexts, near=0.0), random.Random(seed))
+    }
+    assert ("what is the fee? it is 30 euros.", "supported") in made
+    assert ("what is the fee? it is 45 euros.", "refuted") in made
+    assert ("what is the deposit? 30 euros", "refuted") in made
+    assert ("what is the fine? it is 30 euros.", "neither") in made
+    assert not {verdict for text, verdict in made if "fine" in text} - {"neither"}
+
+
 def test_an_exported_network_scores_as_before_and_its_weights_come_back(
     weights: Weights, tmp_path: Path
 ) -> None:
@@ -160,7 +194,7 @@ def test_a_training_goes_on_and_ends_by_the_clock(
 
 def test_probabilities_are_fitted_to_what_was_right(windows: Windows) -> None:
     from models.boxed_reader import Score, judgement, reading
-    from policy.reader.calibration import calibrated
+    from policy.reader.calibration import ScoredQuestion, calibrated
 
     draw = np.random.default_rng(0)
     [[window]] = windows.of([("who", PASSAGE)])
@@ -171,12 +205,23 @@ def test_probabilities_are_fitted_to_what_was_right(windows: Windows) -> None:
             start[window.body + 4] = end[window.body + 6] = 5.0
         return [(window, Score(answers, start, end, np.array(support, dtype=np.float32)))]
 
+    asked = Question("who", (PASSAGE, PASSAGE), ("the office manager",), frozenset({0}), "", 0)
+    absent = Question("what", (PASSAGE,), (), frozenset(), "", 0)
+    manager = PASSAGE.index("the office manager")
+    span = (0, manager, manager + len("the office manager"))
     questions = [
-        (
-            Question("who", (PASSAGE, PASSAGE), ("the office manager",), frozenset({0}), "", 0),
-            [score(2 + draw.normal(), [0, 0, 0]), score(-2 + draw.normal(), [0, 0, 0])],
-        )
-        for _ in range(40)
+        *(
+            ScoredQuestion(
+                asked,
+                (score(2 + draw.normal(), [0, 0, 0]), score(-2 + draw.normal(), [0, 0, 0])),
+                {span: score(0, [2, 0, 0])},
+            )
+            for _ in range(40)
+        ),
+        *(
+            ScoredQuestion(absent, (score(2 + draw.normal(), [0, 0, 0]),), {span: score(0, [0, 2, 0])})
+            for _ in range(8)
+        ),
     ]
     claims = [
         (Claim("c", PASSAGE, verdict, "", 0), score(0, np.eye(3)[n] + 0.5 * draw.normal(size=3)))
@@ -184,6 +229,7 @@ def test_probabilities_are_fitted_to_what_was_right(windows: Windows) -> None:
         for n, verdict in enumerate(VERDICTS)
     ]
     found = calibrated(questions, claims)
-    assert reading(PASSAGE, score(3.0, [0, 0, 0]), found).probability > 0.8
+    assert reading(PASSAGE, score(3.0, [0, 0, 0]), found).probability > 0.7
     assert reading(PASSAGE, score(-3.0, [0, 0, 0]), found).probability < 0.2
     assert judgement(np.array([3, 0, 0], dtype=np.float32), found).supported > 0.8
+    assert found.checked[1] > 0
