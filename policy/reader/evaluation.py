@@ -28,7 +28,7 @@ Figures = dict[str, Any]
 ScoredQuestions = list[ScoredQuestion]
 ScoredClaims = list[tuple[Claim, Scored]]
 _SURE = 0.5
-_SOME_SHARE = 0.02
+_SOME_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,8 +41,8 @@ from models.protocols import (
     Support,
     Usage,
 )
-from tests.scripted import HashEmbedder
 from tests.agent.conftest import fill
+from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import NewChunk, NewDocument
 from traces.runs import Runs

@@ -20,12 +20,12 @@ from typing import Any
 
 from agent.documents.ingest import ingest
 from agent.run import Request, resumable, resume, run
-from tests.scripted import HashEmbedder
 from policy.serving.registry import Registry
 from policy.training import forest
 from policy.training.course import train
 from policy.training.request import TrainingRequest
 from tests.agent.killing import QUESTION, Oracle, Reader
+from tests.scripted import HashEmbedder
 from traces.errors import DeepthinkError
 from traces.labels import Labels
 from traces.paths import data_dir, store_file

@@ -14,9 +14,9 @@ from itertools import cycle
 from pathlib import Path
 
 from agent.checkpoints import exists
-from tests.scripted import HashEmbedder
 from tests.agent.conftest import fill
 from tests.policy.training.made import collected
+from tests.scripted import HashEmbedder
 from tests.soak.checking import Seen, problems
 from tests.soak.jobs import (
     COLLECTED,

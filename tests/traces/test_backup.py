@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.scripted import HashEmbedder
 from tests.agent.conftest import fill
+from tests.scripted import HashEmbedder
 from tests.traces.damage import damage_table
 from tests.traces.test_runs import NEW
 from traces.backup import NotABackup, back_up, rebuild, restore, rewrite

@@ -16,8 +16,8 @@ HEAVY = (
     "pyarrow pydantic_settings httpx lxml"
 ).split()
 COMMANDS = (
-    "ask resume sessions runs serve compare tui ingest sync library backup restore forget mcp traces collect "
-    "train-policy policy evaluate graph demo models config doctor paths"
+    "ask resume sessions runs serve compare tui ingest sync library backup restore forget mcp traces "
+    "collect train-policy policy evaluate graph demo models config doctor paths"
 ).split()
 SUBCOMMANDS = [
     *([name] for name in COMMANDS),
