@@ -161,6 +161,10 @@ class AnythingReader:
             judgements.append(Support(low, high - low, 1 - high))
         return judgements
 
+    def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
+        """Any judgement."""
+        return self.support(pairs)
+
 
 class AnythingPlanner:
     """A planner that writes anything, mostly near its own form."""
