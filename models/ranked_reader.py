@@ -1,10 +1,9 @@
-"""A reader beside a reranker: two models that were taught on different questions, and judge together."""
+"""A reader beside a reranker: two models, trained on different questions, that rank together."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from models.protocols import Loadable, Reader, Reading, Reranker, Support
 
@@ -12,7 +11,9 @@ from models.protocols import Loadable, Reader, Reading, Reranker, Support
 class RankedReader:
     """A `Reader` whose probability of a passage is averaged with a reranker's score, in log-odds.
 
-    The log-odds of a span change by as much as those of its passage.
+    Spans keep the reader's probability: a reranker takes what is about the same thing for an answer, so
+    with its score the surest spans were right less often (on questions of written passages kept out of
+    training an AUROC of 0.56, without it 0.72).
 
     Args:
         reader: Marks the words, and judges claims.
@@ -52,13 +53,8 @@ class RankedReader:
 
 
 def _together(reading: Reading, score: float) -> Reading:
-    change = (_log_odds(score) - _log_odds(reading.probability)) / 2
-    spans = tuple(replace(one, probability=_changed(one.probability, change)) for one in reading.spans)
-    return Reading(_changed(reading.probability, change), spans)
-
-
-def _changed(probability: float, change: float) -> float:
-    return 1 / (1 + math.exp(-(_log_odds(probability) + change)))
+    odds = (_log_odds(score) + _log_odds(reading.probability)) / 2
+    return Reading(1 / (1 + math.exp(-odds)), reading.spans)
 
 
 def _log_odds(probability: float) -> float:
