@@ -239,7 +239,8 @@ class Store:
         except OSError as error:
             if is_full(error):
                 raise _translated(error, self.path) from error
-            fresh.rename(self.path)  # a file system without links
+            if not self.path.exists():
+                fresh.rename(self.path)  # a file system without links
         except duckdb.Error as error:
             raise _translated(error, self.path) from error
         finally:
