@@ -33,15 +33,15 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         ),
         "library": ("tui.library.command:app", "See, search and prune what was read."),
         "backup": (
-            "tui.library.safekeeping:backup",
+            "tui.safekeeping:backup",
             "Write the library, runs, policies and settings to one file.",
         ),
         "restore": (
-            "tui.library.safekeeping:restore",
+            "tui.safekeeping:restore",
             "Put a backup back, or repair a damaged library.",
         ),
         "forget": (
-            "tui.library.safekeeping:forget",
+            "tui.safekeeping:forget",
             "Erase a document or a run, and every trace of it.",
         ),
         "mcp": ("tui.mcp:mcp", "Serve the library to editors and assistants, over MCP."),

@@ -38,7 +38,6 @@ SUBCOMMANDS = [
             "rollback",
             "history",
             "compare",
-            "export",
             "remove",
         )
     ),

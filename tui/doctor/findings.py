@@ -37,7 +37,7 @@ _NEEDED: Final = (
     "httpx jinja2 langchain_ollama langgraph llama_cpp lxml markdown_it mcp numpy olefile ollama onnx "
     "onnxruntime openai pathspec peft pint platformdirs pptx pyarrow pydantic pydantic_settings pypdfium2 "
     "python_calamine rank_bm25 rapidocr rich safetensors sentence_transformers sklearn snowballstemmer "
-    "striprtf text_to_num textual textual_serve tokenizers tomlkit torch trafilatura trl "
+    "striprtf text_to_num textual textual_image textual_serve tokenizers tomlkit torch trafilatura trl "
     "typer watchfiles yaml"
 ).split()
 _CHOOSE_POLICY: Final = "Choose another: `deepthink policy list`, then `deepthink policy use NAME`."

@@ -359,7 +359,7 @@ async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: Make
     app.engine.store.path.write_bytes(b"this is no database")
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert "The library file cannot be used" in text(screen, "#told")
+        assert "The library file is damaged" in text(screen, "#told")
         assert "u reads again" in text(screen, "#told")
         app.engine.store.path.unlink()
         store_decided(app.engine.store)

@@ -158,10 +158,10 @@ async def test_what_is_typed_in_the_tree_goes_to_the_line_for_paths(make_app: Ma
         app.push_screen(screen, taken.append)
         await until(pilot, lambda: screen.is_mounted and rows(screen))
         line, tree = screen.query_one(PathInput), screen.query_one(PathTree)
-        await until(pilot, lambda: "Open or shut" in keys(screen))
+        await until(pilot, lambda: "Open/close" in keys(screen))
         await pilot.press("down", "down", "space")
         assert list(tree.marked) == [shelf / "[b]odd.md"]
-        await until(pilot, lambda: "Open or shut" not in keys(screen))
+        await until(pilot, lambda: "Open/close" not in keys(screen))
         assert "Read" in keys(screen)
         await pilot.press(*"rep")
         assert line.has_focus

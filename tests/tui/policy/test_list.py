@@ -96,7 +96,7 @@ async def test_a_policy_that_passed_is_promoted_and_rolled_back(make_app: MakeAp
         await pilot.press("enter")
         await until(pilot, lambda: "● active" in rows(screen)[1])
         assert (Registry().active().name, Registry().history()[0].forced) == (PASSED, False)
-        assert f"learned, as the profile lean has it · the policy {PASSED}" in text(screen, "#deciding")
+        assert f"learned, default of the profile lean · the policy {PASSED}" in text(screen, "#deciding")
         assert "chosen value-c" in card(screen)
         await pilot.press("b")
         await until(pilot, lambda: "● active" in rows(screen)[0])

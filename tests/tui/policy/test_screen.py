@@ -166,7 +166,7 @@ async def test_a_settings_file_that_cannot_be_written_is_told(
         await pilot.press("d")
         await until(pilot, lambda: app.failures)
         assert "cannot be written" in app.failures[0].error.message
-        assert "rules, as the profile" in text(screen, "#deciding")
+        assert "rules, default of the profile" in text(screen, "#deciding")
 
 
 async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: MakeApp) -> None:
@@ -176,7 +176,7 @@ async def test_a_store_that_cannot_be_read_is_told_and_read_again(make_app: Make
     path.write_bytes(b"this is no database")
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert "The library file cannot be used" in text(screen, "#told")
+        assert "The library file is damaged" in text(screen, "#told")
         assert "u reads again" in text(screen, "#told")
         await pilot.press("d", "s")
         path.unlink()

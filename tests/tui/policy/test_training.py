@@ -198,7 +198,7 @@ async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request
         assert trainer.cancelled.is_set()
         came = text(screen, "#outcome")
         assert "■ Stopped after step 480 of 1200." in came
-        assert "goes on from there" in came.replace("\n", " ")
+        assert "continues from there" in came.replace("\n", " ")
         assert "The active policy is the one it was." in came
         assert app.failures == [], "what one did oneself is no failure"
         assert tab(screen) == "2 Training ■"

@@ -259,7 +259,7 @@ async def test_only_what_can_go_on_is_resumed(make_app: MakeApp, monkeypatch: py
         await pilot.pause()
         assert app.current_mode == "runs"
         await pilot.press("down")
-        await until(pilot, lambda: "r goes on" in said(app, "#preview-answer"))
+        await until(pilot, lambda: "r resumes" in said(app, "#preview-answer"))
         assert "interrupted" in said(app, "#preview-facts")
         await pilot.press("r")
         await until(pilot, lambda: asked.calls)
@@ -273,7 +273,7 @@ async def test_what_matters_most_fits_into_the_footer(make_app: MakeApp) -> None
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, 1)
         await until(pilot, lambda: "Resume" in footer(app))
-        assert footer(app)[:9] == ["Replay", "Search", "g", "p", "w", "Rate", "Resume", "Export", "Delete"]
+        assert footer(app)[:9] == ["Open", "Search", "g", "p", "w", "Rate", "Resume", "Export", "Delete"]
 
 
 async def test_a_list_that_cannot_be_read_says_so_and_is_read_again(
