@@ -113,7 +113,7 @@ def test_reading_and_answering_without_a_network(tmp_path: Path) -> None:
     read = deepthink("ingest", str(tmp_path / "note.md"), "--collection", "notes")
     assert read.returncode == 0, read.stderr
     asked = deepthink(
-        "ask", "Who makes Orlavane's ceramic bearings?", "--model", "qwen2.5-coder-0.5b", "--json"
+        "ask", "Where does Orlavane get its bearings?", "--model", "qwen2.5-coder-0.5b", "--json"
     )
     assert asked.returncode == 0, asked.stderr
     answer = json.loads(asked.stdout)

@@ -22,7 +22,7 @@ from agent.state import (
     still_missing,
     without_marks,
 )
-from agent.steps.answering import LEAD, answering, asked
+from agent.steps.answering import ANSWERS, LEAD, answering, asked
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
 from agent.steps.look import likeliest
@@ -264,7 +264,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     if state["route"] == "single" and (proposal := _proposed(state)):
         questions = asked(state["question"], notes)
         # The reader marked words that it takes for the answer; the model's are kept if they answer too.
-        if answering(deps.reader, questions, claims, state["evidence"]) < LIKELY:
+        if answering(deps.reader, questions, claims, state["evidence"]) < ANSWERS:
             return from_findings(proposal)
     return draft
 

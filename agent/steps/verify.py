@@ -25,7 +25,7 @@ from agent.state import (
     still_missing,
     without_marks,
 )
-from agent.steps.answering import LEAD, answering, asked, shown
+from agent.steps.answering import ANSWERS, LEAD, answering, asked, shown
 from agent.steps.grade import graded
 from agent.steps.reflect import LIKELY, POSSIBLE
 from agent.steps.synthesise import abstains, gaps, with_gaps
@@ -116,7 +116,7 @@ class ReadingVerifier:
     ) -> list[Claim]:
         """The claims; where none of the supported ones answers, each is supported in part only."""
         supported = [claim for claim in claims if claim["verdict"] == "supported"]
-        if not readable(questions[0]) or answering(self._reader, questions, supported, evidence) >= _SURE:
+        if not readable(questions[0]) or answering(self._reader, questions, supported, evidence) >= ANSWERS:
             return claims
         return [
             Claim({**claim, "verdict": "partly", "reason": _beside(claim["cites"])})
