@@ -27,7 +27,7 @@ _RANKED = RankedReader(WordReader({_QUESTION: ("Tolvang", 0.9)}), _Shortest())
 
 def test_both_judge_a_passage_and_the_reader_marks_it() -> None:
     marked, without = _RANKED.read(_QUESTION, ["Tolvang supplies them.", "Why?"])
-    odds = math.sqrt(9 / 22)  # of the reader's 0.9 and the reranker's 1/23
+    odds = math.pow(9, 0.9) * math.pow(1 / 22, 0.1)  # of the reader's 0.9 and the reranker's 1/23
     assert marked.probability == pytest.approx(odds / (1 + odds))
     (span,) = marked.spans
     assert (span.start, span.end) == (0, 7)
