@@ -13,11 +13,12 @@ _SAY = 0.1  # of the reranker
 class RankedReader:
     """A `Reader` whose probability of a passage takes a reranker's score into account, in log-odds.
 
-    A reranker takes what is about the same thing for an answer, and what answers in other words for none, so
-    it has a tenth of the say. On questions about written passages kept out of training, the right passage came
-    first for 73 % with the reader alone, for 78 % with this share, and for 79 % with an equal one. But with an
-    equal share the best passage's probability did not separate answerable questions from others any more
-    (AUROC 0.49; with this share 0.85). Spans keep the reader's probability.
+    A reranker takes what is about the same thing for an answer, and what answers in other words for none,
+    so it has a tenth of the say. On questions about written passages kept out of training, the right
+    passage came first for 73 % with the reader alone, for 78 % with this share, and for 79 % with an
+    equal one. But with an equal share the best passage's probability did not separate answerable
+    questions from others any more (AUROC 0.49; with this share 0.85). Spans keep the reader's
+    probability.
 
     Args:
         reader: Marks the words, and judges claims.
