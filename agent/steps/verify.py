@@ -35,7 +35,11 @@ from agent.text.language import language, readable
 from agent.text.sentences import sentences
 from models.protocols import Reader, Support
 
-_SURE = 0.5  # the reader's probability from which a passage supports or refutes a sentence
+_SUPPORTS = (
+    0.4  # probability from which a passage supports a sentence: of held-out claims 67 % of the right
+)
+# ones reach it, and 77 % of the others do not
+_SURE = 0.5  # … and from which it refutes one
 _GROUNDED = 0.75  # share of an answer that must be supported for it to be grounded
 _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "partly": 0.5, "not": 0.0}
 _COPIED: Final = Support(1.0, 0.0, 0.0)
@@ -187,7 +191,7 @@ class ReadingVerifier:
         found: dict[int, Claim] = {}
         for claim, own, told in zip(open_, options, self._read(open_, options), strict=True):
             best = max(zip(told, own, strict=True), key=lambda pair: pair[0].supported, default=None)
-            if best is None or best[0].supported < _SURE:
+            if best is None or best[0].supported < _SUPPORTS:
                 continue
             anew = Claim({**claim, "cites": [best[1][0]["number"]]})
             anew = _judged(anew, best[1], [best[0]], question, evidence)
@@ -243,7 +247,7 @@ def _judged(
     verdict, reason = _verdict(claim["text"], cited, judgements, question, evidence)
     cites = claim["cites"]
     if verdict == "supported" and len(cited) > 1:
-        saying = [(i, j) for i, j in zip(cited, judgements, strict=False) if j.supported >= _SURE]
+        saying = [(i, j) for i, j in zip(cited, judgements, strict=False) if j.supported >= _SUPPORTS]
         items, own = [item for item, _ in saying], [told for _, told in saying]
         # A citation that adds nothing goes: it would open a passage that does not say this.
         if _verdict(claim["text"], items, own, question, evidence)[0] == "supported":
@@ -269,7 +273,7 @@ def _verdict(
     for item, told in zip(cited, judgements, strict=False):  # the last judgement may be of all together
         if told.refuted >= _SURE:
             return "not", f"[{item['number']}] says otherwise"
-    if not any(told.supported >= _SURE for told in judgements):
+    if not any(told.supported >= _SUPPORTS for told in judgements):
         return "not", f"{where} {verb} not {f'mention {missing[0]}' if missing else 'say this'}"
     if missing:
         some = len(missing) < len(told_numbers(text))
