@@ -35,11 +35,10 @@ from agent.text.language import language, readable
 from agent.text.sentences import sentences
 from models.protocols import Reader, Support
 
-_SUPPORTS = (
-    0.4  # probability from which a passage supports a sentence: of held-out claims 67 % of the right
-)
-# ones reach it, and 77 % of the others do not
-_SURE = 0.5  # … and from which it refutes one
+# Probability from which a passage supports a sentence: of held-out claims 67 % of the right ones reach it,
+# and 77 % of the others do not.
+_SUPPORTS = 0.4
+_SURE = 0.5  # probability from which it refutes one
 _GROUNDED = 0.75  # share of an answer that must be supported for it to be grounded
 _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "partly": 0.5, "not": 0.0}
 _COPIED: Final = Support(1.0, 0.0, 0.0)
