@@ -52,7 +52,7 @@ demo: $(VENV)/.installed
 
 # Everything but the app, real models and other processes: what to run after each change.
 check: lint types contracts $(VENV)/.installed-test
-	$(BIN)/python -m pytest -m "not outer" --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not outer" --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 test: lint types contracts pytest
 
@@ -70,7 +70,7 @@ contracts: $(VENV)/.installed-test
 # and every other process would wait for it.
 pytest: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull qwen2.5-coder-0.5b bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2 smollm2-135m
-	$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 test-slow: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull

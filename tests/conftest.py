@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import duckdb
@@ -23,6 +24,7 @@ DATA = Path(os.environ.get("DEEPTHINK_DATA", Path(__file__).parents[2] / "shared
 
 
 _OUTER_FIXTURES = {"make_app", "snap_compare"}
+_HANGS = 900.0  # seconds; no test takes a third of it, however busy the machine is
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,6 +37,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             or hasattr(module, "subprocess")
         ):
             item.add_marker("outer")
+
+
+_stderr = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the stderr that is shown, which is not the one that tests write to."""
+    with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        config.stash[_stderr] = os.dup(2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """End the process where a test hangs, with the stack of every thread; a deadlock in C is one, too."""
+    if not item.get_closest_marker("slow"):
+        faulthandler.dump_traceback_later(_HANGS, exit=True, file=item.config.stash[_stderr])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(autouse=True)

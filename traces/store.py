@@ -43,8 +43,9 @@ _DAMAGED = ("corrupt database file", "not a valid duckdb", "could not read enoug
 
 
 _writers: dict[Path, threading.RLock] = {}
-# A connection that is made while another thread makes the first one of a file may lack DuckDB's functions
-# for Python, Arrow tables among them.
+# Threads open and close one at a time. A connection that is made while another thread makes the first one of
+# a file may lack DuckDB's functions for Python, Arrow tables among them. And closing the last connection of
+# a file lets go of the lock that keeps other processes out, even if another thread has just opened it again.
 _connecting = threading.Lock()
 _migrating = threading.Lock()  # other processes are kept out by DuckDB's own lock on the file
 
@@ -158,7 +159,7 @@ class Store:
             raise
         finally:
             self._here.connection = None
-            connection.close()
+            _close(connection)
 
     @contextmanager
     def transaction(self) -> Iterator[DuckDBPyConnection]:
@@ -210,10 +211,10 @@ class Store:
                     _migrate(connection, self.path)
                     self._migrated = True
         except duckdb.Error as error:
-            connection.close()
+            _close(connection)
             raise _translated(error, self.path) from error
         except StoreError:
-            connection.close()
+            _close(connection)
             raise
         return connection
 
@@ -245,6 +246,11 @@ class Store:
             raise _translated(error, self.path) from error
         finally:
             shutil.rmtree(beside, ignore_errors=True)
+
+
+def _close(connection: DuckDBPyConnection) -> None:
+    with _connecting:
+        connection.close()
 
 
 def copy_database(connection: DuckDBPyConnection, target: Path) -> None:

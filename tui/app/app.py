@@ -239,8 +239,9 @@ class DeepthinkApp(App[int]):
     def _handle_exception(self, error: Exception) -> None:
         """A fault in a handler ends the app with a sentence and a log entry, not with a traceback."""
         cause = error.error if isinstance(error, WorkerFailed) else error
-        if self._is_leaving and isinstance(cause, NoMatches | MountError):
-            # Once it leaves Textual mounts nothing, but tells a window that was just opened of its mount.
+        if self._is_leaving and isinstance(cause, NoMatches | MountError | KeyError):
+            # While the app closes, Textual mounts nothing and computes no styles, but a window that was just
+            # opened still looks for both.
             _log.info("a window was left while it opened: %s", error)
             return
         if self.is_headless or os.environ.get("DEEPTHINK_DEBUG"):
