@@ -34,17 +34,24 @@ $(VENV)/.python:
 	@$(PIP) install --quiet --upgrade pip
 	@touch $@
 
-# torch by its exact version first: where a CPU build is offered that version resolves to it, while an
-# open range may bring gigabytes of GPU libraries.
+# torch by its exact version first, without a hash: where a CPU build is offered that version resolves to it,
+# while an open range may bring gigabytes of GPU libraries. All other packages are checked by hash; pip cannot
+# check the checkout itself, so its requirements are installed before it.
+REQUIREMENTS = import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+  print(*project["dependencies"], *(r for e in sys.argv[1:] for r in project["optional-dependencies"][e]), sep="\n")
+
 $(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt
 	@echo "Setting up, 1 of 2: torch …"
 	@$(PIP) install "$$(grep '^torch==' constraints.txt)"
 	@echo "Setting up, 2 of 2: the rest. llama.cpp is compiled, which takes about five minutes …"
-	@$(PIP) install --constraint constraints.txt --editable .
+	@$(BIN)/python -c '$(REQUIREMENTS)' > $(VENV)/requirements.txt
+	@$(PIP) install --constraint constraints.txt --requirement $(VENV)/requirements.txt
+	@$(PIP) install --no-deps --editable .
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[test]'
+	@$(BIN)/python -c '$(REQUIREMENTS)' test > $(VENV)/requirements.txt
+	$(PIP) install --quiet --constraint constraints.txt --requirement $(VENV)/requirements.txt
 	@touch $@
 
 demo: $(VENV)/.installed
