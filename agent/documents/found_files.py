@@ -23,6 +23,7 @@ from traces.errors import DeepthinkError
 _TEMPORARY: Final = (".tmp", ".temp", ".part", ".partial", ".crdownload", ".download", ".swp", "~")
 _SETTLED: Final = 1.0  # seconds without a change after which a file counts as complete
 _MISSING = {errno.ENOENT, errno.ENOTDIR}
+_LEADS_OUT: Final = "links out of the folder"
 _NOTHING = {*_MISSING, errno.ELOOP}  # a link in a circle leads to no file
 
 
@@ -89,9 +90,10 @@ class FoundFile:
 
 
 def files_in(root: Root, suffixes: Container[str], unread: Counter[str]) -> Iterator[FoundFile]:
-    """The files in a folder and its subfolders, sorted by name; links to folders are not followed.
+    """The files in a folder and its subfolders, sorted by name.
 
-    Files with other extensions are counted in ``unread``, by extension.
+    Links to folders are not followed, and links to files only within the folder: one that someone else made
+    may lead to a private file. Those links are counted in ``unread``, as are other extensions.
     """
     folder = root.path
     failed: list[OSError] = []
@@ -107,7 +109,11 @@ def files_in(root: Root, suffixes: Container[str], unread: Counter[str]) -> Iter
         if not _may_be_file(file):
             continue
         if file.suffix.casefold() in suffixes:
-            yield _found(file, file.relative_to(folder).as_posix())
+            found = _found(file, file.relative_to(folder).as_posix())
+            if found.real.is_relative_to(root.real):
+                yield found
+            else:
+                unread[_LEADS_OUT] += 1
         else:
             unread[file.suffix.casefold()] += 1
     for error in failed:

@@ -17,6 +17,7 @@ from agent.documents.document import Block, NoText, ParsedDocument
 from agent.documents.ingest import (
     FileDone,
     FileFailed,
+    FilesUnread,
     IngestEvent,
     IngestFinished,
     LanguagesUnknown,
@@ -156,43 +157,26 @@ def test_a_path_that_may_not_be_looked_at_is_refused_with_a_sentence(
     assert len(Library(store).documents("c")) == 3
 
 
-def test_a_link_whose_file_lies_elsewhere_goes_when_the_link_does(store: Store, folder: Path) -> None:
-    outside = folder.parent / "outside.md"
-    outside.write_text("Gamma is the third letter.")
-    link = folder / "link.md"
-    link.symlink_to(outside)
-    assert _outcomes(_read(store, folder))["link.md"] == "added"
-    assert _outcomes(_read(store, folder))["link.md"] == "unchanged"
-    assert _outcomes(_read(store, link)) == {"link.md": "unchanged"}
-    outside.rename(folder.parent / "away.md")
-    assert "link.md" not in _outcomes(_read(store, folder)), "its drive may be mounted again"
-    assert len(Library(store).documents("c")) == 4
-    link.unlink()
-    assert _outcomes(_read(store, folder))["link.md"] == "removed"
+def test_a_link_out_of_the_folder_is_counted_and_read_only_when_it_is_named(
+    store: Store, folder: Path
+) -> None:
+    private = folder.parent / "private.md"
+    private.write_text("The key is under the mat.")
+    link = folder / "notes.md"
+    link.symlink_to(private)
+    events = _read(store, folder)
+    assert "notes.md" not in _outcomes(events)
+    (unread,) = (event for event in events if isinstance(event, FilesUnread))
+    assert ("links out of the folder", 1) in unread.kinds
+    assert _outcomes(_read(store, link)) == {"notes.md": "added"}
 
 
-def test_a_link_that_an_older_version_read_is_not_read_twice(store: Store, folder: Path) -> None:
-    outside = folder.parent / "outside.md"
-    outside.write_text("Gamma is the third letter.")
-    _read(store, outside)  # the source an older version gave it
-    (folder / "link.md").symlink_to(outside)
-    assert _outcomes(_read(store, folder))["link.md"] == "unchanged"
-    assert len(Library(store).documents("c")) == 4
-
-
-@pytest.mark.parametrize("changed", [False, True])
-def test_a_file_and_a_link_to_it_are_one_document(store: Store, folder: Path, changed: bool) -> None:
-    outside = folder.parent / "others"
-    outside.mkdir()
-    (outside / "g.md").write_text("Gamma is the third letter.")
+def test_a_file_and_a_link_to_it_are_one_document(store: Store, folder: Path) -> None:
     (folder / "0.md").symlink_to("a.md")
-    (folder / "link.md").symlink_to(outside / "g.md")
-    assert set(_outcomes(_read(store, folder))) == {"a.md", "inner/b.txt", "c.csv", "link.md"}
-    if changed:
-        (outside / "g.md").write_text("Gamma is no longer the third letter.")
-    _read(store, outside)
+    (folder / "inner" / "link.txt").symlink_to("b.txt")
+    assert set(_outcomes(_read(store, folder))) == {"a.md", "inner/b.txt", "c.csv"}
     _read(store, folder)
-    assert {d.name for d in Library(store).documents("c")} == {"a.md", "inner/b.txt", "c.csv", "g.md"}
+    assert {d.name for d in Library(store).documents("c")} == {"a.md", "inner/b.txt", "c.csv"}
 
 
 def test_a_renamed_folder_is_not_kept_twice(store: Store, folder: Path) -> None:

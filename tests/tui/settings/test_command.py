@@ -9,7 +9,7 @@ import pytest
 
 from agent.budget import Budget
 from tests.tui.conftest import Run
-from traces.paths import config_file
+from traces.paths import config_file, store_file
 from tui.settings import file
 from tui.settings.settings import BadSetting, Settings, entries, keys, load, variable
 
@@ -54,6 +54,25 @@ def test_folders_in_the_environment_are_no_settings(home: Path, monkeypatch: pyt
     assert load().model_dump() == Settings().model_dump(), (
         "DEEPTHINK_HOME and DEEPTHINK_MODELS belong to traces.paths"
     )
+
+
+def test_files_of_the_current_folder_are_no_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that someone else made may hold any file; a model or a store in it is never used."""
+    for name in (
+        "config.toml",
+        "deepthink.toml",
+        ".deepthink.toml",
+        "deepthink/config.toml",
+        "pyproject.toml",
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('model = "./evil.gguf"\nweb = true\n[tool.deepthink]\nweb = true\n')
+    (tmp_path / ".env").write_text("DEEPTHINK_MODEL=./evil.gguf\nDEEPTHINK_HOME=.\n")
+    before = load(), store_file()
+    monkeypatch.chdir(tmp_path)
+    assert (load(), store_file()) == before
 
 
 @pytest.mark.parametrize(
