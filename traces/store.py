@@ -43,9 +43,9 @@ _DAMAGED = ("corrupt database file", "not a valid duckdb", "could not read enoug
 
 
 _writers: dict[Path, threading.RLock] = {}
-# Threads open and close one at a time. A connection that is made while another thread makes the first one of a
-# file may lack DuckDB's functions for Python, Arrow tables among them. And closing the last connection of a
-# file drops the lock that keeps other processes out, even if another thread has just opened the file again.
+# Threads open and close one at a time. A connection that is made while another thread makes the first one
+# of a file may lack DuckDB's functions for Python, Arrow tables among them. And closing the last connection
+# drops the lock that keeps other processes out, even if another thread has just opened the file again.
 _connecting = threading.Lock()
 _migrating = threading.Lock()  # other processes are kept out by DuckDB's own lock on the file
 

@@ -240,8 +240,8 @@ class DeepthinkApp(App[int]):
         """A fault in a handler ends the app with a sentence and a log entry, not with a traceback."""
         cause = error.error if isinstance(error, WorkerFailed) else error
         if self._is_leaving and isinstance(cause, NoMatches | MountError | KeyError):
-            # While the app closes, Textual mounts nothing and computes no styles, but a window that was just
-            # opened still looks for both.
+            # While the app closes, Textual mounts nothing and computes no styles, but a window that was
+            # just opened still looks for both.
             _log.info("a window was left while it opened: %s", error)
             return
         if self.is_headless or os.environ.get("DEEPTHINK_DEBUG"):
