@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 COLUMNS, ROWS = 120, 40
+_ASKED, _ANSWER = b"\x1b[c", b"\x1b[?1;2c"  # what a terminal is: one that draws no pictures
 _CONTROLS = re.compile(rb"\x1b\[[0-9;?<>=$]*[a-zA-Z]|\x1b[\]P].*?(?:\x07|\x1b\\)|\x1b.", re.DOTALL)
 
 
@@ -130,7 +131,10 @@ class Terminal:
             except OSError:  # the other end is closed: EIO
                 data = b""
             with self._lock:
+                asked = self._written.count(_ASKED)
                 self._written += data
+                if self._written.count(_ASKED) > asked:
+                    os.write(self._master, _ANSWER)
                 self._lock.notify_all()
             if not data:
                 return
