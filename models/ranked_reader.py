@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
+from models.boxed_reader import log_odds, probability
 from models.protocols import Loadable, Reader, Reading, Reranker, Support
 
 _SAY = 0.1  # of the reranker
+_LEAST = 1e-4  # a score nearer to 0 or 1 says no more than this one
 
 
 class RankedReader:
@@ -58,10 +59,5 @@ class RankedReader:
 
 
 def _together(reading: Reading, score: float) -> Reading:
-    odds = _SAY * _log_odds(score) + (1 - _SAY) * _log_odds(reading.probability)
-    return Reading(1 / (1 + math.exp(-odds)), reading.spans)
-
-
-def _log_odds(probability: float) -> float:
-    held = min(max(probability, 1e-4), 1 - 1e-4)
-    return math.log(held / (1 - held))
+    odds = _SAY * log_odds(score, _LEAST) + (1 - _SAY) * log_odds(reading.probability, _LEAST)
+    return Reading(probability(odds), reading.spans)

@@ -217,9 +217,9 @@ def reading(passage: str, windows: Sequence[tuple[Window, Score]], calibration: 
         ),
         key=lambda pair: -pair[0],
     )
-    sure = {one: _probability(odds) for odds, one in spans}
+    sure = {one: probability(odds) for odds, one in spans}
     return Reading(
-        max(_probability(odds) for odds, _ in read),
+        max(probability(odds) for odds, _ in read),
         tuple(Span(one.start, one.end, sure[one]) for one in apart([one for _, one in spans])),
     )
 
@@ -238,7 +238,7 @@ def checked(read: Reading, judged: Mapping[Span, Support], calibration: Calibrat
         odds = log_odds(span.probability)
         if span in judged:
             odds = of_span * odds + of_support * log_odds(judged[span].supported) + intercept
-        spans.append(replace(span, probability=_probability(odds)))
+        spans.append(replace(span, probability=probability(odds)))
     return Reading(read.probability, tuple(sorted(spans, key=lambda span: -span.probability)))
 
 
@@ -251,10 +251,12 @@ def judgement(support: npt.NDArray[np.float32], calibration: Calibration) -> Sup
     return Support(supported, refuted, neither)
 
 
-def log_odds(share: float) -> float:
-    held = min(max(share, 1e-6), 1 - 1e-6)
+def log_odds(share: float, least: float = 1e-6) -> float:
+    """The log-odds of a probability; one nearer to 0 or 1 than ``least`` counts as that."""
+    held = min(max(share, least), 1 - least)
     return math.log(held / (1 - held))
 
 
-def _probability(log_odds: float) -> float:
+def probability(log_odds: float) -> float:
+    """The probability of log-odds."""
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, log_odds))))
