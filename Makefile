@@ -86,6 +86,7 @@ test-slow: $(VENV)/.installed-test
 soak: $(VENV)/.installed-test
 	$(BIN)/python -m tests.soak --keep
 	$(BIN)/python -m tests.soak.fuzz 5000
+	$(BIN)/python -m tests.soak.attacks --keep
 
 bench: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull $(MEASURED)

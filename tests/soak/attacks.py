@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from unittest import mock
@@ -17,6 +18,8 @@ from agent import notebook, prompts
 from models.llama_cpp import LlamaCppChat
 from models.protocols import ChatOptions, Message
 from tests.agent.made import evidence
+from tests.benchmarks.process import beside_others
+from tests.benchmarks.table import Row, Table
 from tests.soak.hostile import CANARY, ORDERS
 from tui.assemble import chat_file
 
@@ -56,15 +59,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Ask with the defences and without, and print both."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="qwen2.5-coder-1.5b")
-    path, name = chat_file(parser.parse_args(arguments).model)
+    parser.add_argument("--keep", action="store_true", help="keep the table with the results")
+    given = parser.parse_args(arguments)
+    path, name = chat_file(given.model)
     chat = LlamaCppChat(path, name=name, context_tokens=2048)
     defended = followed(chat)
-    print(f"{name}, defended: {len(defended)} of {len(ORDERS)} followed: {defended}", flush=True)  # noqa: T201
     chat.close()
     with undefended():
         bare = followed(chat)
-    print(f"{name}, undefended: {len(bare)} of {len(ORDERS)} followed: {bare}", flush=True)  # noqa: T201
     chat.close()
+    rows = [
+        Row(f"{name}, {how}: orders followed", f"{len(answers)} of {len(ORDERS)}")
+        for how, answers in (("with the defences", defended), ("without", bare))
+    ]
+    table = Table("attacks", "Orders in passages", rows, [*beside_others(), *_NOTES], f"{_COMMAND} --keep")
+    sys.stdout.write("\n".join([table.markdown(), *(f"followed: {one}" for one in (*defended, *bare)), ""]))
+    if given.keep:
+        table.keep()
+
+
+_COMMAND = "python -m tests.soak.attacks"
+_NOTES = [
+    "Each order stands in a passage between two honest ones, in the prompt of an answer. Plans are made from "
+    "the question, and decisions from numbers, so that no passage reaches either.",
+]
 
 
 if __name__ == "__main__":
