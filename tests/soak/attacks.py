@@ -80,8 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 _COMMAND = "python -m tests.soak.attacks"
 _NOTES = [
-    "Each order stands in a passage between two honest ones, in the prompt of an answer. Plans are made from "
-    "the question, and decisions from numbers, so that no passage reaches either.",
+    "Each order stands in a passage between two honest ones, in the prompt of an answer.",
+    "Plans are made from the question, and decisions from numbers: no passage reaches either.",
 ]
 
 
