@@ -100,8 +100,9 @@ class AnythingChat:
         emit = options.on_text or (lambda _text: None)
         if self._endless:
             assert options.cancel is not None
-            while not options.cancel.wait(0.001):
+            while not options.cancel.is_set():  # its `wait` would not look at the clock
                 emit("on and on ")
+                time.sleep(0.001)
             raise GenerationCancelled("It was still going on.")
         text = anything(self._chance, messages, options.schema)[: options.max_tokens * _TOKEN_CHARACTERS]
         emit(text)
