@@ -40,14 +40,18 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def _opened(app: DeepthinkApp, pilot: Pilot[Any], words: str) -> list[str]:
     """What the palette finds for some words."""
+
+    def searched() -> bool:
+        return all(worker.is_finished for worker in app.workers if worker.node is app.screen)
+
     await pilot.press("ctrl+p")
     await until(pilot, lambda: isinstance(app.screen, CommandPalette))
-    app.screen.query_one(Input).value = words
     found = app.screen.query_one(OptionList)
-    await until(pilot, lambda: found.option_count)
-    await until(
-        pilot, lambda: all(worker.is_finished for worker in app.workers if worker.node is app.screen)
-    )
+    await until(pilot, lambda: found.option_count and searched())  # what it shows before a word is typed
+    if words:
+        app.screen.query_one(Input).value = words
+        await pilot.pause()  # until the next search has begun
+        await until(pilot, lambda: found.option_count and searched())
     return [Content.from_text(str(option.prompt)).plain for option in found.options]
 
 
