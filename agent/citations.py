@@ -88,7 +88,8 @@ def render(checked: Sequence[Claim], draft: str = "") -> str:
     laid_out: list[str] = []
     for line in lines:
         if line.heading:
-            laid_out += ["", line.prefix + " ".join(times[0] for times in line.sentences), ""]
+            heading = " ".join(text for text, *_ in line.sentences)
+            laid_out += ["", line.prefix + _MARK.sub("", heading), ""]  # a heading is not checked
         else:
             laid_out.append(line.prefix + " ".join(_marked(next(left)) for _ in line.sentences))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(laid_out)).strip()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 CURRENCY = "currency"
 """The unit of an amount of money whose currency is not given, or is used by several countries."""
 
-SPELLED = frozenset({"en", "fr", "es", "pt", "de", "ca", "it", "nl"})
+SPELLED = frozenset({"en", "fr", "es", "pt", "de", "it", "nl"})
 """Languages whose number words `text_to_num` reads."""
 
 # CLDR's name of a unit, and pint's.

@@ -166,3 +166,9 @@ def test_a_lead_that_names_no_source_is_taken_off(lead: str) -> None:
 def test_a_lead_that_names_who_says_so_stays() -> None:
     (claim,) = claims("According to Tolvang, it burned [1].", [evidence(1, "It burned, Tolvang says.")])
     assert claim["text"] == "According to Tolvang, it burned."
+
+
+def test_a_mark_in_a_heading_is_not_shown() -> None:
+    draft = "## Suppliers [3]\n\nTolvang makes them [1]."
+    checked = [Claim({**one, "verdict": "supported"}) for one in claims(draft, [evidence(1, "x")])]
+    assert render(checked, draft) == "## Suppliers\n\nTolvang makes them [1]."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import babel
 import pytest
 
 from agent.text.quantities import Date, Measure, Quantity, compare, dated, read, same, stands
@@ -162,3 +163,8 @@ def test_reading_a_sentence_takes_less_than_a_millisecond() -> None:
     for _ in range(50):
         read.__wrapped__(sentence, "en")
     assert (time.perf_counter() - began) / 50 < 0.001 * 5  # five times as long on a busy machine
+
+
+@pytest.mark.parametrize("code", sorted(babel.Locale("en").languages))
+def test_every_language_is_read(code: str) -> None:
+    read("12 of 20", code)
