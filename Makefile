@@ -4,6 +4,8 @@
 PYTHON ?= python3
 # Processes that test at once; 0 for one that shows what it does as it does it.
 WORKERS ?= 2
+# One that hangs is ended by tests/conftest.py; begun again, it would hang again.
+AT_ONCE := --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 # The models whose figures are in the tables.
 MEASURED := qwen2.5-coder-1.5b qwen2.5-coder-0.5b bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2
 VENV   := .venv
@@ -35,8 +37,8 @@ $(VENV)/.python:
 	@touch $@
 
 # torch by its exact version first, without a hash: where a CPU build is offered that version resolves to it,
-# while an open range may bring gigabytes of GPU libraries. All other packages are checked by hash; pip cannot
-# check the checkout itself, so its requirements are installed before it.
+# while an open range may bring gigabytes of GPU libraries. It brings what it needs itself; all else is checked
+# by hash. pip cannot check the checkout, so its requirements are installed before it.
 REQUIREMENTS = import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
   print(*project["dependencies"], *(r for e in sys.argv[1:] for r in project["optional-dependencies"][e]), sep="\n")
 
@@ -59,7 +61,7 @@ demo: $(VENV)/.installed
 
 # Everything but the app, real models and other processes: what to run after each change.
 check: lint types contracts $(VENV)/.installed-test
-	$(BIN)/python -m pytest -m "not outer" --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+	$(BIN)/python -m pytest -m "not outer" $(AT_ONCE)
 
 test: lint types contracts pytest
 
@@ -77,7 +79,7 @@ contracts: $(VENV)/.installed-test
 # and every other process would wait for it.
 pytest: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull qwen2.5-coder-0.5b bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2 smollm2-135m
-	$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+	$(BIN)/python -m pytest -m "not slow" $(AT_ONCE)
 
 test-slow: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull

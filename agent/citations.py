@@ -88,7 +88,7 @@ def render(checked: Sequence[Claim], draft: str = "") -> str:
     laid_out: list[str] = []
     for line in lines:
         if line.heading:
-            heading = " ".join(text for text, *_ in line.sentences)
+            heading = " ".join(times[0] for times in line.sentences)
             laid_out += ["", line.prefix + _MARK.sub("", heading), ""]  # a heading is not checked
         else:
             laid_out.append(line.prefix + " ".join(_marked(next(left)) for _ in line.sentences))

@@ -23,8 +23,8 @@ from traces.errors import DeepthinkError
 _TEMPORARY: Final = (".tmp", ".temp", ".part", ".partial", ".crdownload", ".download", ".swp", "~")
 _SETTLED: Final = 1.0  # seconds without a change after which a file counts as complete
 _MISSING = {errno.ENOENT, errno.ENOTDIR}
-_LEADS_OUT: Final = "links out of the folder"
 _NOTHING = {*_MISSING, errno.ELOOP}  # a link in a circle leads to no file
+_LEADS_OUT: Final = "links out of the folder"
 
 
 class BadPattern(DeepthinkError):

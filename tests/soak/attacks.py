@@ -61,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", default="qwen2.5-coder-1.5b")
     parser.add_argument("--keep", action="store_true", help="keep the table with the results")
     given = parser.parse_args(arguments)
+    notes = [*beside_others(), *_NOTES]
     path, name = chat_file(given.model)
     chat = LlamaCppChat(path, name=name, context_tokens=2048)
     defended = followed(chat)
@@ -72,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         Row(f"{name}, {how}: orders followed", f"{len(answers)} of {len(ORDERS)}")
         for how, answers in (("with the defences", defended), ("without", bare))
     ]
-    table = Table("attacks", "Orders in passages", rows, [*beside_others(), *_NOTES], f"{_COMMAND} --keep")
+    table = Table("attacks", "Orders in passages", rows, notes, f"{_COMMAND} --keep")
     sys.stdout.write("\n".join([table.markdown(), *(f"followed: {one}" for one in (*defended, *bare)), ""]))
     if given.keep:
         table.keep()
