@@ -13,7 +13,7 @@ from agent.recording import Recorder
 from agent.state import RUNGS, RunState
 from agent.steps.approve import approve
 from agent.steps.clarify import clarify
-from agent.steps.converse import answer_directly
+from agent.steps.converse import answer_directly, is_small_talk
 from agent.steps.correct import correct
 from agent.steps.decide import decide
 from agent.steps.distil import distil
@@ -58,13 +58,8 @@ NODES: dict[str, Node] = {
 # They end a run in order, budget or not.
 _ALWAYS = {"answer_directly", "decide", "synthesise", "verify", "approve"}
 _STEP = {"retrieve", "rerank", "grade", "correct", "distil", "reflect"}  # what a person may skip
-_ROUTES = {
-    "clarify": "clarify",
-    "direct": "answer_directly",
-    "single": "look",
-    "deep": "look",
-}
-_LOOKED = {"single": "single_shot", "deep": "plan"}
+_PLANS = {"single": "single_shot", "deep": "plan"}
+_ROUTES = {"clarify": "clarify", "direct": "answer_directly", "look": "look", **_PLANS}
 _ACTIONS = {"CONTINUE": "next_step", "REVISE": "plan", "FINISH": "synthesise"}
 _APPROVALS = {"accept": "__end__", "stop": "__end__", "rewrite": "synthesise", "search": "plan"}
 
@@ -74,7 +69,8 @@ def build_graph(
 ) -> CompiledStateGraph[RunState, None, RunState, RunState]:
     """Wire the nodes and compile.
 
-        route: clarify → route; answer_directly → end; look → single_shot or plan → next_step
+        look → route, at the start of a conversation; later route → look, at the question made complete
+        route: clarify → route; answer_directly → end; single_shot or plan → next_step
         next_step → retrieve, once for each phrasing, side by side → rerank → grade
         grade: enough → distil; not → correct → retrieve again, or distil where nothing is left to try
         distil → reflect → decide (a single shot has no decision: → synthesise)
@@ -124,12 +120,19 @@ def _wire(
     def searches(state: RunState) -> list[Any]:
         return [Send("retrieve", search) for search in state["searches"]]
 
+    def begins(state: RunState) -> str:
+        # A follow-up is not complete in itself, and a greeting is no question: neither is searched as it is.
+        return "route" if state["turns"] or is_small_talk(state["question"]) else "look"
+
     def routed(state: RunState) -> str:
         # Where the research has ended nobody is asked any more: the rest is passed by, to the answer.
-        return "deep" if state["stopped_because"] else state["route"] or "deep"
+        if state["stopped_because"]:
+            return "deep"
+        searched = state["route"] in _PLANS and not state["notebook"]
+        return "look" if searched else state["route"]
 
     def looked(state: RunState) -> str:
-        return "single" if state["route"] == "single" and not state["stopped_because"] else "deep"
+        return routed(state) if state["route"] or state["stopped_because"] else "route"
 
     def step_begins(state: RunState) -> Any:
         if not state["query"] or state["stopped_because"]:
@@ -147,9 +150,9 @@ def _wire(
     graph = StateGraph(RunState)
     for name, node in nodes.items():
         graph.add_node(name, cast(Any, node))
-    graph.add_edge(START, "route")
+    graph.add_conditional_edges(START, begins, ["look", "route"])
     graph.add_conditional_edges("route", routed, cast(Any, _ROUTES))
-    graph.add_conditional_edges("look", looked, cast(Any, _LOOKED))
+    graph.add_conditional_edges("look", looked, cast(Any, {"route": "route", **_PLANS}))
     graph.add_edge("clarify", "route")
     graph.add_edge("answer_directly", END)
     graph.add_edge("single_shot", "next_step")

@@ -1,6 +1,7 @@
 """Step ``look``: the question itself is searched and read as it is, before anything is planned.
 
-So a plan can only add to what the question finds by itself, and a person sees a first look at once.
+So a plan can only add to what the question finds by itself, and a first look is shown at once. A follow-up is
+made complete first.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from agent.events import FirstLook, NotebookGrew, Planned
 from agent.retrieval.recall import aim
 from agent.state import Candidate, RunState
 from agent.steps.plan import look_up
+from agent.steps.reflect import POSSIBLE
 from agent.steps.rerank import read
 from agent.steps.retrieve import candidate
 
 
 def look(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads question, route. Writes looked, notebook."""
+    """Reads question. Writes looked, notebook."""
     entry = notebook.opening(state["question"], deps.described)
     deps.session.emit(NotebookGrew(entry))
     if not deps.cognition.instant:
@@ -27,8 +29,7 @@ def look(state: RunState, deps: Deps) -> dict[str, Any]:
     hits = deps.recall.search(state["question"], "hybrid", scopes, deps.recalled)
     found = read(deps.reader, state["question"], [candidate(hit) for hit in hits]) if hits else []
     best = likeliest(found)
-    if best is not None and state["route"] == "deep":
-        span = best["spans"][0]
+    if best is not None and (span := best["spans"][0])["probability"] >= POSSIBLE:
         deps.session.emit(
             FirstLook(
                 answer=span["text"],

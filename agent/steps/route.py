@@ -20,7 +20,8 @@ _REASONS: Final[dict[Route, str]] = {
 
 
 def route(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads asked, question, turns, clarified. Writes question, route, asking, plan, planned_by.
+    """Reads asked, question, turns, clarified. Writes question, route, asking, plan, planned_by, and
+    clears looked and notebook after a clarification.
 
     After a clarification it is passed again, and does not ask a second time.
     """
@@ -54,7 +55,10 @@ def _routed(
         steps = made.steps
     reason = "as you asked for" if source == "person" else _REASONS[chosen]
     deps.session.emit(Routed(chosen, reason, source, state["asked"], question))
+    # What was searched before a clarification was searched for less than the whole question.
+    anew: dict[str, Any] = {"looked": [], "notebook": []} if state["clarified"] else {}
     return {
+        **anew,
         "question": question,
         "route": chosen,
         "asking": asking,

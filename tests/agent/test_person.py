@@ -242,7 +242,6 @@ def test_a_fact_of_which_the_reader_is_sure_is_answered_without_the_model(person
         assert answered.answer.startswith("Tolvang Ceramics – Orlavane buys all of its ceramic bearings")
         assert (answered.grounded, _end(events).model_calls) == (True, 0)
         assert [source["document"] for source in answered.sources] == ["annual-report"]
-        assert not _only(events, ev.FirstLook)
 
 
 def test_a_plan_of_one_step_is_a_single_look_up(person: Person) -> None:
@@ -306,10 +305,10 @@ def test_a_skipped_step_ends_without_a_finding_and_the_answer_says_so(person: Pe
 
 def test_answering_now_before_anything_was_searched_says_nothing_of_the_documents(person: Person) -> None:
     def do(event: ev.Event) -> None:
-        if isinstance(event, ev.Routed):
+        if isinstance(event, ev.RunStarted):
             person.steering.finish()
 
-    events = person.watch([], DEEP, do, plans=[" =\n="])
+    events = person.watch([], DEEP, do, plans=[])
     (answered,) = _only(events, ev.Answered)
     assert (answered.answer, answered.share) == ("Stopped before an answer was found.", None)
     assert _end(events).status == "stopped"

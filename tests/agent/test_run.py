@@ -81,7 +81,7 @@ def test_a_first_look_is_shown_before_the_plan(ask: Ask) -> None:
     events = ask(WHOLE)
     (looked,) = _only(events, ev.FirstLook)
     assert (looked.answer, looked.title) == ("Tolvang Ceramics", "Annual report")
-    assert events.index(looked) < events.index(_only(events, ev.Planned)[0])
+    assert events.index(looked) < events.index(_only(events, ev.Routed)[0])
 
 
 def test_everything_is_stored_as_it_happened(ask: Ask, store: Store) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import agent.events as ev
@@ -25,8 +27,8 @@ def test_the_best_passages_are_kept_best_first(make: Make, events: list[ev.Event
     assert events == [ev.NotebookGrew(entry)], "the reader marks nothing: there is no first look"
 
 
-def test_a_deep_question_gets_a_first_look(make: Make, events: list[ev.Event]) -> None:
-    update = look(state(route="deep"), make(reader=SURE))
+def test_a_question_gets_a_first_look_before_it_is_planned(make: Make, events: list[ev.Event]) -> None:
+    update = look(state(route=""), make(reader=SURE))
     (found,) = [event for event in events if isinstance(event, ev.FirstLook)]
     sentence = "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics."
     assert (found.answer, found.sentence) == ("Tolvang Ceramics", sentence)
@@ -37,16 +39,15 @@ def test_a_deep_question_gets_a_first_look(make: Make, events: list[ev.Event]) -
 @pytest.mark.parametrize(
     "changes",
     [
-        {"route": "single"},
+        {"reader": WordReader({QUESTION: ("Tolvang Ceramics", 0.1)})},  # improbable
         {"profile_name": "seed"},
         {"recalled": 0},
-    ],  # it has its answer at once; nor does the seed look
+    ],
 )
-def test_others_get_none(make: Make, events: list[ev.Event], changes: dict[str, str]) -> None:
-    way = changes.pop("route", "deep")
-    update = look(state(route=way), make(reader=SURE, **changes))
+def test_others_get_none(make: Make, events: list[ev.Event], changes: dict[str, Any]) -> None:
+    update = look(state(route=""), make(**{"reader": SURE, **changes}))
     assert [type(event) for event in events] == [ev.NotebookGrew]
-    assert bool(update.get("looked")) == (way == "single")
+    assert bool(update.get("looked")) == ("reader" in changes)
 
 
 @pytest.mark.parametrize(
