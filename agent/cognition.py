@@ -44,7 +44,7 @@ class Planned:
 
 
 class Planner(Protocol):
-    """Turns a question into look-ups, and plans what is left anew."""
+    """Turns a question into look-ups, and revises a plan."""
 
     def begin(self, session: Session, request: PlanRequest, chosen: Route | None = None) -> Planned:
         """The first plan; a single look-up of the whole question where none can be made.
@@ -210,7 +210,7 @@ class Distilled:
 
 
 class Distiller(Protocol):
-    """Picks what matters out of passages. Every part of an excerpt stands word for word in its chunk."""
+    """Picks what matters out of passages. Every part of an excerpt is copied word for word from its chunk."""
 
     def distil(
         self,

@@ -66,7 +66,7 @@ class Deps:
 
     @property
     def described(self) -> list[tuple[str, str]]:
-        """Name and description of each collection, as the model is told."""
+        """Name and description of each collection, as the model sees them."""
         return [(c.name, c.description or f"{c.documents} documents") for c in self.collections]
 
     @property

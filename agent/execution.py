@@ -62,7 +62,7 @@ class Execution:
         web = web if request.filters == NO_FILTERS else None
         reader = MemoReader(reader)  # shared with the verifier: a rewritten answer repeats sentences
         cognition = profile(request.profile, reader, planner)
-        had_one = began_with.startswith(LEARNED)  # then it is told if there is none any more
+        had_one = began_with.startswith(LEARNED)  # then a missing policy is reported
         named = request.decider or decides(request.profile, learned=had_one or learned is not None)
         self.decides = f"{LEARNED}:{learned.name}" if named == LEARNED and learned else named
         make_decider = cognition.decider
@@ -239,7 +239,7 @@ class Execution:
 
 def _handover(before: str, now: str) -> str:
     """A notice for a resumed run if another policy than the one it began with decides."""
-    if not before.startswith(LEARNED) or now in {before, LEARNED}:  # where there is none, that is told
+    if not before.startswith(LEARNED) or now in {before, LEARNED}:  # a missing policy is reported
         return ""
     return f"The run began with decisions by {before}; from here on they are by {now}."
 

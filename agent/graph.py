@@ -125,7 +125,7 @@ def _wire(
         return "route" if state["turns"] or is_small_talk(state["question"]) else "look"
 
     def routed(state: RunState) -> str:
-        # Where the research has ended nobody is asked any more: the rest is passed by, to the answer.
+        # Once the research has ended no model is asked: the remaining steps are skipped.
         if state["stopped_because"]:
             return "deep"
         searched = state["route"] in _PLANS and not state["notebook"]
@@ -190,7 +190,7 @@ def recursion_limit(budget: Budget) -> int:
 
 
 def _observed(name: str, node: Node, deps: Deps, recorder: Recorder) -> Callable[..., dict[str, Any]]:
-    """The node with its events, and the word of the budget and of the person obeyed."""
+    """The node with its events; applies budget limits and steering."""
 
     def run(state: Any, config: RunnableConfig) -> dict[str, Any]:
         session = deps.session
@@ -224,7 +224,7 @@ def _observed(name: str, node: Node, deps: Deps, recorder: Recorder) -> Callable
 
 
 def _taken(name: str, node: Node, state: Any, deps: Deps) -> dict[str, Any]:
-    """What the node returns, unless the budget ran out in it or the person gave its step up."""
+    """What the node returns, unless the budget ran out in it or its step was skipped."""
     session = deps.session
     skipped = session.stop.skipping
     if not skipped:

@@ -85,7 +85,7 @@ _PREFERS_LEARNED = frozenset({"lean"})  # seed is the baseline, as it was descri
 
 
 def profile(name: str, reader: Reader, planner: Completer | None = None) -> Cognition:
-    """The cognition that ``name`` stands for.
+    """The cognition of profile ``name``.
 
     Args:
         name: One of `PROFILES`.
@@ -114,7 +114,7 @@ def check_decider(name: str) -> None:
 
 
 def decider(name: str, learned: Policy | None = None, notice: str = "") -> Callable[[Session], Decider]:
-    """The decision source that ``name`` stands for, to act: ``learned`` falls back on the rules.
+    """The decision source called ``name``, to act: ``learned`` falls back on the rules.
 
     Args:
         name: One of `SOURCES`.
@@ -131,7 +131,7 @@ def decider(name: str, learned: Policy | None = None, notice: str = "") -> Calla
 
 
 def second_opinion(name: str, learned: Policy | None = None) -> Callable[[Session], Decider]:
-    """The decision source that ``name`` stands for, to be compared with: nothing takes its place.
+    """The decision source called ``name``, to compare with: it has no fallback.
 
     Raises:
         UnknownProfile: there is none of that name.

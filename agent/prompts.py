@@ -278,7 +278,7 @@ def section(question: str, cites: Sequence[int]) -> str:
 
 
 def verify(question: str, claims: Sequence[tuple[str, Sequence[Evidence]]]) -> str:
-    """Asks whether each sentence stands in the passages it cites (``seed``)."""
+    """Asks whether the cited passages support each sentence (``seed``)."""
     shown = list({item["number"]: item for _, cited in claims for item in cited}.values())
     passages = "\n".join(f"[{item['number']}] ({item['title']}) {item['excerpt']}" for item in shown)
     listed = "\n".join(

@@ -112,7 +112,7 @@ class Evidence(TypedDict):
     excerpt: str  # what distillation left of it, and what the model reads
     score: float
     author: NotRequired[str]  # as in `Candidate`
-    relevance: NotRequired[float]  # the grader's probability that it helps; runs of before have none
+    relevance: NotRequired[float]  # the grader's probability that it helps; not in runs of earlier versions
 
 
 class Earlier(TypedDict):
@@ -134,7 +134,7 @@ class Note(TypedDict):
     cites: list[int]
     found: bool
     revision: int  # of the plan, when the step was taken
-    relevance: NotRequired[float]  # of the step's best passage, by the grader; runs of before have none
+    relevance: NotRequired[float]  # of the step's best passage, by the grader; not in runs of earlier versions
     skipped: NotRequired[bool]  # by the person: nothing is known of what the documents say
     sure: NotRequired[bool]  # whether the reader was sure, so that nothing else was asked
     earlier: NotRequired[Earlier]  # where two versions of a document disagree; the later one is followed
@@ -168,7 +168,7 @@ def searched(search: Search) -> str:
 
 
 def gather(old: list[Recalled], new: list[Recalled]) -> list[Recalled]:
-    """Reducer of what parallel searches bring: adds up; an empty list begins anew."""
+    """Reducer for the results of parallel searches: appends; an empty list clears."""
     return [*old, *new] if new else []
 
 

@@ -26,7 +26,7 @@ from models.protocols import Embedder, GenerationCancelled, Vectors
 from traces.library import Library
 from traces.records import Document, NewChunk, NewDocument
 
-# Grows when reading or chunking changes, so that files are read anew. Stored below zero with a document
+# Grows when reading or chunking changes, so that files are read again. Stored below zero with a document
 # whose scanned pages were not read.
 READER_VERSION = 3
 _BATCH = 32

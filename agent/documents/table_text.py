@@ -264,7 +264,7 @@ class Row:
 
 
 def with_headings(rows: Sequence[str], kept: Sequence[int]) -> list[str]:
-    """The kept rows, each group under the heading row it stands below ("Year ended …:")."""
+    """The kept rows, each group under its heading row ("Year ended …:")."""
     chosen = set(kept)
     for index in kept:
         above = next((i for i in range(index, -1, -1) if SEPARATOR not in rows[i]), None)
@@ -310,5 +310,5 @@ def _cells(line: str) -> list[str]:
 
 
 def _label(cells: Sequence[str]) -> str:
-    # Only what stands before the label may be without letters: "2024 | 17.5 | n/a" has no label.
+    # Only cells before the label may be without letters: "2024 | 17.5 | n/a" has no label.
     return next((cell for cell in cells[:-1] if any(c.isalpha() for c in cell)), "")

@@ -39,7 +39,7 @@ _PERIOD = re.compile(
 )
 Stretch = tuple[float, float]
 _MOST_ROWS = 8
-_OFF_CENTRE = 20.0  # points by which a period may miss the middle of the columns it stands over
+_OFF_CENTRE = 20.0  # points by which a period may miss the middle of the columns below it
 _WORD = re.compile(r"[^\W\d_]{2}")
 
 

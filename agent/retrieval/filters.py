@@ -65,7 +65,7 @@ def _day(written: str) -> str:
 
 
 def _kinds(word: str) -> tuple[str, ...]:
-    """Media types and endings of names that a word stands for: ``mail``, ``spreadsheet``, ``xlsx``."""
+    """Media types and file extensions that a word means: ``mail``, ``spreadsheet``, ``xlsx``."""
     wanted = word.casefold().lstrip(".")
     kinds = [kind.media_type for kind in FORMATS if wanted in {kind.group, kind.name.casefold()}]
     if f".{wanted}" in MEDIA_TYPES:

@@ -143,13 +143,13 @@ def _second(
         raise
     except BudgetExhausted as ended:
         deps.session.warn_once(f"There was no room to ask {source.name} for comparison: {ended}.")
-    except Exception as failure:  # noqa: BLE001 - told, and no run fails for what it does not use
+    except Exception as failure:  # noqa: BLE001 - reported; no run fails for what it does not use
         deps.session.warn_once(f"{source.name} could not be asked for comparison: {failure}")
     return None
 
 
 def _taught(suggestion: Decision, valid: Sequence[Action], deps: Deps) -> _Taken | None:
-    """The person's decision with the decider's as its shadow; None where the suggestion stands."""
+    """The person's decision with the decider's as its shadow; None where the suggestion was accepted."""
     steering, session = deps.steering, deps.session
     if not deps.interactive or len(valid) == 1:
         return None

@@ -52,7 +52,7 @@ class ReaderGrader:
 
 
 def graded(probability: float) -> PassageGrade:
-    """The grade that a probability of answering stands for."""
+    """The grade of a probability of answering."""
     if probability >= _CORRECT:
         return PassageGrade("correct", probability)
     return PassageGrade("incorrect" if probability < _INCORRECT else "ambiguous", probability)

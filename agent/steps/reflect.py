@@ -122,7 +122,7 @@ class ExtractiveReflector:
         evidence: Sequence[Evidence],
         spans: Spans,
     ) -> Finding:
-        """The excerpt of the best evidence, as it stands."""
+        """The excerpt of the best evidence, unchanged."""
         best = max(evidence, key=lambda item: item["score"])
         text = without_marks(" ".join(best["excerpt"].split()))
         return Finding(True, text, text, [best["number"]], "default")

@@ -153,7 +153,7 @@ def _said(note: Note) -> Iterator[str]:
 
 
 def _lead(answer: str, sentence: str) -> str:
-    """The short answer before the sentence that it stands in, unless it begins or is all of it."""
+    """The short answer before its sentence, unless the sentence begins with it."""
     if not answer or not sentence or sentence.casefold().startswith(answer.casefold()):
         return sentence or answer
     return f"{answer}{LEAD}{_around(answer, sentence)}"

@@ -56,7 +56,7 @@ def share(claims: Sequence[Claim]) -> float:
 
 
 def grounded(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> bool:
-    """Whether an answer can be relied on as it stands.
+    """Whether an answer can be relied on.
 
     It can if no sentence is unsupported and at least three quarters of it are supported (`share`): one
     sentence of two may be partly so, the only one may not. Never without evidence or without claims.

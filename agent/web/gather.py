@@ -211,4 +211,4 @@ def _problem(url: str, failed: DeepthinkError, before: Document | None) -> str:
 
 
 def _in_silence(_what: str) -> None:
-    """For a caller who does not want to be told."""
+    """Ignores progress."""
