@@ -210,7 +210,7 @@ class Distilled:
 
 
 class Distiller(Protocol):
-    """Picks what matters out of passages. Every part of an excerpt is copied word for word from its chunk."""
+    """Picks what matters out of passages. Every part of an excerpt is copied from its chunk."""
 
     def distil(
         self,

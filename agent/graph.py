@@ -121,7 +121,7 @@ def _wire(
         return [Send("retrieve", search) for search in state["searches"]]
 
     def begins(state: RunState) -> str:
-        # A follow-up is not complete in itself, and a greeting is no question: neither is searched as it is.
+        # A follow-up is not complete in itself, and a greeting is no question.
         return "route" if state["turns"] or is_small_talk(state["question"]) else "look"
 
     def routed(state: RunState) -> str:

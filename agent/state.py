@@ -112,7 +112,7 @@ class Evidence(TypedDict):
     excerpt: str  # what distillation left of it, and what the model reads
     score: float
     author: NotRequired[str]  # as in `Candidate`
-    relevance: NotRequired[float]  # the grader's probability that it helps; not in runs of earlier versions
+    relevance: NotRequired[float]  # the grader's probability that it helps; not in older runs
 
 
 class Earlier(TypedDict):
@@ -134,7 +134,7 @@ class Note(TypedDict):
     cites: list[int]
     found: bool
     revision: int  # of the plan, when the step was taken
-    relevance: NotRequired[float]  # of the step's best passage, by the grader; not in runs of earlier versions
+    relevance: NotRequired[float]  # of the step's best passage, by the grader; not in older runs
     skipped: NotRequired[bool]  # by the person: nothing is known of what the documents say
     sure: NotRequired[bool]  # whether the reader was sure, so that nothing else was asked
     earlier: NotRequired[Earlier]  # where two versions of a document disagree; the later one is followed
