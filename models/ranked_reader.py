@@ -46,7 +46,7 @@ class RankedReader:
         self.read("warm up", ["warm up\nwarm up"])
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        """The reader's spans, and probabilities on which both agree. What was just read is not read again."""
+        """The reader's spans, and probabilities on which both agree. Recent readings are remembered."""
         known = self._known
         fresh = [one for one in dict.fromkeys(passages) if (question, one) not in known]
         if len(known) + len(fresh) > _REMEMBERED:
