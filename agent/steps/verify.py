@@ -27,7 +27,7 @@ from agent.state import (
 )
 from agent.steps.answering import ANSWERS, LEAD, answering, asked, shown
 from agent.steps.grade import graded
-from agent.steps.reflect import LIKELY, POSSIBLE
+from agent.steps.reflect import LIKELY
 from agent.steps.synthesise import abstains, gaps, with_gaps
 from agent.support import content, missing_names, missing_numbers, share_held, told_numbers
 from agent.text import quantities
@@ -395,18 +395,14 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
         evidence,
     )
     unread = nothing_found(state["notes"])
-    standing = _standing(state, claims, deps) if unread or deps.cognition.instant else claims
-    if not standing:
+    if (unread or deps.cognition.instant) and not _answered(state, claims, deps):
         return _without_answer(state, deps)
-    if len(standing) < len(claims):
-        shown, claims, draft = standing, standing, ""
-    else:
-        left = iter(claims)
-        # What says nothing keeps its place in the answer, without marks.
-        shown = [
-            Claim({**old, "cites": [], "verdict": "supported"}) if no else next(left)
-            for old, no in zip(checked, empty, strict=True)
-        ]
+    left = iter(claims)
+    # What says nothing keeps its place in the answer, without marks.
+    shown = [
+        Claim({**old, "cites": [], "verdict": "supported"}) if no else next(left)
+        for old, no in zip(checked, empty, strict=True)
+    ]
     supported, relied = round(share(claims), 3), grounded(claims, evidence)
     answer = citations.render(shown, draft)
     missing = [] if unread else still_missing(state["notes"])
@@ -457,20 +453,15 @@ def _answers(answer: str, question: str, deps: Deps) -> bool:
     return reading.probability >= LIKELY
 
 
-def _standing(state: RunState, claims: list[Claim], deps: Deps) -> list[Claim]:
-    """What stands of an answer.
+def _answered(state: RunState, claims: list[Claim], deps: Deps) -> bool:
+    """Whether the answer is shown: the language model may not refuse, so the reader decides.
 
-    All of it where the reader takes a passage rather for an answer than not; what is not supported is
-    marked then. Else only what is supported, and where the reader rules every passage out, only if that
-    answers the question: so neither the reader nor the language model says alone that something is there.
+    It is where the reader takes a passage rather for an answer than not, or the answer itself for one.
     In a language that the reader was not taught, what could be checked decides.
     """
     if not readable(state["question"]):
-        return claims if all(claim["verdict"] != "not" for claim in claims) else []
-    best = max((item["score"] for item in state["evidence"]), default=0.0)
-    if best >= LIKELY:
-        return claims
-    supported = [claim for claim in claims if claim["verdict"] == "supported"]
-    text = " ".join(claim["text"] for claim in supported)
-    answers = best >= POSSIBLE or (bool(supported) and _answers(text, state["question"], deps))
-    return supported if answers else []
+        return all(claim["verdict"] != "not" for claim in claims)
+    if max((item["score"] for item in state["evidence"]), default=0.0) >= LIKELY:
+        return True
+    questions = asked(state["question"], state["notes"])
+    return answering(deps.reader, questions, claims, state["evidence"]) >= ANSWERS

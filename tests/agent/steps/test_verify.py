@@ -316,20 +316,24 @@ _SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
 
 @pytest.mark.parametrize("notes", [[_FOUND], [Note({**_FOUND, "found": False})]])
 @pytest.mark.parametrize(
-    ("question", "draft", "score", "probability", "answer"),
+    ("question", "draft", "probability", "answer"),
     [
-        (_ASKED, _SAID, 0.1, 0.6, _SAID),
-        (_ASKED, f"{_SAID} Zanzibar owns the mill [1].", 0.1, 0.6, _SAID),
-        (_ASKED, _SAID, 0.1, 0.3, NOT_FOUND),
-        (_ASKED, f"{_SAID} Zanzibar owns the mill [1].", 0.3, 0.3, _SAID),
-        ("奥拉万的轴承由谁供应？", _SAID, 0.1, 0.3, _SAID),
-        ("奥拉万的轴承由谁供应？", "Zanzibar owns the mill [1].", 0.1, 0.3, NOT_FOUND),
+        (_ASKED, _SAID, 0.6, _SAID),
+        (
+            _ASKED,
+            f"{_SAID} Zanzibar owns the mill [1].",
+            0.6,
+            f"{_SAID} Zanzibar owns the mill (not supported by the sources) [1].",
+        ),
+        (_ASKED, "Zanzibar owns the mill [1].", 0.3, NOT_FOUND),
+        ("奥拉万的轴承由谁供应？", _SAID, 0.3, _SAID),
+        ("奥拉万的轴承由谁供应？", "Zanzibar owns the mill [1].", 0.3, NOT_FOUND),
     ],
 )
-def test_where_no_passage_is_likely_what_is_supported_and_answers_stands(
-    make: Make, notes: list[Note], question: str, draft: str, score: float, probability: float, answer: str
+def test_where_no_passage_is_likely_an_answer_that_answers_is_shown(
+    make: Make, notes: list[Note], question: str, draft: str, probability: float, answer: str
 ) -> None:
-    held = [evidence(1, "Orlavane buys all of its ceramic bearings from Tolvang Ceramics.", score=score)]
+    held = [evidence(1, "Orlavane buys all of its ceramic bearings from Tolvang Ceramics.", score=0.1)]
     reader = WordReader({_ASKED: ("Tolvang Ceramics", probability)})
     update = verify(state(question=question, draft=draft, notes=notes, evidence=held), make(reader=reader))
     assert update["answer"] == answer
