@@ -57,6 +57,6 @@ def beside_others() -> list[str]:
     if load < cores / 2:
         return []
     return [
-        f"**Beside other jobs**: the load average was {load:.1f} on {cores} cores at the start, so the seconds "
+        f"**Beside other jobs**: the load average was {load:.1f} on {cores} cores at the start, so seconds "
         "are more than on a quiet machine; compare ratios within the run."
     ]
