@@ -138,9 +138,8 @@ def ask(library: Library, store: Store, embedder: HashEmbedder) -> Ask:
         do: Callable[[ev.Event], None] = lambda _event: None,
         **changes: Any,
     ) -> list[ev.Event]:
-        of_request = {
-            field.name: changes.pop(field.name) for field in fields(Request) if field.name in changes
-        }
+        own = {field.name for field in fields(Request)} - {"web"}  # `run` has another ``web``
+        of_request = {name: changes.pop(name) for name in own & changes.keys()}
         request = replace(request, **of_request)
         parts = {"embedder": embedder, "reader": UnsureReader(), "store": store, **changes}
         events = [] if seen is None else seen
