@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import agent.events as ev
-from agent.documents.ingest import FileDone, ingest
 from agent.retrieval.recall import Recall, aim
 from agent.retrieval.sections import match_sections
 from agent.run import Request, run
@@ -20,7 +19,6 @@ from models.llama_cpp import LlamaCppChat
 from models.protocols import Chat, Embedder
 from tests.agent.made import answered, only
 from tests.benchmarks import library as made
-from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import Scope
 from traces.store import Store
@@ -65,13 +63,6 @@ def bearing(nvidia: Path, tmp_path: Path) -> Store:
     news = "News about AMD's AI accelerators, December 2023 to September 2024."
     made.read_into(store, "news", [NEWS], news)
     return store
-
-
-def test_nearly_all_text_of_every_filing_is_in_chunks(data: Path, store: Store) -> None:
-    read = ingest([data / "filings"], collection="filings", store=store, embedder=HashEmbedder())
-    coverage = {event.name: event.coverage for event in read if isinstance(event, FileDone)}
-    assert len(coverage) >= 4
-    assert {name: share for name, share in coverage.items() if share < 0.95} == {}
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,8 @@ def test_the_seed_stays_as_it_was_described() -> None:
 def test_only_known_sources_may_be_named(ask: Ask) -> None:
     for name in SOURCES:
         check_decider(name)
-    for changes in ({"decider": "coin"}, {"shadow": "coin"}):
+    wrong: list[dict[str, Any]] = [{"decider": "coin"}, {"shadow": "coin"}]
+    for changes in wrong:
         with pytest.raises(UnknownProfile, match="coin"):
             ask([], learned=Stopping(), **changes)
 
