@@ -207,9 +207,15 @@ def test_a_vague_question_is_asked_back_and_then_answered(person: Person) -> Non
     assert end(events).status == "answered"
 
 
-def test_a_single_fact_is_retrieved_once_without_plan_or_decision(person: Person) -> None:
-    request = Request("Who supplies Orlavane's ceramic bearings?", route="single", approve="always")
-    events = person.watch([TRUE], request)
+@pytest.mark.parametrize(
+    ("route", "replies"),
+    [("single", [TRUE]), ("", [{"route": "deep"}, ONE_STEP, TRUE])],  # chosen, or the plan has one step
+)
+def test_a_single_fact_is_retrieved_once_without_decision(
+    person: Person, route: str, replies: list[Scripted]
+) -> None:
+    request = Request("Who supplies Orlavane's ceramic bearings?", route=route, approve="always")
+    events = person.watch(replies, request)
     assert end(events).status == "answered"
     assert not only(events, ev.Decided)
     assert len(only(events, ev.StepStarted)) == 1
@@ -225,13 +231,6 @@ def test_a_fact_of_which_the_reader_is_sure_is_answered_without_the_model(person
         assert (found.grounded, end(events).model_calls) == (True, 0)
         assert [source["document"] for source in found.sources] == ["annual-report"]
         assert not only(events, ev.FirstLook)
-
-
-def test_a_plan_of_one_step_is_a_single_look_up(person: Person) -> None:
-    request = Request("Who supplies Orlavane's ceramic bearings?", approve="always")
-    events = person.watch([{"route": "deep"}, ONE_STEP, TRUE], request)
-    assert end(events).status == "answered"
-    assert not only(events, ev.Decided)
 
 
 def test_a_follow_up_leans_on_its_own_session_and_on_no_other(person: Person) -> None:
