@@ -58,7 +58,7 @@ def test_a_passage_stands_once_however_many_rankings_bring_it(recall: Recall) ->
 
 
 def test_near_doubles_stand_behind_another_view(library: Library, embedder: HashEmbedder) -> None:
-    texts = ["Ostra heat pump price", "Ostra heat pump price again", "Ostra heat pump warranty Norway"]
+    texts = ["Ostra heat pump price", "Ostra heat pump price again", "Ostra heat pump warranty in Norway"]
     document_id = put(library, "d", texts)
     hits = Recall(library, embedder).search(
         "Ostra heat pump price warranty", "hybrid", [Scope(documents=(document_id,))], 9
