@@ -94,10 +94,11 @@ bench: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull $(MEASURED)
 	$(BIN)/python -m tests.benchmarks
 
-# MODELS names some of the models; rows that are there are not asked for again.
+# A finished question is not asked again: an empty build/evaluation measures the present code.
 evaluation: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull $(MEASURED)
-	$(BIN)/python -m tests.benchmarks.evaluation $(MODELS) --data $(DATA)
+	$(BIN)/deepthink evaluate $(DATA)/hotpotqa_dev.jsonl $(DATA)/2wikimultihopqa_dev.jsonl $(DATA)/musique_dev.jsonl \
+	  --limit 40 --few seed=10 --work build/evaluation --out tests/benchmarks/results/evaluation.md
 
 # What is collected and trained stays in WORK, so that a killed run goes on.
 DATA   ?= ../shared/data/multihop

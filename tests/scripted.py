@@ -8,7 +8,7 @@ test which passes has seen exactly the calls it expects::
 
 `ScriptedReader` does the same for a reader that judges claims, `ScriptedCompleter` for a planner.
 
-`HashEmbedder` and `OverlapReranker` find texts that share words, which is enough to test retrieval.
+`HashEmbedder` and `WordReader` find texts that share words, which is enough to test retrieval.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import BaseModel
@@ -39,6 +39,7 @@ from models.protocols import (
     Vectors,
 )
 
+T = TypeVar("T")
 Plain: TypeAlias = str | Mapping[str, Any] | BaseModel | Reply | BaseException
 Made: TypeAlias = Plain | Callable[[Sequence[Message]], Plain]
 Scripted: TypeAlias = Made | tuple[str, Made]
@@ -55,8 +56,16 @@ class Call:
     labels: tuple[str, ...] = ()
 
 
-class _Script:
-    """A context manager that fails if something of the script is left over."""
+class _Script(Generic[T]):
+    """Gives what it was told to, in order; as a context manager it fails if something is left over."""
+
+    def __init__(self, left: Sequence[T]) -> None:
+        self._left = list(left)
+
+    @property
+    def name(self) -> str:
+        """``scripted``."""
+        return "scripted"
 
     def __enter__(self) -> Self:
         return self
@@ -72,10 +81,11 @@ class _Script:
 
     def assert_consumed(self) -> None:
         """Fail if something is left over."""
-        raise NotImplementedError
+        if self._left:
+            raise AssertionError(f"{len(self._left)} replies were never asked for: {self._left!r}")
 
 
-class ScriptedChat(_Script):
+class ScriptedChat(_Script[Scripted]):
     """A chat model that gives the replies it was told to give, in order.
 
     Args:
@@ -89,15 +99,10 @@ class ScriptedChat(_Script):
     """
 
     def __init__(self, replies: Sequence[Scripted], *, context_tokens: int = 8192) -> None:
-        self._replies = list(replies)
+        super().__init__(replies)
         self._context_tokens = context_tokens
         self._prefix: list[str] = []
         self.calls: list[Call] = []
-
-    @property
-    def name(self) -> str:
-        """``scripted``."""
-        return "scripted"
 
     @property
     def context_tokens(self) -> int:
@@ -151,16 +156,11 @@ class ScriptedChat(_Script):
     def close(self) -> None:
         """Nothing to free."""
 
-    def assert_consumed(self) -> None:
-        """Fail if replies are left over."""
-        if self._replies:
-            raise AssertionError(f"{len(self._replies)} replies were never asked for: {self._replies!r}")
-
     def _next(self, messages: Sequence[Message]) -> str | Mapping[str, Any] | BaseModel | Reply:
         last = messages[-1].content
-        if not self._replies:
+        if not self._left:
             raise AssertionError(f"an unexpected call: …{last[-400:]!r}")
-        reply = self._replies.pop(0)
+        reply = self._left.pop(0)
         if isinstance(reply, tuple):
             expected, reply = reply
             if expected not in last:
@@ -195,7 +195,7 @@ def _text(reply: str | Mapping[str, Any] | BaseModel) -> str:
     return reply if isinstance(reply, str) else json.dumps(reply)
 
 
-class ScriptedCompleter(_Script):
+class ScriptedCompleter(_Script[str | tuple[str, str]]):
     """A completer that writes the texts it was given, in order, and keeps what it read in ``prompts``.
 
     Args:
@@ -203,29 +203,19 @@ class ScriptedCompleter(_Script):
     """
 
     def __init__(self, texts: Sequence[str | tuple[str, str]]) -> None:
-        self._texts = list(texts)
+        super().__init__(texts)
         self.prompts: list[str] = []
-
-    @property
-    def name(self) -> str:
-        """``scripted``."""
-        return "scripted"
 
     def complete(self, text: str, max_tokens: int) -> str:
         """The next text. Raises AssertionError where none is left, or the next expects another prompt."""
         self.prompts.append(text)
-        if not self._texts:
+        if not self._left:
             raise AssertionError(f"an unexpected prompt: {text!r}")
-        written = self._texts.pop(0)
+        written = self._left.pop(0)
         expected, written = written if isinstance(written, tuple) else ("", written)
         if expected not in text:
             raise AssertionError(f"the script expects {expected!r} in: {text!r}")
         return written
-
-    def assert_consumed(self) -> None:
-        """Fail if texts are left over."""
-        if self._texts:
-            raise AssertionError(f"{len(self._texts)} texts were never asked for: {self._texts!r}")
 
 
 class HashEmbedder:
@@ -263,34 +253,16 @@ class HashEmbedder:
         return vector / np.float32(np.linalg.norm(vector))
 
 
-class ScriptedReader:
+class ScriptedReader(_Script[Support | tuple[str, Support]]):
     """A reader that gives scripted judgements of claims, in order, and finds no answers.
 
     Args:
-        judgements: One per pair that `support` is asked about. In a pair with a text, that text must stand
-            in the claim or in its passage.
+        judgements: One per pair that `support` is asked about. In a pair with a text, the claim or its
+            passage must contain that text.
     """
 
     def __init__(self, judgements: Sequence[Support | tuple[str, Support]]) -> None:
-        self._judgements = list(judgements)
-
-    def __enter__(self) -> ScriptedReader:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None and self._judgements:
-            left = self._judgements
-            raise AssertionError(f"{len(left)} judgements were never asked for: {left!r}")
-
-    @property
-    def name(self) -> str:
-        """``scripted``."""
-        return "scripted"
+        super().__init__(judgements)
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """No answer in any passage."""
@@ -309,9 +281,9 @@ class ScriptedReader:
         return [Support(0.9, 0.05, 0.05) for _ in pairs]
 
     def _next(self, claim: str, passage: str) -> Support:
-        if not self._judgements:
+        if not self._left:
             raise AssertionError(f"an unexpected claim: {claim!r} against …{passage[-200:]!r}")
-        told = self._judgements.pop(0)
+        told = self._left.pop(0)
         if isinstance(told, Support):
             return told
         expected, judgement = told

@@ -20,6 +20,7 @@ _HEAVY = (
     "duckdb",
     "textual",
     "trl",
+    "openai",
 )
 
 
@@ -42,7 +43,16 @@ def test_no_folder_has_more_than_twenty_files(room: str) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["agent.run", "agent.graph", "models.catalogue", "models.structured", "traces.library", "tui.ask.warm"],
+    [
+        "agent.run",
+        "agent.graph",
+        "models.catalogue",
+        "models.probe",
+        "models.servers.openai",
+        "models.structured",
+        "traces.library",
+        "tui.ask.warm",
+    ],
 )
 def test_importing_loads_nothing_heavy(module: str) -> None:
     program = f"import {module}, sys; print([m for m in {_HEAVY!r} if m in sys.modules])"

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from traces.errors import DeepthinkError
-from traces.library import Library
-from traces.library_rows import ensure_embedder
+from traces.library import Library, ensure_embedder
 from traces.paths import config_file, models_dir
 from traces.records import Document
 from traces.runs import COLLECTED

@@ -10,15 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from traces.library_rows import (
-    delete_document,
-    ensure_embedder,
-    insert_chunks,
-    insert_document,
-    insert_vectors,
-    the_row,
-    touch_collection,
-)
 from traces.records import (
     NO_FILTERS,
     SECTION_SEPARATOR,
@@ -26,6 +17,7 @@ from traces.records import (
     Document,
     Filters,
     Generation,
+    NewChunk,
     NewDocument,
     Passage,
     Scope,
@@ -33,7 +25,7 @@ from traces.records import (
     UnknownCollection,
     UnknownDocument,
 )
-from traces.rows import select
+from traces.rows import columns, insert, select
 from traces.store import Store, now
 
 if TYPE_CHECKING:
@@ -106,7 +98,7 @@ class Library:
     def describe_collection(self, name: str, description: str) -> None:
         """Make the collection if it is new; set its description unless ``description`` is empty."""
         with self._store.transaction() as db:
-            touch_collection(db, name)
+            _touch_collection(db, name)
             if description:
                 db.execute("UPDATE collections SET description = ? WHERE name = ?", [description, name])
 
@@ -121,7 +113,7 @@ class Library:
             rows = db.execute("SELECT id FROM documents WHERE collection = ?", [name]).fetchall()
             ids = [row[0] for row in rows]
             for document_id in ids:
-                delete_document(db, document_id)
+                _delete_document(db, document_id)
             db.execute("DELETE FROM collections WHERE name = ?", [name])
             db.execute("DELETE FROM folders WHERE collection = ?", [name])
             db.execute("DELETE FROM unreadable WHERE collection = ?", [name])
@@ -173,15 +165,15 @@ class Library:
                     "`deepthink ingest FOLDER` reads a folder, and follows it from then on.",
                 )
             ensure_embedder(db, embedder, int(vectors.shape[1]))
-            touch_collection(db, document.collection)
+            _touch_collection(db, document.collection)
             old = db.execute(
                 "SELECT id FROM documents WHERE collection = ? AND source = ?",
                 [document.collection, document.source],
             ).fetchall()
             for (old_id,) in old:
-                delete_document(db, old_id)
-            document_id = insert_document(db, document)
-            insert_chunks(db, document_id, document.chunks, vectors)
+                _delete_document(db, old_id)
+            document_id = _insert_document(db, document)
+            _insert_chunks(db, document_id, document.chunks, vectors)
         return document_id
 
     def renew_document(self, document_id: int) -> None:
@@ -236,7 +228,7 @@ class Library:
                 db.execute("UPDATE documents SET title = ? WHERE id = ?", [title, document_id])
             for chunk_id, words in (terms or {}).items():
                 db.execute("UPDATE chunks SET terms = ? WHERE id = ?", [words, chunk_id])
-            touch_collection(db, collection)
+            _touch_collection(db, collection)
 
     def remove_document(self, document_id: int) -> None:
         """Remove one document with its chunks and vectors.
@@ -245,7 +237,7 @@ class Library:
             UnknownDocument: there is none with this id.
         """
         with self._store.transaction() as db:
-            if not delete_document(db, document_id):
+            if not _delete_document(db, document_id):
                 raise UnknownDocument(
                     f"There is no document {document_id}.", "`deepthink library` lists them."
                 )
@@ -362,11 +354,11 @@ class Library:
     def embedded(self, embedder: str) -> tuple[int, int]:
         """How many chunks have a vector by this model, and how many chunks there are."""
         with self._store.connect() as db:
-            (chunks,) = the_row(db.execute("SELECT count(*) FROM chunks").fetchone())
+            [(chunks,)] = db.execute("SELECT count(*) FROM chunks").fetchall()
             made = db.execute("SELECT 1 FROM library WHERE embedder = ?", [embedder]).fetchone()
             if made is None:
                 return 0, chunks
-            (vectors,) = the_row(db.execute("SELECT count(*) FROM vectors").fetchone())
+            [(vectors,)] = db.execute("SELECT count(*) FROM vectors").fetchall()
         return vectors, chunks
 
     def unembedded(self, embedder: str, limit: int) -> list[Unembedded]:
@@ -403,7 +395,7 @@ class Library:
             if not first and db.execute("SELECT embedder FROM library").fetchall() != [(embedder,)]:
                 return False
             ensure_embedder(db, embedder, int(vectors.shape[1]))
-            insert_vectors(db, ids, vectors)
+            _insert_vectors(db, ids, vectors)
             db.execute("UPDATE library SET embedded = embedded + 1")
         return True
 
@@ -441,3 +433,112 @@ _PASSAGE = """
            c.kind, c.text, coalesce(nullif(d.author, ''), d.sender)
     FROM chunks c JOIN documents d ON d.id = c.document_id
 """
+
+
+# --- rows, written within a transaction of the caller's --------------------------------------------
+
+
+def ensure_embedder(db: DuckDBPyConnection, embedder: str, dimensions: int) -> None:
+    """Have the library hold vectors of this model alone.
+
+    Vectors of another model are dropped: two models' vectors are never searched together. Their passages
+    stay, to be embedded again.
+    """
+    made = db.execute("SELECT embedder, dimensions FROM library").fetchall()
+    if made == [(embedder, dimensions)]:
+        return
+    if not made:
+        db.execute("INSERT INTO library VALUES (?, ?, 0)", [embedder, dimensions])
+    else:
+        db.execute(
+            "UPDATE library SET embedder = ?, dimensions = ?, embedded = embedded + 1",
+            [embedder, dimensions],
+        )
+        db.execute("DROP TABLE vectors")
+    db.execute(f"CREATE TABLE vectors (chunk_id BIGINT NOT NULL, vector FLOAT[{dimensions}] NOT NULL)")
+
+
+def _touch_collection(db: DuckDBPyConnection, name: str) -> None:
+    """Make the collection if it is new, else raise its generation: what is searched has changed."""
+    known = db.execute("SELECT 1 FROM collections WHERE name = ?", [name]).fetchone()
+    if known:
+        db.execute("UPDATE collections SET generation = generation + 1 WHERE name = ?", [name])
+    else:
+        db.execute("INSERT INTO collections VALUES (?, '', 1, ?)", [name, now()])
+
+
+def _delete_document(db: DuckDBPyConnection, document_id: int) -> bool:
+    """Remove the document with its chunks and vectors; returns whether there was one with this id."""
+    row = db.execute("SELECT collection FROM documents WHERE id = ?", [document_id]).fetchone()
+    if row is None:
+        return False
+    db.execute(
+        "DELETE FROM vectors WHERE chunk_id IN (SELECT id FROM chunks WHERE document_id = ?)",
+        [document_id],
+    )
+    db.execute("DELETE FROM chunks WHERE document_id = ?", [document_id])
+    db.execute("DELETE FROM documents WHERE id = ?", [document_id])
+    _touch_collection(db, row[0])
+    return True
+
+
+def _insert_document(db: DuckDBPyConnection, document: NewDocument) -> int:
+    """Store the document's own row, not its chunks; returns its id."""
+    [(document_id,)] = db.execute("SELECT nextval('document_ids')").fetchall()
+    row = {"id": document_id, **columns(document), "ingested": now()}
+    del row["chunks"]
+    insert(db, "documents", [row])
+    return int(document_id)
+
+
+def _insert_chunks(
+    db: DuckDBPyConnection,
+    document_id: int,
+    chunks: Sequence[NewChunk],
+    vectors: npt.NDArray[np.float32],
+) -> None:
+    """Store the chunks of a document, with one row of ``vectors`` each."""
+    if not chunks:
+        return
+    import pyarrow as pa
+
+    ids = [
+        row[0] for row in db.execute("SELECT nextval('chunk_ids') FROM range(?)", [len(chunks)]).fetchall()
+    ]
+    rows = pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "document_id": pa.array([document_id] * len(chunks), pa.int64()),
+            "position": pa.array([c.position for c in chunks], pa.int32()),
+            "kind": [c.kind for c in chunks],
+            "section": [SECTION_SEPARATOR.join(c.section) for c in chunks],
+            "page": pa.array([c.page for c in chunks], pa.int32()),
+            "text": [c.text for c in chunks],
+            "terms": [" ".join(c.terms) for c in chunks],
+        }
+    )
+    db.register("new_chunks", rows)
+    db.execute("INSERT INTO chunks SELECT * FROM new_chunks")
+    db.unregister("new_chunks")
+    _insert_vectors(db, ids, vectors)
+
+
+def _insert_vectors(db: DuckDBPyConnection, ids: Sequence[int], vectors: npt.NDArray[np.float32]) -> None:
+    """Store the vectors, one row each, of those of the chunks that are there and have none yet."""
+    import pyarrow as pa
+
+    flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
+    rows = pa.table(
+        {
+            "chunk_id": pa.array(ids, pa.int64()),
+            "vector": pa.FixedSizeListArray.from_arrays(flat, int(vectors.shape[1])),
+        }
+    )
+    db.register("new_vectors", rows)
+    db.execute(
+        """
+        INSERT INTO vectors SELECT * FROM new_vectors
+        WHERE chunk_id IN (SELECT id FROM chunks) AND chunk_id NOT IN (SELECT chunk_id FROM vectors)
+        """
+    )
+    db.unregister("new_vectors")

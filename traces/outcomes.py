@@ -11,12 +11,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from traces.errors import DeepthinkError
 from traces.labels import UnknownDecision
 from traces.rows import columns, insert, select
-from traces.runs import require_run
 from traces.store import Store, now
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 OutcomeSource = Literal["answer", "evidence", "verifier"]
 """Measured on the answer (F1 against gold), on the gold passages held, or by the verifier's share."""
-OUTCOME_SOURCES: tuple[OutcomeSource, ...] = get_args(OutcomeSource)
 
 
 class ImpossibleOutcome(DeepthinkError):
@@ -98,16 +96,6 @@ class Outcomes:
         ordered = "FROM outcomes WHERE run_id = ? ORDER BY length(path), path, source"
         with self._store.connect() as db:
             return select(db, Outcome, ordered, [run_id])
-
-    def put_gold(self, run_id: str, gold: Gold) -> None:
-        """Store what is known of a run's question, in place of what was known before.
-
-        Raises:
-            UnknownRun: there is no such run.
-        """
-        with self._store.transaction() as db:
-            require_run(db, run_id)
-            write_gold(db, run_id, gold)
 
     def gold_of(self, run_id: str) -> Gold | None:
         """What is known of a run's question; None where nothing is."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any, Protocol
 
 import pytest
 
+import agent.events as ev
 from agent.budget import Budget
+from agent.run import Request, resume, run
 from agent.session import Session
-from agent.text.terms import terms
 from models.protocols import Reading, Span
-from tests.scripted import HashEmbedder, ScriptedChat, WordReader
+from tests.agent.made import QUESTION, put
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 from traces.library import Library
-from traces.records import NewChunk, NewDocument
 from traces.store import Store
 
 REPORTS = {
@@ -27,16 +30,15 @@ NEWS = {
     "fire": ["A fire at the Brevnes plant of Tolvang Ceramics halted production for seven weeks."],
     "launch": ["Haldrecht launched the Ostra 180, an industrial heat pump, in May 2025."],
 }
-
-
 SAID = ("A fire", "Tolvang Ceramics")
+DEEP = Request(QUESTION, route="deep", approve="always")
 
 
 class UnsureReader(WordReader):
-    """Takes a passage with `SAID` in it rather for an answer than not, and is not sure of the words.
+    """Takes a passage with `SAID` in it for an answer, but is not sure of the words.
 
-    A step takes the words in its best passage for its finding; where a later step needs them, the model is
-    asked, and agreed to.
+    A step takes the words in its best passage as its finding; where a later step needs them, the model is
+    asked, and the reader agrees.
     """
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
@@ -46,6 +48,14 @@ class UnsureReader(WordReader):
             _marked(reading, passage) if any(words in passage for words in SAID) else reading
             for reading, passage in zip(readings, passages, strict=True)
         ]
+
+
+class UnmovedReader(WordReader):
+    """Takes no passage for an answer."""
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        """No probability for any."""
+        return [Reading(0.0, ()) for _ in passages]
 
 
 def _marked(reading: Reading, passage: str) -> Reading:
@@ -87,31 +97,66 @@ def fill(store: Store, embedder: HashEmbedder) -> Library:
     for collection, documents in (("reports", REPORTS), ("news", NEWS)):
         found.describe_collection(collection, f"the {collection} of Orlavane")
         for name, texts in documents.items():
-            found.put_document(
-                _document(collection, name, texts), embedder.embed_passages(texts), embedder.name
-            )
+            put(found, name, texts, collection, embedder)
     return found
 
 
-def _document(collection: str, name: str, texts: list[str]) -> NewDocument:
-    return NewDocument(
-        collection=collection,
-        source=f"/{collection}/{name}",
-        name=name,
-        title=name.replace("-", " ").capitalize(),
-        media_type="text/plain",
-        sha256=name,
-        bytes=sum(map(len, texts)),
-        pages=None,
-        date="2025-01-01",
-        coverage=1.0,
-        notices=(),
-        reader=1,
-        chunks=tuple(
-            NewChunk(i, "text", (f"Item {i}",), None, text, tuple(terms(text)))
-            for i, text in enumerate(texts)
-        ),
-    )
+class Ask(Protocol):
+    """Runs a request to its end on scripted replies, all of which must be used; returns the events.
+
+    Args:
+        replies: Of the chat model.
+        request: What is asked.
+        resumed: The id of a run to resume instead.
+        seen: Collects the events of a run that raises.
+        do: Called with each event.
+        changes: Fields of the request, and arguments of `run`.
+    """
+
+    def __call__(
+        self,
+        replies: Sequence[Scripted],
+        request: Request = DEEP,
+        *,
+        resumed: str = "",
+        seen: list[ev.Event] | None = None,
+        do: Callable[[ev.Event], None] = lambda _event: None,
+        **changes: Any,
+    ) -> list[ev.Event]: ...
+
+
+@pytest.fixture
+def ask(library: Library, store: Store, embedder: HashEmbedder) -> Ask:
+    """Asks about the small library, with `UnsureReader`."""
+
+    def go(
+        replies: Sequence[Scripted],
+        request: Request = DEEP,
+        *,
+        resumed: str = "",
+        seen: list[ev.Event] | None = None,
+        do: Callable[[ev.Event], None] = lambda _event: None,
+        **changes: Any,
+    ) -> list[ev.Event]:
+        own = {field.name for field in fields(Request)} - {"web"}  # `run` has another ``web``
+        of_request = {name: changes.pop(name) for name in own & changes.keys()}
+        request = replace(request, **of_request)
+        parts = {"embedder": embedder, "reader": UnsureReader(), "store": store, **changes}
+        events = [] if seen is None else seen
+        with ScriptedChat(replies) as chat:
+            stream = (
+                resume(
+                    resumed, chat=chat, interactive=request.interactive, approve=request.approve, **parts
+                )
+                if resumed
+                else run(request, chat=chat, **parts)
+            )
+            for event in stream:
+                events.append(event)
+                do(event)
+        return events
+
+    return go
 
 
 @pytest.fixture

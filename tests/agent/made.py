@@ -1,16 +1,29 @@
-"""Parts of a run's state, and sessions on scripted replies."""
+"""Parts of a run, sessions on scripted replies, stored documents, and what to look for in events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
+import agent.events as ev
 from agent.budget import Budget
-from agent.events import Event
 from agent.session import Session
 from agent.state import AnswerSpan, Candidate, Evidence, Note, PlanStep, RunState, new_state
-from tests.scripted import Scripted, ScriptedChat
+from agent.text.terms import terms
+from tests.scripted import HashEmbedder, Scripted, ScriptedChat
+from traces.library import Library
+from traces.records import NewChunk, NewDocument
+
+E = TypeVar("E", bound=ev.Event)
+
+QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
+ONE_STEP: dict[str, Any] = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}
+TWO_STEPS: dict[str, Any] = {"steps": [*ONE_STEP["steps"], "What halted production at the plant of #1?"]}
+FIRST: dict[str, Any] = {"source": 1, "answer": "Tolvang Ceramics"}
+WRITTEN = "Tolvang Ceramics supplies the bearings [1]. A fire at the Brevnes plant halted production [9]."
+WHOLE: list[Scripted] = [TWO_STEPS, FIRST, WRITTEN]
+"""The replies of a whole run; the reader alone answers the second step."""
 
 _PASSAGE: dict[str, Any] = {
     "collection": "reports",
@@ -28,7 +41,7 @@ _PASSAGE: dict[str, Any] = {
 def scripted(
     *replies: Scripted,
     budget: Budget | None = None,
-    emit: Callable[[Event], None] = lambda _event: None,
+    emit: Callable[[ev.Event], None] = lambda _event: None,
     context_tokens: int = 8192,
 ) -> Iterator[Session]:
     """A session whose model gives these replies, each of which must be asked for."""
@@ -80,3 +93,54 @@ def note(answer: str, *cites: int, **changes: Any) -> Note:
 def span(text: str, probability: float, unit: str = "") -> AnswerSpan:
     """Words that the reader marked, in their sentence."""
     return AnswerSpan(text=text, unit=unit or text, probability=probability)
+
+
+def put(
+    library: Library,
+    name: str,
+    texts: Sequence[str],
+    collection: str = "news",
+    embedder: HashEmbedder | None = None,
+) -> int:
+    """Store a document with one passage a text; its id."""
+    chunks = tuple(
+        NewChunk(i, "text", (f"Item {i}",), None, text, tuple(terms(text))) for i, text in enumerate(texts)
+    )
+    document = NewDocument(
+        collection=collection,
+        source=f"/{collection}/{name}",
+        name=name,
+        title=name.replace("-", " ").capitalize(),
+        media_type="text/plain",
+        sha256=name,
+        bytes=sum(map(len, texts)),
+        pages=None,
+        date="2025-01-01",
+        coverage=1.0,
+        notices=(),
+        reader=1,
+        chunks=chunks,
+    )
+    model = embedder or HashEmbedder()
+    return library.put_document(document, model.embed_passages(texts), model.name)
+
+
+def only(events: Iterable[ev.Event], kind: type[E]) -> list[E]:
+    """The events of one kind."""
+    return [event for event in events if isinstance(event, kind)]
+
+
+def end(events: Sequence[ev.Event]) -> ev.RunFinished:
+    """The last event, which must be the end of the run."""
+    assert isinstance(events[-1], ev.RunFinished)
+    return events[-1]
+
+
+def answered(events: Iterable[ev.Event]) -> ev.Answered:
+    """The last answer."""
+    return only(events, ev.Answered)[-1]
+
+
+def warnings(events: Iterable[ev.Event]) -> list[str]:
+    """The messages of the warnings."""
+    return [event.message for event in only(events, ev.Warned)]

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent import checkpoints
-from agent import events as ev
 from agent.checkpoints import CheckpointDamaged, Journal, UnusableRunId
 from agent.prompts import NOT_FOUND
-from agent.run import NotResumable, Request, resumable, resume, run
-from models.protocols import Message, Reading
-from tests.scripted import HashEmbedder, ScriptedChat, WordReader
+from agent.run import NotResumable, Request, resumable
+from models.protocols import Message
+from tests.agent.conftest import Ask, UnmovedReader
+from tests.agent.made import ONE_STEP, end
 from tests.traces.test_runs import NEW
-from traces.library import Library
 from traces.runs import NewRun, Runs, StoredEvent
 from traces.store import Store, StoreBusy, StoreError, StoreFull, now
 
@@ -66,28 +66,29 @@ def test_what_can_be_resumed_is_told_though_an_id_or_a_file_is_odd(store: Store,
     assert (tmp_path / "notes.sqlite").exists()
 
 
+_ASKED: dict[str, Any] = {
+    "request": Request("Who painted the ceiling of the Sixtus chapel in Zanzibar?", route="deep"),
+    "reader": UnmovedReader(),
+}
+
+
 @pytest.fixture
-def interrupted(library: Library, store: Store) -> str:
+def interrupted(ask: Ask, store: Store) -> str:
     """A run that failed in the middle, with a checkpoint."""
 
     def fail(_messages: Sequence[Message]) -> str:
         raise RuntimeError("in the middle")
 
-    with pytest.raises(RuntimeError), ScriptedChat([{"steps": ["Who supplies them?"]}, fail]) as chat:
-        _exhaust(run(_DEEP, chat=chat, embedder=HashEmbedder(), reader=_Unmoved(), store=store))
+    with pytest.raises(RuntimeError):
+        ask([ONE_STEP, fail], **_ASKED)
     (stored,) = Runs(store).recent()
     assert checkpoints.exists(store, stored.id)
     return stored.id
 
 
-def _resume(store: Store, run_id: str) -> None:
-    with ScriptedChat([]) as chat:
-        _exhaust(resume(run_id, chat=chat, embedder=HashEmbedder(), reader=_Unmoved(), store=store))
-
-
 @pytest.mark.parametrize("where", ["file", "state"])
 def test_a_damaged_checkpoint_is_set_aside_and_never_written_to(
-    store: Store, interrupted: str, where: str
+    ask: Ask, store: Store, interrupted: str, where: str
 ) -> None:
     path = checkpoints.folder(store) / f"{interrupted}.sqlite"
     if where == "file":
@@ -99,14 +100,14 @@ def test_a_damaged_checkpoint_is_set_aside_and_never_written_to(
             db.execute("UPDATE checkpoints SET checkpoint = ?", [os.urandom(50)])
     content = path.read_bytes()
     with pytest.raises(CheckpointDamaged) as damaged:
-        _resume(store, interrupted)
+        ask([], resumed=interrupted, **_ASKED)
     assert interrupted in damaged.value.message
     (kept,) = path.parent.glob(f"{path.name}.damaged-*")
     if where == "file":
         assert kept.read_bytes() == content
     assert resumable(store) == []
     with pytest.raises(NotResumable, match="no checkpoint"):
-        _resume(store, interrupted)
+        ask([], resumed=interrupted, **_ASKED)
     checkpoints.discard(store, interrupted)
     assert list(path.parent.iterdir()) == []
 
@@ -115,7 +116,7 @@ def test_a_damaged_checkpoint_is_set_aside_and_never_written_to(
     ("code", "kind"), [(sqlite3.SQLITE_FULL, StoreFull), (sqlite3.SQLITE_IOERR, StoreError)]
 )
 def test_a_checkpoint_that_cannot_be_written_fails_the_run_with_a_sentence(
-    library: Library, store: Store, monkeypatch: pytest.MonkeyPatch, code: int, kind: type[StoreError]
+    ask: Ask, store: Store, monkeypatch: pytest.MonkeyPatch, code: int, kind: type[StoreError]
 ) -> None:
     def full(*_: object) -> None:
         error = sqlite3.OperationalError("as the disk says")
@@ -123,15 +124,15 @@ def test_a_checkpoint_that_cannot_be_written_fails_the_run_with_a_sentence(
         raise error
 
     monkeypatch.setattr(Journal, "keep", full)
-    with pytest.raises(kind) as told, ScriptedChat([{"steps": ["Who supplies them?"]}]) as chat:
-        _exhaust(run(_DEEP, chat=chat, embedder=HashEmbedder(), reader=_Unmoved(), store=store))
+    with pytest.raises(kind) as told:
+        ask([ONE_STEP], **_ASKED)
     (stored,) = Runs(store).recent()
     assert f"deepthink resume {stored.id}" in told.value.way_out
     assert [one.run.id for one in resumable(store)] == [stored.id]
 
 
 def test_a_run_is_stored_only_once_it_has_a_checkpoint_file(
-    library: Library, store: Store, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin = Runs.begin
     there: list[bool] = []
@@ -141,55 +142,35 @@ def test_a_run_is_stored_only_once_it_has_a_checkpoint_file(
         return begin(runs, new, run_id, first)
 
     monkeypatch.setattr(Runs, "begin", beginning)
-    with ScriptedChat([NOT_FOUND]) as chat:
-        request = replace(_DEEP, route="single", approve="always")
-        _exhaust(run(request, chat=chat, embedder=HashEmbedder(), reader=_Unmoved(), store=store))
+    ask([NOT_FOUND], route="single", approve="always", **_ASKED)
     assert there == [True]
 
 
 def test_a_run_that_cannot_be_stored_leaves_no_checkpoint(
-    library: Library, store: Store, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def busy(*_: object) -> None:
         raise StoreBusy("held", "wait")
 
     monkeypatch.setattr(Runs, "begin", busy)
-    with pytest.raises(StoreBusy), ScriptedChat([]) as chat:
-        _exhaust(run(_DEEP, chat=chat, embedder=HashEmbedder(), reader=_Unmoved(), store=store))
+    with pytest.raises(StoreBusy):
+        ask([], **_ASKED)
     assert list(checkpoints.folder(store).iterdir()) == []
 
 
 @pytest.mark.parametrize("days", [-400, 400])
 def test_a_clock_that_jumps_changes_neither_a_run_nor_what_it_took(
-    library: Library, store: Store, monkeypatch: pytest.MonkeyPatch, days: int
+    ask: Ask, store: Store, monkeypatch: pytest.MonkeyPatch, days: int
 ) -> None:
     def jump(_messages: Sequence[Message]) -> str:
         monkeypatch.setattr("traces.runs.now", lambda: now() + timedelta(days=days))
         monkeypatch.setattr("time.time", lambda: 1.7e9 + 86_400 * days)
         return NOT_FOUND
 
-    with ScriptedChat([jump]) as chat:
-        request = replace(_DEEP, route="single", approve="always")
-        events = list(run(request, chat=chat, embedder=HashEmbedder(), reader=_Unmoved(), store=store))
+    events = ask([jump], route="single", approve="always", **_ASKED)
     (stored,) = Runs(store).recent()
-    assert isinstance(events[-1], ev.RunFinished)
-    assert stored.status == events[-1].status == "not_found"
+    assert stored.status == end(events).status == "not_found"
     assert stored.seconds is not None
     assert 0 <= stored.seconds < 300
     assert all(0 <= event.elapsed < 300 for event in Runs(store).events(stored.id))
     assert resumable(store) == []
-
-
-_DEEP = Request("Who painted the ceiling of the Sixtus chapel in Zanzibar?", route="deep")
-
-
-class _Unmoved(WordReader):
-    """Takes no passage for an answer."""
-
-    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        return [Reading(0.0, ()) for _ in passages]
-
-
-def _exhaust(events: Iterable[ev.Event]) -> None:
-    for _ in events:
-        pass

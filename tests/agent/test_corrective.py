@@ -16,6 +16,7 @@ from agent.web.fetch import Fetcher
 from agent.web.gather import Web
 from agent.web.search import Searxng
 from models.protocols import Embedder, Reading
+from tests.agent.made import answered, end, only, warnings
 from tests.agent.web.loopback import SearxngServer, Site
 from tests.agent.web.pages import article
 from tests.benchmarks.library import embedder as minilm
@@ -110,18 +111,14 @@ def ask(store_with_report: Store, vectors: Embedder, site: Site, engine: Searxng
     return go
 
 
-def _answered(events: Sequence[ev.Event]) -> ev.Answered:
-    return [event for event in events if isinstance(event, ev.Answered)][-1]
-
-
 def test_what_the_library_answers_is_not_corrected(ask: Ask, engine: SearxngServer) -> None:
     question = "What was the average share of carbon-free energy in Europe in 2023?"
     written = "The average share of carbon-free energy in Europe was 68 percent in 2023 [1]."
     events = ask(question, [written])
-    assert [e.grade for e in events if isinstance(e, ev.Graded)] == ["correct"]
-    assert not [e for e in events if isinstance(e, ev.Corrected)]
+    assert [e.grade for e in only(events, ev.Graded)] == ["correct"]
+    assert not only(events, ev.Corrected)
     assert engine.queries == []
-    assert _answered(events).grounded
+    assert answered(events).grounded
 
 
 def test_what_it_cannot_answer_is_looked_for_on_the_web_and_cited(
@@ -130,15 +127,14 @@ def test_what_it_cannot_answer_is_looked_for_on_the_web_and_cited(
     question = "How many grey herons did the night drone census of Lake Orrin count in March 2024?"
     written = "The night drone census of Lake Orrin counted 412 grey herons in March 2024."
     events = ask(question, [written])
-    corrected = [event for event in events if isinstance(event, ev.Corrected)]
+    corrected = only(events, ev.Corrected)
     assert corrected[-1].rung == "web"
     assert corrected[-1].pages[0]["url"] == f"{site.url}/drones"
     assert engine.queries == [question]
-    grades = [event.grade for event in events if isinstance(event, ev.Graded)]
-    assert grades[0] != "correct"
-    (source,) = _answered(events).sources
+    assert only(events, ev.Graded)[0].grade != "correct"
+    (source,) = answered(events).sources
     assert (source["collection"], source["date"]) == ("web", "2024-03-18")
-    assert _answered(events).grounded
+    assert answered(events).grounded
 
 
 def test_a_network_that_is_away_is_told_once_and_the_run_goes_on(ask: Ask) -> None:
@@ -146,8 +142,5 @@ def test_a_network_that_is_away_is_told_once_and_the_run_goes_on(ask: Ask) -> No
     plan = {"steps": [question, "How many wardens of Lake Orrin flew the drone census?"]}
     replies = [plan, {"steps": []}, NOT_FOUND]
     events = ask(question, replies, route="deep", search="http://127.0.0.1:9")
-    warned = [event.message for event in events if isinstance(event, ev.Warned)]
-    assert len([message for message in warned if "goes on with what it has" in message]) == 1
-    end = events[-1]
-    assert isinstance(end, ev.RunFinished)
-    assert end.status == "not_found"
+    assert len([message for message in warnings(events) if "goes on with what it has" in message]) == 1
+    assert end(events).status == "not_found"

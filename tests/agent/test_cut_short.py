@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,68 +14,29 @@ import pytest
 import agent.events as ev
 from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, Stop
 from agent.prompts import NOT_FOUND
-from agent.run import Request, run
+from agent.run import Request
 from agent.steering import Steering
 from agent.steps import correct
 from agent.web.gather import Gathered
 from agent.web.waiting import within
-from models.protocols import GenerationCancelled, Message, Reading
-from tests.agent.conftest import UnsureReader
-from tests.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, WordReader
-from traces.library import Library
-from traces.store import Store
+from models.protocols import GenerationCancelled, Message
+from tests.agent.conftest import Ask, UnmovedReader, UnsureReader
+from tests.agent.made import ONE_STEP, end, only, warnings
+from tests.scripted import Scripted, ScriptedCompleter
 
 # The library has passages that sound alike, and none that is enough.
 PLAN: dict[str, Any] = {"steps": ["Who painted the ceiling of the Zanzibar chapel?"]}
 DEEP = Request("Who painted the ceiling of the Sixtus chapel in Zanzibar?", route="deep", approve="always")
 
 
-class _Unmoved(WordReader):
-    """Takes no passage for an answer."""
-
-    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        return [Reading(0.0, ()) for _ in passages]
-
-
-Do = Callable[[ev.Event, Steering], None]
-Watch = Callable[..., list[ev.Event]]
-
-
 @pytest.fixture
-def watch(library: Library, store: Store, embedder: HashEmbedder) -> Watch:
-    """Runs a request and does something at its events; returns all of them."""
-
-    def watching(
-        replies: Sequence[Scripted],
-        request: Request = DEEP,
-        do: Do = lambda _event, _wheel: None,
-        **parts: Any,
-    ) -> list[ev.Event]:
-        wheel = parts.pop("steering", None) or Steering()
-        seen: list[ev.Event] = []
-        with ScriptedChat(list(replies)) as chat:
-            for event in run(
-                request,
-                chat=chat,
-                embedder=embedder,
-                store=store,
-                steering=wheel,
-                **{"reader": _Unmoved(), **parts},
-            ):
-                seen.append(event)
-                do(event, wheel)
-        return seen
-
-    return watching
-
-
-def _end(events: Sequence[ev.Event]) -> ev.RunFinished:
-    assert isinstance(events[-1], ev.RunFinished)
-    return events[-1]
+def watch(ask: Ask) -> Ask:
+    """Asks for what the library does not know, of a reader that takes nothing for an answer."""
+    return partial(ask, request=DEEP, reader=UnmovedReader())
 
 
 def _nodes(events: Sequence[ev.Event]) -> Counter[str]:
-    return Counter(event.node for event in events if isinstance(event, ev.NodeStarted))
+    return Counter(event.node for event in only(events, ev.NodeStarted))
 
 
 def _in_the_rung(rung: Any, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,18 +62,18 @@ def _spend(_wheel: Steering) -> None:
     ("cut", "why"), [(Steering.skip, "skip"), (Steering.finish, ANSWER_NOW), (_spend, "time budget")]
 )
 def test_a_correction_that_is_cut_short_is_not_made_over_and_over(
-    watch: Watch, monkeypatch: pytest.MonkeyPatch, rung: str, cut: Callable[[Steering], None], why: str
+    watch: Ask, monkeypatch: pytest.MonkeyPatch, rung: str, cut: Callable[[Steering], None], why: str
 ) -> None:
     wheel = Steering()
     _in_the_rung(rung, lambda: cut(wheel), monkeypatch)
     events = watch([PLAN, NOT_FOUND], steering=wheel)
-    assert _end(events).status == "stopped"
+    assert end(events).status == "stopped"
     assert _nodes(events)["rerank"] <= 3
     if why == "skip":
-        assert [n.note["found"] for n in events if isinstance(n, ev.Noted)] == [False]
-        assert [s.what for s in events if isinstance(s, ev.Steered)] == ["skip"]
+        assert [n.note["found"] for n in only(events, ev.Noted)] == [False]
+        assert [s.what for s in only(events, ev.Steered)] == ["skip"]
     else:
-        assert _end(events).stopped_because == why
+        assert end(events).stopped_because == why
 
 
 class _Web:
@@ -134,7 +96,7 @@ class _Web:
     ("wish", "why"), [(Steering.skip, "skip"), (Steering.finish, ANSWER_NOW), (None, "time budget")]
 )
 def test_waiting_for_the_web_can_be_cut_short_without_losing_the_run(
-    watch: Watch, monkeypatch: pytest.MonkeyPatch, wish: Callable[[Steering], None] | None, why: str
+    watch: Ask, monkeypatch: pytest.MonkeyPatch, wish: Callable[[Steering], None] | None, why: str
 ) -> None:
     wheel = Steering()
 
@@ -145,14 +107,14 @@ def test_waiting_for_the_web_can_be_cut_short_without_losing_the_run(
             monkeypatch.setattr(Stop, "out_of_time", True)
 
     events = watch([PLAN, NOT_FOUND] if wish else [PLAN], steering=wheel, web=_Web(act))
-    assert _end(events).status == "stopped"
+    assert end(events).status == "stopped"
     if why == "skip":
-        assert [n.note["found"] for n in events if isinstance(n, ev.Noted)] == [False]
+        assert [n.note["found"] for n in only(events, ev.Noted)] == [False]
     else:
-        assert _end(events).stopped_because == why
+        assert end(events).stopped_because == why
 
 
-def test_cancelling_while_the_web_is_waited_for_cancels_the_run(watch: Watch) -> None:
+def test_cancelling_while_the_web_is_waited_for_cancels_the_run(watch: Ask) -> None:
     wheel = Steering()
     with pytest.raises(GenerationCancelled):
         watch([PLAN], steering=wheel, web=_Web(wheel.cancel))
@@ -162,35 +124,36 @@ def test_cancelling_while_the_web_is_waited_for_cancels_the_run(watch: Watch) ->
 
 
 @pytest.mark.parametrize(("at", "reply"), [(ev.Routed, ""), (ev.Asked, ""), (ev.Asked, "the Ostra 180")])
-def test_answering_now_ends_a_clarifying_question(watch: Watch, at: type[ev.Event], reply: str) -> None:
-    def do(event: ev.Event, wheel: Steering) -> None:
+def test_answering_now_ends_a_clarifying_question(watch: Ask, at: type[ev.Event], reply: str) -> None:
+    wheel = Steering()
+
+    def do(event: ev.Event) -> None:
         if isinstance(event, at):
             wheel.finish()
             if reply:
                 wheel.reply(reply)
 
     request = Request("what about it?", approve="always", interactive=True)
-    events = watch([], request, do, planner=ScriptedCompleter([" ASK What do you mean?"]))
-    assert _end(events).stopped_because == ANSWER_NOW
+    planner = ScriptedCompleter([" ASK What do you mean?"])
+    events = watch([], request=request, do=do, steering=wheel, planner=planner)
+    assert end(events).stopped_because == ANSWER_NOW
     assert _nodes(events)["route"] == 1
 
 
-def test_a_greeting_is_answered_even_where_the_person_wants_the_answer_now(watch: Watch) -> None:
-    def do(event: ev.Event, wheel: Steering) -> None:
+def test_a_greeting_is_answered_even_where_the_person_wants_the_answer_now(watch: Ask) -> None:
+    wheel = Steering()
+
+    def do(event: ev.Event) -> None:
         if isinstance(event, ev.Routed):
             wheel.finish()
 
-    assert _end(watch([], Request("Hello!"), do)).status == "answered"
+    assert end(watch([], request=Request("Hello!"), do=do, steering=wheel)).status == "answered"
 
 
 # --- steps that were added ------------------------------------------------------------------------
 
 
 UNTAKEN = "Added, and not taken any more: And when?"
-
-
-def _warned(events: Sequence[ev.Event]) -> list[str]:
-    return [event.message for event in events if isinstance(event, ev.Warned)]
 
 
 @pytest.mark.parametrize(
@@ -202,24 +165,22 @@ def _warned(events: Sequence[ev.Event]) -> list[str]:
     ],
 )
 def test_an_added_step_that_is_not_taken_is_told(
-    watch: Watch, request_: Request, replies: list[Scripted]
+    watch: Ask, request_: Request, replies: list[Scripted]
 ) -> None:
     wheel = Steering()
     wheel.add("And when?")
-    events = watch(replies, request_, steering=wheel)
-    assert UNTAKEN in _warned(events)
+    events = watch(replies, request=request_, steering=wheel)
+    assert UNTAKEN in warnings(events)
 
 
-def test_a_step_that_is_added_while_the_answer_is_written_is_told_as_untaken(watch: Watch) -> None:
+def test_a_step_that_is_added_while_the_answer_is_written_is_told_as_untaken(watch: Ask) -> None:
     wheel = Steering()
 
     def write(_messages: Sequence[Message]) -> str:
         wheel.add("And when?")
         return "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics [1]."
 
-    question = "Who supplies Orlavane's ceramic bearings?"
-    script: list[Scripted] = [{"steps": [question]}, write]
-    request = replace(DEEP, question=question)
-    events = watch(script, request, steering=wheel, reader=UnsureReader())
-    assert _end(events).status == "answered"
-    assert UNTAKEN in _warned(events)
+    (question,) = ONE_STEP["steps"]
+    events = watch([ONE_STEP, write], question=question, steering=wheel, reader=UnsureReader())
+    assert end(events).status == "answered"
+    assert UNTAKEN in warnings(events)

@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 
 import agent.events as ev
-from agent.documents.ingest import FileDone, ingest
 from agent.retrieval.recall import Recall, aim
 from agent.retrieval.sections import match_sections
 from agent.run import Request, run
 from models.llama_cpp import LlamaCppChat
 from models.protocols import Chat, Embedder
+from tests.agent.made import answered, only
 from tests.benchmarks import library as made
-from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.records import Scope
 from traces.store import Store
@@ -66,13 +65,6 @@ def bearing(nvidia: Path, tmp_path: Path) -> Store:
     return store
 
 
-def test_nearly_all_text_of_every_filing_is_in_chunks(data: Path, store: Store) -> None:
-    read = ingest([data / "filings"], collection="filings", store=store, embedder=HashEmbedder())
-    coverage = {event.name: event.coverage for event in read if isinstance(event, FileDone)}
-    assert len(coverage) >= 4
-    assert {name: share for name, share in coverage.items() if share < 0.95} == {}
-
-
 @pytest.mark.parametrize(
     ("query", "value", "label"),
     [
@@ -112,15 +104,6 @@ def _answer(request: Request, model: Chat, vectors: Embedder, store: Store) -> l
     return list(run(request, chat=model, embedder=vectors, reader=made.reader(), store=store))
 
 
-def _answered(events: list[ev.Event]) -> ev.Answered:
-    return [event for event in events if isinstance(event, ev.Answered)][-1]
-
-
-def _resolves(answered: ev.Answered) -> bool:
-    held = {source["number"] for source in answered.sources}
-    return all(set(claim["cites"]) <= held for claim in answered.sentences)
-
-
 @pytest.fixture(scope="module")
 def model() -> Iterator[LlamaCppChat]:
     """The 1.5B."""
@@ -134,18 +117,21 @@ def test_the_real_model_explains_how_the_one_bears_on_the_other(
     model: LlamaCppChat, bearing: Store, minilm: Embedder
 ) -> None:
     events = _answer(Request(_CHALLENGE, approve="always"), model, minilm, bearing)
-    searched = [event for event in events if isinstance(event, ev.Searched)]
-    assert {hit["collection"] for event in searched for hit in event.hits} == {"filings", "news"}
-    answered = _answered(events)
-    assert {source["collection"] for source in answered.sources} == {"filings", "news"}
-    assert any("ITEM 1A" in s["section"].upper() for s in answered.sources if s["collection"] == "filings")
-    assert "MI300X" in answered.answer
-    assert "compet" in answered.answer
-    assert _resolves(answered)
-    for claim in answered.sentences:
+    assert {hit["collection"] for event in only(events, ev.Searched) for hit in event.hits} == {
+        "filings",
+        "news",
+    }
+    found = answered(events)
+    assert {source["collection"] for source in found.sources} == {"filings", "news"}
+    assert any("ITEM 1A" in s["section"].upper() for s in found.sources if s["collection"] == "filings")
+    assert "MI300X" in found.answer
+    assert "compet" in found.answer
+    held = {source["number"] for source in found.sources}
+    for claim in found.sentences:
+        assert set(claim["cites"]) <= held
         assert claim["verdict"] == "supported" or claim["reason"]
 
-    single = _answered(
+    single = answered(
         _answer(Request(_CHALLENGE, route="single", approve="always"), model, minilm, bearing)
     )
     both = {source["collection"] for source in single.sources} == {"filings", "news"}

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -19,6 +19,7 @@ from agent.run import NotResumable, Request, resumable, resume, run
 from agent.steering import Steering
 from models.protocols import GenerationCancelled, Message, Reader
 from tests.agent.conftest import UnsureReader
+from tests.agent.made import FIRST, ONE_STEP, QUESTION, TWO_STEPS, answered, end, only
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedCompleter, WordReader
 from traces.labels import Labels
 from traces.library import Library
@@ -26,11 +27,8 @@ from traces.runs import RunEnd, Runs
 from traces.sessions import Sessions
 from traces.store import Store
 
-E = TypeVar("E", bound=ev.Event)
-QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
 DEEP = Request(QUESTION, route="deep", approve="ask", interactive=True)
-ONE: dict[str, Any] = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}
-FIRST: dict[str, Any] = {"source": 1, "answer": "Tolvang Ceramics"}
+ALWAYS = replace(DEEP, approve="always")
 TRUE = "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics [1]."
 INVENTED = "Zanzibar Copper Holdings supplied 4,711 bearings in 1999 [1]."
 
@@ -114,72 +112,62 @@ def _written(plan: str | tuple[str, str], request: Request) -> list[str | tuple[
     return [plan, plan] if text.count("\n") == 1 and request.route != "single" else [plan]
 
 
-def _only(events: Sequence[ev.Event], kind: type[E]) -> list[E]:
-    return [event for event in events if isinstance(event, kind)]
-
-
-def _end(events: Sequence[ev.Event]) -> ev.RunFinished:
-    assert isinstance(events[-1], ev.RunFinished)
-    return events[-1]
-
-
 # --- approving ------------------------------------------------------------------------------------
 
 
 def test_an_answer_without_support_is_asked_about_and_can_be_accepted(person: Person) -> None:
-    events = person.watch([ONE, INVENTED], DEEP, person.replies("accept"))
-    (asked,) = _only(events, ev.Asked)
+    events = person.watch([ONE_STEP, INVENTED], DEEP, person.replies("accept"))
+    (asked,) = only(events, ev.Asked)
     assert asked.options == ["accept", "rewrite", "search", "stop"]
     assert asked.claims[0]["verdict"] != "supported"
-    assert _end(events).status == "answered"
-    assert "not supported" in _only(events, ev.Answered)[-1].answer
+    assert end(events).status == "answered"
+    assert "not supported" in answered(events).answer
 
 
 def test_rewriting_from_the_evidence_gives_what_stands_there(person: Person) -> None:
-    events = person.watch([ONE, INVENTED], DEEP, person.replies("rewrite"))
-    first, second = _only(events, ev.Answered)
+    events = person.watch([ONE_STEP, INVENTED], DEEP, person.replies("rewrite"))
+    first, second = only(events, ev.Answered)
     assert not first.grounded
     assert second.grounded
     assert "Zanzibar" not in second.answer
     assert "Tolvang Ceramics" in second.answer
-    assert _end(events).status == "answered"
+    assert end(events).status == "answered"
 
 
 def test_it_is_asked_as_often_as_the_answer_is_not_grounded(person: Person) -> None:
     again = {"steps": ["Who sells copper bearings?"]}
-    replies: list[Scripted] = [ONE, INVENTED, again, INVENTED]
+    replies: list[Scripted] = [ONE_STEP, INVENTED, again, INVENTED]
     events = person.watch(replies, DEEP, person.replies("what?", "search", "stop"))
-    assert len(_only(events, ev.Asked)) == 3
-    assert [r.reply for r in _only(events, ev.Replied)] == ["search", "stop"]
-    assert _end(events).status == "rejected"
-    assert _only(events, ev.Answered)[-1].answer == WITHHELD
+    assert len(only(events, ev.Asked)) == 3
+    assert [r.reply for r in only(events, ev.Replied)] == ["search", "stop"]
+    assert end(events).status == "rejected"
+    assert answered(events).answer == WITHHELD
 
 
 def test_a_supported_answer_is_not_asked_about(person: Person) -> None:
-    events = person.watch([ONE, TRUE], DEEP)
-    assert _only(events, ev.Answered)[-1].grounded
-    assert not _only(events, ev.Asked)
+    events = person.watch([ONE_STEP, TRUE], DEEP)
+    assert answered(events).grounded
+    assert not only(events, ev.Asked)
 
 
-@pytest.mark.parametrize(("approve", "status"), [("always", "answered"), ("never", "answered")])
-def test_a_script_is_never_asked(person: Person, approve: Any, status: str) -> None:
-    request = replace(DEEP, approve=approve, interactive=False)
-    events = person.watch([ONE, INVENTED], request)
-    assert not _only(events, ev.Asked)
-    assert _end(events).status == status
+@pytest.mark.parametrize("approve", ["always", "never"])
+def test_a_script_is_never_asked(person: Person, approve: Any) -> None:
+    events = person.watch([ONE_STEP, INVENTED], replace(DEEP, approve=approve, interactive=False))
+    assert not only(events, ev.Asked)
+    assert end(events).status == "answered"
     # "never" has had it rewritten from the evidence.
-    assert ("Zanzibar" in _only(events, ev.Answered)[-1].answer) == (approve == "always")
+    assert ("Zanzibar" in answered(events).answer) == (approve == "always")
 
 
 def test_where_nobody_is_there_the_run_waits_and_can_be_answered_later(person: Person) -> None:
-    events = person.watch([ONE, INVENTED], replace(DEEP, interactive=False))
-    assert _end(events).status == "waiting"
+    events = person.watch([ONE_STEP, INVENTED], replace(DEEP, interactive=False))
+    assert end(events).status == "waiting"
     (waiting,) = resumable(person.store)
     assert (waiting.why, waiting.run.status) == ("waiting", "waiting")
     later = person.watch([], DEEP, person.replies("rewrite"), run_id=waiting.run.id)
     assert isinstance(later[0], ev.Resumed)
     assert later[0].node == "approve"
-    assert _end(later).status == "answered"
+    assert end(later).status == "answered"
     assert resumable(person.store) == []
     log = Runs(person.store).events(waiting.run.id)
     assert [event.seq for event in log] == list(range(len(log)))
@@ -188,10 +176,10 @@ def test_where_nobody_is_there_the_run_waits_and_can_be_answered_later(person: P
 
 
 def test_a_waiting_run_can_be_decided_by_a_rule(person: Person) -> None:
-    person.watch([ONE, INVENTED], replace(DEEP, interactive=False))
+    person.watch([ONE_STEP, INVENTED], replace(DEEP, interactive=False))
     (waiting,) = resumable(person.store)
     later = person.watch([], replace(DEEP, approve="always", interactive=False), run_id=waiting.run.id)
-    assert _end(later).status == "answered"
+    assert end(later).status == "answered"
 
 
 # --- clarifying, conversing, following up -----------------------------------------------------------
@@ -211,26 +199,26 @@ def test_a_vague_question_is_asked_back_and_then_answered(person: Person) -> Non
         (f"Question: what about it? ({reply})", f" {reply}\n="),
     ]
     events = person.watch([TRUE], request, do, plans=plans)
-    (asked,) = _only(events, ev.Asked)
+    (asked,) = only(events, ev.Asked)
     assert (asked.about, asked.question) == ("clarify", "What do you mean?")
-    assert _only(events, ev.Replied)[0].waited >= 0.05
-    assert _only(events, ev.Routed)[0].route == "clarify"
-    assert _only(events, ev.Routed)[-1].question == reply
-    assert _end(events).status == "answered"
+    assert only(events, ev.Replied)[0].waited >= 0.05
+    assert only(events, ev.Routed)[0].route == "clarify"
+    assert only(events, ev.Routed)[-1].question == reply
+    assert end(events).status == "answered"
 
 
-def test_a_greeting_is_answered_without_a_search(person: Person) -> None:
-    events = person.watch([], Request("Hello!"))
-    assert _end(events).status == "answered"
-    assert not _only(events, ev.Searched)
-
-
-def test_a_single_fact_is_retrieved_once_without_plan_or_decision(person: Person) -> None:
-    request = Request("Who supplies Orlavane's ceramic bearings?", route="single", approve="always")
-    events = person.watch([TRUE], request)
-    assert _end(events).status == "answered"
-    assert not _only(events, ev.Decided)
-    assert len(_only(events, ev.StepStarted)) == 1
+@pytest.mark.parametrize(
+    ("route", "replies"),
+    [("single", [TRUE]), ("", [{"route": "deep"}, ONE_STEP, TRUE])],  # chosen, or the plan has one step
+)
+def test_a_single_fact_is_retrieved_once_without_decision(
+    person: Person, route: str, replies: list[Scripted]
+) -> None:
+    request = Request("Who supplies Orlavane's ceramic bearings?", route=route, approve="always")
+    events = person.watch(replies, request)
+    assert end(events).status == "answered"
+    assert not only(events, ev.Decided)
+    assert len(only(events, ev.StepStarted)) == 1
 
 
 def test_a_fact_of_which_the_reader_is_sure_is_answered_without_the_model(person: Person) -> None:
@@ -238,17 +226,10 @@ def test_a_fact_of_which_the_reader_is_sure_is_answered_without_the_model(person
     person.reader = WordReader({question: ("Tolvang Ceramics", 0.9)})
     for route in ("", "single"):
         events = person.watch([], Request(question, route=route, approve="always"), plans=[" =\n="])
-        (answered,) = _only(events, ev.Answered)
-        assert answered.answer.startswith("Tolvang Ceramics – Orlavane buys all of its ceramic bearings")
-        assert (answered.grounded, _end(events).model_calls) == (True, 0)
-        assert [source["document"] for source in answered.sources] == ["annual-report"]
-
-
-def test_a_plan_of_one_step_is_a_single_look_up(person: Person) -> None:
-    request = Request("Who supplies Orlavane's ceramic bearings?", approve="always")
-    events = person.watch([{"route": "deep"}, ONE, TRUE], request)
-    assert _end(events).status == "answered"
-    assert not _only(events, ev.Decided)
+        (found,) = only(events, ev.Answered)
+        assert found.answer.startswith("Tolvang Ceramics – Orlavane buys all of its ceramic bearings")
+        assert (found.grounded, end(events).model_calls) == (True, 0)
+        assert [source["document"] for source in found.sources] == ["annual-report"]
 
 
 def test_a_follow_up_leans_on_its_own_session_and_on_no_other(person: Person) -> None:
@@ -258,31 +239,27 @@ def test_a_follow_up_leans_on_its_own_session_and_on_no_other(person: Person) ->
         replace(DEEP, question=asked, route="single"),
         plans=[" =\n="],
     )
-    session = _only(first, ev.RunStarted)[0].session
+    session = only(first, ev.RunStarted)[0].session
     assert [s.runs for s in Sessions(person.store).recent()] == [1]
     follow_up = Request("and in 2023?", approve="always", session=session)
     plans = [(f"Before: {asked}\nAnswer: Orlavane employed", f" {complete}\n=")]
     events = person.watch([NOT_FOUND], follow_up, plans=plans)
-    assert _only(events, ev.Routed)[0].question == complete
+    assert only(events, ev.Routed)[0].question == complete
     elsewhere = person.watch([NOT_FOUND], replace(follow_up, session=""), plans=[" =\n="])
-    assert _only(elsewhere, ev.Routed)[0].question == "and in 2023?"
+    assert only(elsewhere, ev.Routed)[0].question == "and in 2023?"
     assert sorted(s.runs for s in Sessions(person.store).recent()) == [1, 2]
 
 
 # --- steering -------------------------------------------------------------------------------------
 
-TWO: dict[str, Any] = {
-    "steps": ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
-}
-
 
 def test_answer_now_ends_the_search_and_answers(person: Person) -> None:
-    script: list[Scripted] = [TWO, person.when_asked(Steering.finish, FIRST), TRUE]
-    events = person.watch(script, replace(DEEP, approve="always"))
-    assert _end(events).status == "answered"
-    assert _end(events).stopped_because == ANSWER_NOW
-    assert _only(events, ev.Decided)[-1].source == "human"
-    assert len(_only(events, ev.StepStarted)) == 1
+    script: list[Scripted] = [TWO_STEPS, person.when_asked(Steering.finish, FIRST), TRUE]
+    events = person.watch(script, ALWAYS)
+    assert end(events).status == "answered"
+    assert end(events).stopped_because == ANSWER_NOW
+    assert only(events, ev.Decided)[-1].source == "human"
+    assert len(only(events, ev.StepStarted)) == 1
 
 
 def test_a_skipped_step_ends_without_a_finding_and_the_answer_says_so(person: Person) -> None:
@@ -290,17 +267,19 @@ def test_a_skipped_step_ends_without_a_finding_and_the_answer_says_so(person: Pe
         person.steering.skip()
         raise GenerationCancelled("given up")
 
-    plan: dict[str, Any] = {"steps": ["What halted the Brevnes plant?", TWO["steps"][0], "Where is #2?"]}
+    plan: dict[str, Any] = {
+        "steps": ["What halted the Brevnes plant?", TWO_STEPS["steps"][0], "Where is #2?"]
+    }
     nothing: dict[str, Any] = {"steps": []}
     written = "A fire at the Brevnes plant of Tolvang Ceramics halted production for seven weeks [1]."
-    events = person.watch([plan, skip, nothing, written], replace(DEEP, approve="always"))
-    assert [n.note["found"] for n in _only(events, ev.Noted)] == [True, False]
-    assert [s.what for s in _only(events, ev.Steered)] == ["skip"]
-    answered = _only(events, ev.Answered)[-1]
-    assert answered.missing == ["Who supplies Orlavane's ceramic bearings?"]
-    assert answered.answer.endswith("You skipped: Who supplies Orlavane's ceramic bearings?")
-    assert "Not found" not in answered.answer
-    assert _end(events).status == "answered"
+    events = person.watch([plan, skip, nothing, written], ALWAYS)
+    assert [n.note["found"] for n in only(events, ev.Noted)] == [True, False]
+    assert [s.what for s in only(events, ev.Steered)] == ["skip"]
+    found = answered(events)
+    assert found.missing == ONE_STEP["steps"]
+    assert found.answer.endswith("You skipped: Who supplies Orlavane's ceramic bearings?")
+    assert "Not found" not in found.answer
+    assert end(events).status == "answered"
 
 
 def test_answering_now_before_anything_was_searched_says_nothing_of_the_documents(person: Person) -> None:
@@ -309,9 +288,9 @@ def test_answering_now_before_anything_was_searched_says_nothing_of_the_document
             person.steering.finish()
 
     events = person.watch([], DEEP, do, plans=[])
-    (answered,) = _only(events, ev.Answered)
-    assert (answered.answer, answered.share) == ("Stopped before an answer was found.", None)
-    assert _end(events).status == "stopped"
+    (found,) = only(events, ev.Answered)
+    assert (found.answer, found.share) == ("Stopped before an answer was found.", None)
+    assert end(events).status == "stopped"
 
 
 def test_a_paused_run_waits(person: Person) -> None:
@@ -323,16 +302,16 @@ def test_a_paused_run_waits(person: Person) -> None:
             time.sleep(0.5)
             person.steering.resume()
 
-    script: list[Scripted] = [person.when_asked(Steering.pause, ONE), TRUE]
-    events = person.watch(script, replace(DEEP, approve="always"), do)
+    script: list[Scripted] = [person.when_asked(Steering.pause, ONE_STEP), TRUE]
+    events = person.watch(script, ALWAYS, do)
     assert waited.is_set()
-    pause, resumed = _only(events, ev.Steered)
+    pause, resumed = only(events, ev.Steered)
     assert (pause.what, resumed.what) == ("pause", "resume")
     assert resumed.waited >= 0.5
     (run,) = Runs(person.store).recent(1)
     last = Runs(person.store).events(run.id)[-1]
-    assert run.seconds == _end(events).seconds == pytest.approx(last.elapsed - resumed.waited, abs=0.4)
-    assert _end(events).status == "answered"
+    assert run.seconds == end(events).seconds == pytest.approx(last.elapsed - resumed.waited, abs=0.4)
+    assert end(events).status == "answered"
 
 
 def test_searches_that_wait_side_by_side_wait_in_one_pause() -> None:
@@ -370,16 +349,9 @@ def test_searches_that_wait_side_by_side_wait_in_one_pause() -> None:
 
 def test_an_added_step_is_taken(person: Person) -> None:
     more = "What halted the Brevnes plant?"
-    script: list[Scripted] = [person.when_asked(lambda wheel: wheel.add(more), ONE), TRUE]
-    events = person.watch(script, replace(DEEP, approve="always"))
-    assert [s.plan_step["question"] for s in _only(events, ev.StepStarted)][-1] == more
-
-
-def test_a_decision_can_be_taken_in_the_deciders_place(person: Person) -> None:
-    script: list[Scripted] = [TWO, person.when_asked(lambda wheel: wheel.override("FINISH"), FIRST), TRUE]
-    events = person.watch(script, replace(DEEP, approve="always"))
-    (decided,) = _only(events, ev.Decided)
-    assert (decided.action, decided.source) == ("FINISH", "human")
+    script: list[Scripted] = [person.when_asked(lambda wheel: wheel.add(more), ONE_STEP), TRUE]
+    events = person.watch(script, ALWAYS)
+    assert [s.plan_step["question"] for s in only(events, ev.StepStarted)][-1] == more
 
 
 def test_decisions_that_a_person_took_are_stored_with_their_labels(person: Person) -> None:
@@ -395,8 +367,8 @@ def test_decisions_that_a_person_took_are_stored_with_their_labels(person: Perso
     again = {"steps": ["What halted production at the Brevnes plant?"]}
     over = person.when_asked(lambda wheel: wheel.teach(False), again)
     request = replace(DEEP, approve="always", shadow="llm")
-    events = person.watch([TWO, FIRST, over, judged, TRUE], request, teach, teaching=True)
-    assert _end(events).status == "answered"
+    events = person.watch([TWO_STEPS, FIRST, over, judged, TRUE], request, teach, teaching=True)
+    assert end(events).status == "answered"
     assert [(a.about, a.suggested) for a in asked] == [("decide", "CONTINUE")]
     run_id = Runs(person.store).find("last").id
     rows = [(d.seq, d.source, d.action, d.shadow) for d in Runs(person.store).decisions(run_id)]
@@ -416,14 +388,14 @@ def test_a_run_that_ended_while_it_waited_for_a_decision_asks_again(person: Pers
             person.steering.cancel()
 
     with pytest.raises(GenerationCancelled):
-        person.watch([TWO, FIRST], replace(DEEP, approve="always"), leave, teaching=True)
+        person.watch([TWO_STEPS, FIRST], ALWAYS, leave, teaching=True)
     (cancelled,) = resumable(person.store)
     assert Runs(person.store).decisions(cancelled.run.id) == []
 
-    request = replace(DEEP, approve="always")
+    request = ALWAYS
     run_id = cancelled.run.id
     events = person.watch([TRUE], request, person.replies("FINISH"), run_id, teaching=True)
-    assert [(d.action, d.source) for d in _only(events, ev.Decided)] == [("FINISH", "human")]
+    assert [(d.action, d.source) for d in only(events, ev.Decided)] == [("FINISH", "human")]
     assert list(Labels(person.store).of_run(run_id)) == [0]
 
 
@@ -435,9 +407,9 @@ def test_a_run_that_is_left_was_interrupted_and_not_cancelled(person: Person) ->
         if isinstance(event, ev.Asked):
             person.steering.leave()
 
-    request = replace(DEEP, approve="always")
+    request = ALWAYS
     with pytest.raises(GenerationCancelled):
-        person.watch([TWO, FIRST], request, leave, teaching=True)
+        person.watch([TWO_STEPS, FIRST], request, leave, teaching=True)
     assert isinstance(seen[-1], ev.RunFinished)
     assert seen[-1].status == "interrupted"
     (left,) = resumable(person.store)
@@ -447,7 +419,7 @@ def test_a_run_that_is_left_was_interrupted_and_not_cancelled(person: Person) ->
     assert ev.RunFinished.kind not in kinds
 
     events = person.watch([TRUE], request, person.replies("FINISH"), left.run.id, teaching=True)
-    assert _only(events, ev.RunFinished)[0].status == "answered"
+    assert only(events, ev.RunFinished)[0].status == "answered"
 
 
 def test_leaving_a_run_that_was_cancelled_leaves_it_cancelled() -> None:
@@ -457,22 +429,28 @@ def test_leaving_a_run_that_was_cancelled_leaves_it_cancelled() -> None:
     assert not steering.left
 
 
-def test_what_was_waited_for_a_person_is_not_counted_when_the_run_goes_on(person: Person) -> None:
-    request = replace(DEEP, approve="always")
-    with pytest.raises(GenerationCancelled):
-        person.watch([TWO, FIRST, person.cancels], request, person.replies("REVISE"), teaching=True)
-    (cancelled,) = resumable(person.store)
-    with person.store.transaction() as db:  # as if the person had taken two hours
+def _take_two_hours(store: Store, kind: str) -> None:
+    """Make the events of a kind say that the run waited for the person for two hours."""
+    with store.transaction() as db:
         db.execute(
             """
             UPDATE events SET payload = json_merge_patch(payload, '{"waited": 7200}')
-            WHERE kind = 'Decided'
-            """
+            WHERE kind = ? AND coalesce(payload->>'what', 'resume') = 'resume'
+            """,
+            [kind],
         )
         db.execute("UPDATE events SET elapsed = elapsed + 7200 WHERE kind <> 'RunStarted'")
+
+
+def test_what_was_waited_for_a_person_is_not_counted_when_the_run_goes_on(person: Person) -> None:
+    request = ALWAYS
+    with pytest.raises(GenerationCancelled):
+        person.watch([TWO_STEPS, FIRST, person.cancels], request, person.replies("REVISE"), teaching=True)
+    (cancelled,) = resumable(person.store)
+    _take_two_hours(person.store, "Decided")
     again = {"steps": ["What halted production at the Brevnes plant?"]}
     events = person.watch([again, TRUE], request, run_id=cancelled.run.id)
-    assert _only(events, ev.Decided)[-1].source == "rules"
+    assert only(events, ev.Decided)[-1].source == "rules"
 
 
 @pytest.mark.parametrize("kind", ["Replied", "Steered"])
@@ -484,49 +462,32 @@ def test_neither_is_what_was_waited_for_a_reply_or_in_a_pause(person: Person, ki
             person.steering.resume()
 
     request = Request("what about it?", route="", approve="always", interactive=True)
-    paused = person.when_asked(Steering.pause, TWO)
+    paused = person.when_asked(Steering.pause, TWO_STEPS)
     asked: list[Scripted] = [{"route": "clarify"}, "What do you mean?"]
     with pytest.raises(GenerationCancelled):
         person.watch([*asked, {"route": "deep"}, paused, person.cancels], request, do)
     (cancelled,) = resumable(person.store)
-    with person.store.transaction() as db:  # as if the person had taken two hours
-        db.execute(
-            """
-            UPDATE events SET payload = json_merge_patch(payload, '{"waited": 7200}')
-            WHERE kind = ? AND coalesce(payload->>'what', 'resume') = 'resume'
-            """,
-            [kind],
-        )
-        db.execute("UPDATE events SET elapsed = elapsed + 7200 WHERE kind <> 'RunStarted'")
+    _take_two_hours(person.store, kind)
     events = person.watch([FIRST, TRUE], request, run_id=cancelled.run.id)
-    assert _end(events).stopped_because != "time budget"
-    assert _only(events, ev.Decided)[-1].source == "rules"
-
-
-def test_a_shadow_that_is_the_decider_itself_is_not_asked(person: Person) -> None:
-    request = replace(DEEP, approve="always", decider="rules", shadow="rules")
-    events = person.watch([ONE, TRUE], request)
-    assert [d.shadow for d in _only(events, ev.Decided)] == [None]
-
-
-def test_a_cancelled_run_goes_on_where_it_was(person: Person) -> None:
-    with pytest.raises(GenerationCancelled):
-        person.watch([TWO, person.cancels], replace(DEEP, approve="always"))
-    (cancelled,) = resumable(person.store)
-    assert cancelled.why == "cancelled"
-    events = person.watch([FIRST, TRUE], replace(DEEP, approve="always"), run_id=cancelled.run.id)
-    assert _end(events).status == "answered"
-    assert not _only(events, ev.Planned)
-    assert not checkpoints.exists(person.store, cancelled.run.id)
+    assert end(events).stopped_because != "time budget"
+    assert only(events, ev.Decided)[-1].source == "rules"
 
 
 @pytest.fixture
 def cancelled(person: Person) -> str:
     """A run that was cancelled after its plan was made."""
     with pytest.raises(GenerationCancelled):
-        person.watch([TWO, person.cancels], replace(DEEP, approve="always"))
+        person.watch([TWO_STEPS, person.cancels], ALWAYS)
     (one,) = resumable(person.store)
+    assert one.why == "cancelled"
     return one.run.id
+
+
+def test_a_cancelled_run_goes_on_where_it_was(person: Person, cancelled: str) -> None:
+    events = person.watch([FIRST, TRUE], ALWAYS, run_id=cancelled)
+    assert end(events).status == "answered"
+    assert not only(events, ev.Planned)
+    assert not checkpoints.exists(person.store, cancelled)
 
 
 def test_who_resumes_a_run_too_late_changes_nothing(
@@ -567,16 +528,16 @@ def test_the_end_of_a_run_is_stored_before_another_process_may_take_it(
         record(self, run_id, *what, **how)
 
     monkeypatch.setattr(Runs, "record", recording)
-    person.watch([ONE, TRUE], replace(DEEP, approve="always"))
+    person.watch([ONE_STEP, TRUE], ALWAYS)
     assert taken == [True]
 
 
 def test_a_failed_run_goes_on_with_a_model_that_works(person: Person) -> None:
     with pytest.raises(RuntimeError, match="engine"):
-        person.watch([TWO, RuntimeError("engine")], DEEP)
+        person.watch([TWO_STEPS, RuntimeError("engine")], DEEP)
     (failed,) = resumable(person.store)
     assert failed.why == "failed"
     none: dict[str, Any] = {"source": 0, "answer": ""}
     script: list[Scripted] = [none, {"steps": []}, NOT_FOUND]
-    events = person.watch(script, replace(DEEP, approve="always"), run_id=failed.run.id)
-    assert _only(events, ev.Answered)[-1].answer == NOT_FOUND
+    events = person.watch(script, ALWAYS, run_id=failed.run.id)
+    assert answered(events).answer == NOT_FOUND

@@ -10,22 +10,17 @@ from agent.deps import Deps
 from agent.events import Planned
 from agent.profiles import profile
 from agent.retrieval.recall import Recall
-from agent.run import Request, run
 from agent.session import Session
 from agent.steering import Steering
 from agent.stepping import begun, finish, planned_step, updated
-from tests.agent.conftest import UnsureReader
+from tests.agent.conftest import Ask, UnsureReader
+from tests.agent.made import FIRST, QUESTION, TWO_STEPS
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.library import Library
 from traces.runs import Runs
 from traces.store import Store
 
-QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
-STEPS = ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
-
-
-def _replies() -> list[Scripted]:
-    return [{"steps": STEPS}, {"source": 1, "answer": "Tolvang Ceramics"}]
+REPLIES: list[Scripted] = [TWO_STEPS, FIRST]
 
 
 def _deps(chat: ScriptedChat, budget: Budget, library: Library, embedder: HashEmbedder) -> Deps:
@@ -43,48 +38,38 @@ def _deps(chat: ScriptedChat, budget: Budget, library: Library, embedder: HashEm
 
 
 def test_the_graph_and_the_plain_function_come_to_the_same_states(
-    library: Library, store: Store, embedder: HashEmbedder
+    ask: Ask, library: Library, store: Store, embedder: HashEmbedder
 ) -> None:
-    request = Request(QUESTION, route="deep", approve="always", budget=Budget(revisions=0))
-    with ScriptedChat([*_replies(), "Tolvang Ceramics supplies the bearings [1]."]) as chat:
-        list(run(request, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
+    budget = Budget(revisions=0)
+    ask([*REPLIES, "Tolvang Ceramics supplies the bearings [1]."], budget=budget)
     stored = Runs(store).decisions(Runs(store).find("last").id)
     assert [d.action for d in stored] == ["CONTINUE", "FINISH"]
     assert [d.path for d in stored] == ["", "C"]
 
     stepped: list[PolicyState] = []
-    with ScriptedChat(_replies()) as chat:
-        deps = _deps(chat, request.budget, library, embedder)
+    with ScriptedChat(REPLIES) as chat:
+        deps = _deps(chat, budget, library, embedder)
         state = begun(QUESTION, deps)
         for action in ("CONTINUE", "FINISH"):
             state, stopped = planned_step(state, deps)
             assert stopped == ""
-            stepped.append(policy_state(state, request.budget, deps.session.ledger.tokens_left))
+            stepped.append(policy_state(state, budget, deps.session.ledger.tokens_left))
             state = updated(state, {"action": action})
     assert [s.to_json() for s in stepped] == [dict(d.state) for d in stored]
     assert [valid_actions(s) for s in stepped] == [d.valid_actions for d in stored]
+    for decision in stored:  # training encodes a state as it was stored
+        seen = PolicyState(**decision.state)
+        assert (state_text(seen), features(seen)) == (decision.text, decision.features)
 
 
 def test_a_budget_that_runs_out_is_told_and_leaves_the_last_whole_state(
     library: Library, embedder: HashEmbedder
 ) -> None:
-    with ScriptedChat([{"steps": STEPS}]) as chat:
+    with ScriptedChat([TWO_STEPS]) as chat:
         deps = _deps(chat, Budget(), library, embedder)
         before = begun(QUESTION, deps)
         deps.session.emit = lambda event: deps.session.stop.extend(-1e6 * isinstance(event, Planned))
         state, stopped = planned_step(before, deps)
     assert stopped == "time budget"
-    assert ([step["question"] for step in state["plan"]], state["step"]) == (STEPS, 0)
+    assert ([step["question"] for step in state["plan"]], state["step"]) == (TWO_STEPS["steps"], 0)
     assert finish(state, deps)["status"] == "answered"  # from what the question found by itself
-
-
-def test_what_is_stored_of_a_state_is_what_training_would_make_of_it(
-    library: Library, store: Store, embedder: HashEmbedder
-) -> None:
-    with ScriptedChat([*_replies(), "Tolvang Ceramics supplies the bearings [1]."]) as chat:
-        request = Request(QUESTION, route="deep", approve="always", budget=Budget(revisions=0))
-        list(run(request, chat=chat, embedder=embedder, reader=UnsureReader(), store=store))
-    for decision in Runs(store).decisions(Runs(store).find("last").id):
-        seen = PolicyState(**decision.state)
-        assert state_text(seen) == decision.text
-        assert features(seen) == decision.features

@@ -12,23 +12,7 @@ from importlib import import_module
 from models.offline import forbid_hubs
 from traces import paths
 
-NAMES = (
-    "startup",
-    "opening",
-    "ingestion",
-    "sync",
-    "ocr",
-    "retrieval",
-    "scale",
-    "funnel",
-    "filings",
-    "loop",
-    "deciding",
-    "training",
-    "samples",
-    "app",
-    "again",
-)
+NAMES = ("startup", "opening", "ingestion", "sync", "ocr", "retrieval", "reading", "filings", "app")
 
 
 def main() -> None:

@@ -37,6 +37,13 @@ def tokenizer() -> Any:
     return Tokenizer.from_file(str(SHIPPED / TOKENIZER))
 
 
+@pytest.fixture
+def window(tokenizer: Any) -> Window:
+    """The only one of `PASSAGE`."""
+    [[only]] = Windows(tokenizer).of([("How much?", PASSAGE)])
+    return only
+
+
 def scored(window: Window, passage: str, words: str, height: float = 9.0) -> tuple[Any, Any]:
     """Scores of tokens that stand out where ``words`` are."""
     start, end = np.zeros((2, len(window.ids)), dtype=np.float32)
@@ -72,15 +79,13 @@ def test_a_passage_without_words_is_read_too(tokenizer: Any) -> None:
     assert not found(window, "\n", zeros, zeros).candidates
 
 
-def test_a_number_is_never_cut(tokenizer: Any) -> None:
-    [[window]] = Windows(tokenizer).of([("How much?", PASSAGE)])
+def test_a_number_is_never_cut(window: Window) -> None:
     start, end = scored(window, PASSAGE, "500")
     best = found(window, PASSAGE, start, end).candidates[0]
     assert PASSAGE[best.start : best.end] == "2,500.75"
 
 
-def test_candidates_do_not_overlap_and_shares_sum_to_at_most_one(tokenizer: Any) -> None:
-    [[window]] = Windows(tokenizer).of([("How much?", PASSAGE)])
+def test_candidates_do_not_overlap_and_shares_sum_to_at_most_one(window: Window) -> None:
     start, end = scored(window, PASSAGE, "6,000")
     candidates = found(window, PASSAGE, start, end).candidates
     assert PASSAGE[candidates[0].start : candidates[0].end] == "6,000"
@@ -102,8 +107,7 @@ def test_an_answer_is_not_cut_from_two_cells(tokenizer: Any) -> None:
         assert words.count("(") == words.count(")")
 
 
-def test_not_here_wins_where_cls_is_highest(tokenizer: Any) -> None:
-    [[window]] = Windows(tokenizer).of([("How much?", PASSAGE)])
+def test_not_here_wins_where_cls_is_highest(window: Window) -> None:
     start, end = scored(window, PASSAGE, "6,000", height=1.0)
     start[0] = end[0] = 9.0
     here = found(window, PASSAGE, start, end)
@@ -111,8 +115,7 @@ def test_not_here_wins_where_cls_is_highest(tokenizer: Any) -> None:
     assert here.candidates[0].share < 0.5
 
 
-def test_of_several_windows_the_surest_counts(tokenizer: Any) -> None:
-    [[window]] = Windows(tokenizer).of([("How much?", PASSAGE)])
+def test_of_several_windows_the_surest_counts(window: Window) -> None:
     support = np.zeros(3, dtype=np.float32)
     start, end = scored(window, PASSAGE, "6,000")
     nothing = np.zeros_like(start)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,11 +117,8 @@ def test_a_damaged_memory_is_no_memory(content: str) -> None:
 
 def test_writers_do_not_overwrite_each_other() -> None:
     results = [replace(RESULT, name=f"m{n}") for n in range(8)]
-    threads = [threading.Thread(target=remember, args=(result,)) for result in results]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(remember, results))
     assert sorted(json.loads(paths.probes_file().read_text(encoding="utf-8"))) == [r.name for r in results]
 
 

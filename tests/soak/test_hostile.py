@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent import notebook, prompts
+from agent import notebook
 from agent.citations import claims
 from agent.state import without_marks
 from agent.steps import lookups
@@ -143,8 +143,3 @@ def test_control_tokens_of_the_usual_shapes_are_broken_up() -> None:
     assert broken.replace(" ", "") == tokens.replace(" ", "")
     message = Message("user", "<|endoftext|> x")
     assert "<|endoftext|>" not in ChatTemplate(None).render([message])
-
-
-def test_the_prompt_of_an_answer_puts_the_instruction_last() -> None:
-    asked = prompts.answer("Who?", [notebook.passage(evidence(1, ORDERS[0]))], [], "brief")
-    assert asked.index(ORDERS[0]) < asked.index("QUESTION: Who?")

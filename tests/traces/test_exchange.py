@@ -16,7 +16,7 @@ from tests.traces.test_runs import NEW
 from traces.collected import Collected, CollectedQuestion
 from traces.exchange import BadTraces, Exported, NoTraces, export, take_in
 from traces.labels import Labels
-from traces.outcomes import Gold, Outcome, Outcomes
+from traces.outcomes import Gold, Outcome, Outcomes, write_gold
 from traces.ratings import Ratings
 from traces.runs import Runs
 from traces.store import Store, now
@@ -38,7 +38,8 @@ def collected(store: Store) -> str:
     run_id = stored(
         store, tuple(replace(n, state_version=3, features={"step": 1.0, "best": 1e-7}) for n in TREE)
     )
-    Outcomes(store).put_gold(run_id, Gold("musique", "2hop__1", ("Ørsted",), ([["A title", 3]],)))
+    with store.transaction() as db:
+        write_gold(db, run_id, Gold("musique", "2hop__1", ("Ørsted",), ([["A title", 3]],)))
     Outcomes(store).put(
         run_id,
         [Outcome(n.path, "evidence", 1 / 3, {"recall": 1 / 3, "complete": 0.0}) for n in TREE]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.traces.many_runs import DECISIONS, EVENTS, fill
+from tests.traces.many_runs import fill
 from tests.traces.test_runs import NEW, decision
 from traces.labels import Labels
 from traces.ratings import Ratings
@@ -79,13 +79,3 @@ def test_pages_are_newest_first_and_narrowed_by_status_and_session(store: Store)
     assert runs.count("revenue", ["answered"], session) == len(
         runs.search("revenue", ["answered"], session)
     )
-
-
-def test_a_filled_store_holds_runs_as_they_are_stored(store: Store) -> None:
-    fill(store, 10)
-    runs = Runs(store)
-    stored = runs.find("last")
-    assert [e.seq for e in runs.events(stored.id)] == list(range(EVENTS))
-    taken = [d for d in runs.decisions(stored.id) if not d.shadow]
-    assert [d.seq for d in taken] == list(range(DECISIONS))
-    assert [d.action for d in taken] == ["CONTINUE", "CONTINUE", "FINISH"]

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 import agent.events as ev
 from agent.decisions.decider import Decider, Decision, PolicyState
 from agent.profiles import DECIDES, SOURCES, UnknownProfile, check_decider, decides
-from agent.run import Request, resume, run
 from agent.state import Action
 from agent.steering import Steering
 from models.protocols import GenerationCancelled
-from tests.agent.conftest import UnsureReader
-from tests.agent.test_run import DEEP, FIRST, TWO_STEPS, WHOLE
-from tests.scripted import HashEmbedder, Scripted, ScriptedChat
+from tests.agent.conftest import Ask
+from tests.agent.made import FIRST, TWO_STEPS, WHOLE, only, warnings
+from tests.scripted import Scripted
 from traces.errors import DeepthinkError
-from traces.library import Library
 from traces.runs import Runs
 from traces.store import Store
 
-E = TypeVar("E", bound=ev.Event)
 STOPPED: list[Scripted] = [TWO_STEPS, FIRST, "Tolvang Ceramics supplies the bearings [1]."]
 
 
@@ -64,45 +61,11 @@ class _Source:
         return Decision(self.policy.action, shown, self.name, 0.3, "enough is known")
 
 
-Ask = Callable[..., list[ev.Event]]
-
-
-@pytest.fixture
-def ask(library: Library, store: Store, embedder: HashEmbedder) -> Ask:
-    """Run a request with a policy handed in on scripted replies, all of which must be used."""
-
-    def go(
-        replies: list[Scripted], policy: Stopping | None, request: Request = DEEP, **changes: Any
-    ) -> list[ev.Event]:
-        with ScriptedChat(replies) as chat:
-            request = replace(request, **changes)
-            return list(
-                run(
-                    request,
-                    chat=chat,
-                    embedder=embedder,
-                    reader=UnsureReader(),
-                    store=store,
-                    learned=policy,
-                )
-            )
-
-    return go
-
-
-def _only(events: list[ev.Event], kind: type[E]) -> list[E]:
-    return [event for event in events if isinstance(event, kind)]
-
-
-def _warnings(events: list[ev.Event]) -> list[str]:
-    return [event.message for event in _only(events, ev.Warned)]
-
-
 def test_lean_leaves_the_decisions_to_a_policy_that_is_handed_in(ask: Ask, store: Store) -> None:
     policy = Stopping()
-    events = ask(STOPPED, policy)
-    assert _only(events, ev.RunStarted)[0].decider == "learned:forest-1"
-    (decided,) = _only(events, ev.Decided)
+    events = ask(STOPPED, learned=policy)
+    assert only(events, ev.RunStarted)[0].decider == "learned:forest-1"
+    (decided,) = only(events, ev.Decided)
     assert (decided.source, decided.action, decided.justification) == (
         "learned",
         "FINISH",
@@ -115,20 +78,20 @@ def test_lean_leaves_the_decisions_to_a_policy_that_is_handed_in(ask: Ask, store
     assert (row.source, row.probabilities["FINISH"]) == ("learned", 0.7)
     assert row.text == decided.text != ""
     assert policy.threads == ["deepthink-run"], "loaded in the run's thread, not the caller's"
-    assert _warnings(events) == []
+    assert warnings(events) == []
 
 
 def test_without_one_the_rules_decide_as_ever(ask: Ask) -> None:
-    events = ask(WHOLE, None)
-    assert _only(events, ev.RunStarted)[0].decider == "rules"
-    assert {d.source for d in _only(events, ev.Decided)} == {"rules"}
-    assert _warnings(events) == []
+    events = ask(WHOLE)
+    assert only(events, ev.RunStarted)[0].decider == "rules"
+    assert {d.source for d in only(events, ev.Decided)} == {"rules"}
+    assert warnings(events) == []
 
 
 def test_whoever_is_named_decides(ask: Ask) -> None:
     policy = Stopping()
-    events = ask(WHOLE, policy, decider="rules")
-    assert _only(events, ev.RunStarted)[0].decider == "rules"
+    events = ask(WHOLE, learned=policy, decider="rules")
+    assert only(events, ev.RunStarted)[0].decider == "rules"
     assert policy.threads == [], "it is not even loaded"
 
 
@@ -141,20 +104,21 @@ def test_the_seed_stays_as_it_was_described() -> None:
 def test_only_known_sources_may_be_named(ask: Ask) -> None:
     for name in SOURCES:
         check_decider(name)
-    for changes in ({"decider": "coin"}, {"shadow": "coin"}):
+    wrong: list[dict[str, Any]] = [{"decider": "coin"}, {"shadow": "coin"}]
+    for changes in wrong:
         with pytest.raises(UnknownProfile, match="coin"):
-            ask([], Stopping(), **changes)
+            ask([], learned=Stopping(), **changes)
 
 
 def test_one_that_cannot_be_loaded_leaves_the_decisions_to_the_rules(ask: Ask, store: Store) -> None:
-    events = ask(WHOLE, Stopping(unloadable=Missing("The policy forest-1 needs torch.")))
-    assert [(d.source, d.action) for d in _only(events, ev.Decided)] == [
+    events = ask(WHOLE, learned=Stopping(unloadable=Missing("The policy forest-1 needs torch.")))
+    assert [(d.source, d.action) for d in only(events, ev.Decided)] == [
         ("rules", "CONTINUE"),
         ("rules", "FINISH"),
     ]
-    assert _warnings(events) == ["The policy forest-1 needs torch. The rules decide instead."]
+    assert warnings(events) == ["The policy forest-1 needs torch. The rules decide instead."]
     stored = Runs(store).events(Runs(store).find("last").id)
-    assert [e.payload["message"] for e in stored if e.kind == "Warned"] == _warnings(events), "recorded"
+    assert [e.payload["message"] for e in stored if e.kind == "Warned"] == warnings(events), "recorded"
 
 
 @pytest.mark.parametrize(
@@ -166,37 +130,37 @@ def test_one_that_cannot_be_loaded_leaves_the_decisions_to_the_rules(ask: Ask, s
     ],
 )
 def test_one_that_fails_at_a_decision_is_told_once(ask: Ask, policy: Stopping) -> None:
-    events = ask(WHOLE, policy)
-    assert [d.source for d in _only(events, ev.Decided)] == ["rules", "rules"]
-    (said,) = _warnings(events)
+    events = ask(WHOLE, learned=policy)
+    assert [d.source for d in only(events, ev.Decided)] == ["rules", "rules"]
+    (said,) = warnings(events)
     assert said.startswith("The policy forest-1 failed: ")
     assert said.endswith("The rules decide instead.")
 
 
 def test_one_that_does_what_is_not_possible_is_not_followed(ask: Ask) -> None:
-    events = ask(WHOLE, Stopping(action="CONTINUE"))
-    assert [(d.source, d.action) for d in _only(events, ev.Decided)] == [
+    events = ask(WHOLE, learned=Stopping(action="CONTINUE"))
+    assert [(d.source, d.action) for d in only(events, ev.Decided)] == [
         ("learned", "CONTINUE"),
         ("rules", "FINISH"),
     ]
-    assert "it chose CONTINUE, which is not possible here" in _warnings(events)[0]
+    assert "it chose CONTINUE, which is not possible here" in warnings(events)[0]
 
 
 def test_a_cancelled_run_stays_cancelled(ask: Ask) -> None:
     with pytest.raises(GenerationCancelled):
-        ask(STOPPED[:2], Stopping(fails=GenerationCancelled("The run was cancelled.")))
+        ask(STOPPED[:2], learned=Stopping(fails=GenerationCancelled("The run was cancelled.")))
 
 
 def test_naming_the_learned_source_without_a_policy_is_told(ask: Ask) -> None:
-    events = ask(WHOLE, None, decider="learned")
-    assert _warnings(events) == ["There is no learned policy. The rules decide instead."]
-    assert {d.source for d in _only(events, ev.Decided)} == {"rules"}
+    events = ask(WHOLE, decider="learned")
+    assert warnings(events) == ["There is no learned policy. The rules decide instead."]
+    assert {d.source for d in only(events, ev.Decided)} == {"rules"}
 
 
 def test_what_is_wrong_with_the_choice_is_told_once(ask: Ask) -> None:
-    events = ask(WHOLE, Stopping(warning="active.json is damaged.", fails=ValueError("x")))
-    assert _warnings(events)[0] == "active.json is damaged."
-    assert len(_warnings(events)) == 2
+    events = ask(WHOLE, learned=Stopping(warning="active.json is damaged.", fails=ValueError("x")))
+    assert warnings(events)[0] == "active.json is damaged."
+    assert len(warnings(events)) == 2
 
 
 # --- as a second opinion ----------------------------------------------------------------------------
@@ -204,8 +168,8 @@ def test_what_is_wrong_with_the_choice_is_told_once(ask: Ask) -> None:
 
 def test_its_second_opinion_is_recorded_and_not_followed(ask: Ask, store: Store) -> None:
     policy = Stopping()
-    events = ask(WHOLE, policy, decider="rules", shadow="learned")
-    assert [(d.source, d.action) for d in _only(events, ev.Decided)] == [
+    events = ask(WHOLE, learned=policy, decider="rules", shadow="learned")
+    assert [(d.source, d.action) for d in only(events, ev.Decided)] == [
         ("rules", "CONTINUE"),
         ("rules", "FINISH"),
     ]
@@ -214,7 +178,7 @@ def test_its_second_opinion_is_recorded_and_not_followed(ask: Ask, store: Store)
 
 
 def test_the_rules_are_the_second_opinion_beside_it(ask: Ask) -> None:
-    (decided,) = _only(ask(STOPPED, Stopping(), shadow="rules"), ev.Decided)
+    (decided,) = only(ask(STOPPED, learned=Stopping(), shadow="rules"), ev.Decided)
     assert decided.shadow is not None
     assert (decided.source, decided.shadow["source"], decided.shadow["action"]) == (
         "learned",
@@ -224,37 +188,23 @@ def test_the_rules_are_the_second_opinion_beside_it(ask: Ask) -> None:
 
 
 def test_its_own_second_opinion_is_none(ask: Ask) -> None:
-    (decided,) = _only(ask(STOPPED, Stopping(), shadow="learned"), ev.Decided)
+    (decided,) = only(ask(STOPPED, learned=Stopping(), shadow="learned"), ev.Decided)
     assert decided.shadow is None
 
 
 @pytest.mark.parametrize("policy", [None, Stopping(unloadable=Missing("It needs torch."))])
 def test_a_second_opinion_that_fails_is_nobodys(ask: Ask, policy: Stopping | None) -> None:
     """The rules do not take its place: they would stand there as if they had been asked."""
-    events = ask(WHOLE, policy, decider="rules", shadow="learned")
-    assert [d.shadow for d in _only(events, ev.Decided)] == [None, None]
-    (said,) = _warnings(events)
+    events = ask(WHOLE, learned=policy, decider="rules", shadow="learned")
+    assert [d.shadow for d in only(events, ev.Decided)] == [None, None]
+    (said,) = warnings(events)
     assert said.startswith("learned could not be asked for comparison: ")
 
 
-def test_a_persons_override_is_compared_with_it(
-    library: Library, store: Store, embedder: HashEmbedder
-) -> None:
+def test_a_persons_override_is_compared_with_it(ask: Ask) -> None:
     steering = Steering()
     steering.override("CONTINUE")
-    with ScriptedChat(WHOLE) as chat:
-        events = list(
-            run(
-                DEEP,
-                chat=chat,
-                embedder=embedder,
-                reader=UnsureReader(),
-                store=store,
-                steering=steering,
-                learned=Stopping(),
-            )
-        )
-    first = _only(events, ev.Decided)[0]
+    first = only(ask(WHOLE, steering=steering, learned=Stopping()), ev.Decided)[0]
     assert (first.source, first.label) == ("human", "override")
     assert first.shadow is not None
     assert (first.shadow["source"], first.shadow["action"]) == ("learned", "FINISH")
@@ -289,23 +239,13 @@ class _Killed(Exception):
     ],
 )
 def test_a_resumed_run_says_whose_decisions_go_on(
-    library: Library,
-    store: Store,
-    embedder: HashEmbedder,
-    before: Stopping | None,
-    after: Stopping | None,
-    said: list[str],
-    sources: set[str],
+    ask: Ask, before: Stopping | None, after: Stopping | None, said: list[str], sources: set[str]
 ) -> None:
-    parts: dict[str, Any] = {"embedder": embedder, "reader": UnsureReader(), "store": store}
-
     def killed(_messages: object) -> Any:
         raise _Killed
 
-    with ScriptedChat([TWO_STEPS, killed]) as chat, pytest.raises(_Killed):
-        list(run(DEEP, chat=chat, learned=before, **parts))
-    replies = STOPPED[1:] if after else WHOLE[1:]
-    with ScriptedChat(replies) as chat:
-        events = list(resume("last", chat=chat, learned=after, **parts))
-    assert {d.source for d in _only(events, ev.Decided)} == sources
-    assert _warnings(events) == said
+    with pytest.raises(_Killed):
+        ask([TWO_STEPS, killed], learned=before)
+    events = ask(STOPPED[1:] if after else WHOLE[1:], resumed="last", learned=after)
+    assert {d.source for d in only(events, ev.Decided)} == sources
+    assert warnings(events) == said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -325,16 +324,6 @@ class TestFilings:
         assert coverage(parsed, chunks) >= 0.98
         assert doubled_sentences(parsed, chunks) == []
 
-    @pytest.mark.parametrize("name", NAMES)
-    def test_passages(self, data: Path, name: str) -> None:
-        chunks = chunk(filing(data, name))
-        for made in chunks:
-            assert made.text.strip() == made.text
-            if made.kind == "text":
-                assert estimate(made.text) <= LIMIT
-        pages = [made.page for made in chunks if made.page is not None]
-        assert all(one <= other for one, other in pairwise(pages))
-
     @pytest.mark.parametrize(
         ("number", "label"),
         [("26,974", "Total"), ("15,068", "Compute & Networking"), ("11,906", "Graphics")],
@@ -351,7 +340,3 @@ class TestFilings:
         for line, whole in lines:
             assert re.match(r"\w", line)
             assert "January 29, 2023" in whole
-
-    def test_reserved_item_has_a_passage(self, data: Path) -> None:
-        chunks = chunk(filing(data, "nvda-10k-fy2023.html"))
-        assert any(made.section[-1:] == ("ITEM 6. [RESERVED]",) for made in chunks)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 
 import filelock
 import numpy as np
@@ -11,39 +10,20 @@ import pytest
 
 from agent.documents.embedding import embed_library
 from agent.retrieval.recall import Recall
-from agent.text.terms import terms
-from models.protocols import GenerationCancelled, Vectors
+from models.protocols import GenerationCancelled
+from tests.agent.documents.ingesting import Counting
+from tests.agent.made import put
 from tests.scripted import HashEmbedder
 from traces.library import Library
-from traces.records import NewChunk, NewDocument, Scope
+from traces.records import Scope
 
 TEXTS = [f"Machine {number} is built in the town of Brevnes." for number in range(40)]
-
-
-class Counting(HashEmbedder):
-    """Remembers what it embedded."""
-
-    def __init__(self, dimensions: int) -> None:
-        super().__init__(dimensions)
-        self.texts: list[str] = []
-
-    def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        self.texts.extend(texts)
-        return super().embed_passages(texts)
 
 
 @pytest.fixture
 def old(library: Library) -> Library:
     """The shared library and forty passages more, all with vectors by another embedder."""
-    chunks = tuple(
-        NewChunk(number, "text", ("Plants",), None, text, tuple(terms(text)))
-        for number, text in enumerate(TEXTS)
-    )
-    document = NewDocument(
-        "machines", "/m", "m.md", "Machines", "text/markdown", "0", 1, None, "", 1.0, (), 1, chunks
-    )
-    embedder = HashEmbedder()
-    library.put_document(document, embedder.embed_passages(TEXTS), embedder.name)
+    put(library, "machines", TEXTS, "machines")
     return library
 
 
@@ -58,9 +38,9 @@ def test_it_ends_as_a_library_that_was_made_with_it(old: Library) -> None:
     done = [step.done for step in steps]
     assert done == sorted(done)
     assert (steps[-1].done, steps[-1].seconds_left) == (steps[-1].total, 0)
-    assert f"Machines. Plants. {TEXTS[7]}" in new.texts, "as ingestion embeds it"
+    assert f"Machines. Item 7. {TEXTS[7]}" in new.texts, "as ingestion embeds it"
     ids, vectors = old.collection_vectors("machines", new.name)
-    again = new.embed_passages([f"Machines. Plants. {text}" for text in TEXTS])
+    again = new.embed_passages([f"Machines. Item {n}. {text}" for n, text in enumerate(TEXTS)])
     np.testing.assert_allclose(vectors, again, atol=1e-6)
     assert len(ids) == len(TEXTS)
     assert old.embedder() == new.name

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.documents.ingest import FileDone, FileFailed, FilesUnread, IngestEvent, ingest
-from tests.scripted import HashEmbedder
+from agent.documents.ingest import FileFailed, FilesUnread
+from tests.agent.documents.ingesting import names, outcomes, read_in
 from traces.library import Library
 from traces.store import Store
 
@@ -41,43 +41,31 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def _read(store: Store, *paths: Path) -> list[IngestEvent]:
-    return list(ingest(paths, collection="c", store=store, embedder=HashEmbedder()))
-
-
-def _outcomes(events: list[IngestEvent]) -> dict[str, str]:
-    return {event.name: event.outcome for event in events if isinstance(event, FileDone)}
-
-
-def _names(store: Store) -> set[str]:
-    return {document.name for document in Library(store).documents("c")}
-
-
 def test_an_attachment_is_a_document_of_its_own(store: Store, folder: Path) -> None:
     (folder / "a.eml").write_bytes(_mail("Crane", bill_md=b"The bill is 90 euros.", film_mp4=b"\x00\x01"))
-    events = _read(store, folder)
-    assert _outcomes(events) == {"a.eml/bill.md": "added", "a.eml": "added"}
+    events = read_in(store, folder)
+    assert outcomes(events) == {"a.eml/bill.md": "added", "a.eml": "added"}
     assert [event.kinds for event in events if isinstance(event, FilesUnread)] == [((".mp4", 1),)]
     mail = next(document for document in Library(store).documents("c") if document.name == "a.eml")
     assert (mail.author, mail.date, mail.title) == ("Ada Holm <ada@ulm.example>", "2024-03-05", "Crane")
-    assert _outcomes(_read(store, folder)) == {"a.eml": "unchanged"}
+    assert outcomes(read_in(store, folder)) == {"a.eml": "unchanged"}
 
 
 def test_what_is_no_longer_inside_goes_and_what_is_stays(store: Store, folder: Path) -> None:
     path = folder / "a.zip"
     _zipped(path, {"in/one.md": b"One is here.", "two.md": b"Two is here."})
-    _read(store, folder)
-    assert _names(store) == {"a.zip", "a.zip/in/one.md", "a.zip/two.md"}
+    read_in(store, folder)
+    assert names(store) == {"a.zip", "a.zip/in/one.md", "a.zip/two.md"}
     _zipped(path, {"two.md": b"Two is here."})
-    assert _outcomes(_read(store, path)) == {
+    assert outcomes(read_in(store, path)) == {
         "a.zip/in/one.md": "removed",
         "a.zip/two.md": "unchanged",
         "a.zip": "updated",
     }
     path.unlink()
     (folder / "b.md").write_text("Something else.")
-    _read(store, folder)
-    assert _names(store) == {"b.md"}
+    read_in(store, folder)
+    assert names(store) == {"b.md"}
 
 
 def test_files_lie_in_files_that_lie_in_files_but_not_too_deep(store: Store, folder: Path) -> None:
@@ -85,15 +73,15 @@ def test_files_lie_in_files_that_lie_in_files_but_not_too_deep(store: Store, fol
     name = "deep.md"
     for level in range(5):
         inner, name = _zipped(folder / "level.zip", {name: inner}), f"{level}.zip"
-    events = _read(store, folder)
+    events = read_in(store, folder)
     (failed,) = [event for event in events if isinstance(event, FileFailed)]
     assert "too deep" in failed.error.message
-    assert len(_names(store)) == 5
+    assert len(names(store)) == 5
 
 
 def test_a_file_inside_that_fails_is_named_and_stops_no_other(store: Store, folder: Path) -> None:
     _zipped(folder / "a.zip", {"bad.pdf": b"%PDF-1.7 junk", "good.md": b"Good words."})
-    events = _read(store, folder)
+    events = read_in(store, folder)
     assert [event.name for event in events if isinstance(event, FileFailed)] == ["a.zip/bad.pdf"]
     archive = next(document for document in Library(store).documents("c") if document.name == "a.zip")
     assert "a.zip/bad.pdf" in archive.notices[0]
@@ -101,8 +89,8 @@ def test_a_file_inside_that_fails_is_named_and_stops_no_other(store: Store, fold
 
 def test_an_archive_that_unpacks_to_too_much_keeps_that_file_packed(store: Store, folder: Path) -> None:
     _zipped(folder / "a.zip", {"bomb.txt": b" " * (64 << 20), "good.md": b"Good words."})
-    _read(store, folder)
-    assert _names(store) == {"a.zip", "a.zip/good.md"}
+    read_in(store, folder)
+    assert names(store) == {"a.zip", "a.zip/good.md"}
 
 
 def test_files_of_one_name_are_told_apart(store: Store, folder: Path) -> None:
@@ -112,5 +100,5 @@ def test_files_of_one_name_are_told_apart(store: Store, folder: Path) -> None:
     for content in (b"First.", b"Second."):
         message.add_attachment(content, maintype="text", subtype="x-md", filename="../a.md")
     (folder / "m.eml").write_bytes(message.as_bytes())
-    _read(store, folder)
-    assert _names(store) == {"m.eml", "m.eml/a.md", "m.eml/a (2).md"}
+    read_in(store, folder)
+    assert names(store) == {"m.eml", "m.eml/a.md", "m.eml/a (2).md"}

@@ -9,7 +9,7 @@ import pytest
 from agent.documents.chunking import chunk
 from agent.documents.coverage import coverage
 from agent.documents.prose import mended, words_of
-from tests.agent.documents.formats.parsed import filing, parse, shape
+from tests.agent.documents.formats.parsed import parse, shape
 from tests.agent.documents.formats.samples import pdf_file
 
 KNOWN = "International Functions of the long-term loan, a term. Re-cover or recover?"
@@ -55,16 +55,3 @@ def test_paragraphs(tmp_path: Path, name: str, content: str | bytes) -> None:
     document = parse(tmp_path, name, content)
     assert " ".join(text for _, _, text in shape(document)) == READ
     assert coverage(document, chunk(document)) == 1.0
-
-
-def test_hyphens_of_a_real_filing_stay(data: Path) -> None:
-    text = "\n".join(block.text for block in filing(data, "BOEING_2022_10K.pdf").blocks)
-    for word in (
-        "wide-body",
-        "forward-looking",
-        "highly-skilled",
-        "non-recurring",
-        "reach-forward",
-        "737-10",
-    ):
-        assert word in text

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from agent.documents import indexing
-from agent.documents.document import Block, NoText, ParsedDocument
 from agent.documents.ingest import (
     FileDone,
     FileFailed,
@@ -29,6 +28,7 @@ from agent.documents.wanted import Fetched
 from agent.retrieval.recall import Recall
 from agent.web.errors import PageFailed
 from models.protocols import GenerationCancelled, ModelError, ModelMissing, ModelUnreachable, Vectors
+from tests.agent.documents.ingesting import names, outcomes, read_in
 from tests.agent.web.pages import FILING
 from tests.scripted import HashEmbedder
 from traces.errors import DeepthinkError
@@ -49,29 +49,21 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def _read(store: Store, *paths: Path, embedder: HashEmbedder | None = None) -> list[IngestEvent]:
-    return list(ingest(paths, collection="c", store=store, embedder=embedder or HashEmbedder()))
-
-
-def _outcomes(events: list[IngestEvent]) -> dict[str, str]:
-    return {e.name: e.outcome for e in events if isinstance(e, FileDone)}
-
-
 def test_a_folder_is_read_whole(store: Store, folder: Path) -> None:
-    events = _read(store, folder)
-    assert _outcomes(events) == {"a.md": "added", "inner/b.txt": "added", "c.csv": "added"}
+    events = read_in(store, folder)
+    assert outcomes(events) == {"a.md": "added", "inner/b.txt": "added", "c.csv": "added"}
     end = events[-1]
     assert isinstance(end, IngestFinished)
     assert (end.added, end.failed) == (3, 0)
     assert all(e.coverage > 0.95 for e in events if isinstance(e, FileDone))
-    assert {d.name for d in Library(store).documents("c")} == {"a.md", "inner/b.txt", "c.csv"}
+    assert names(store) == {"a.md", "inner/b.txt", "c.csv"}
 
 
 def test_only_what_changed_is_read_again_and_what_is_gone_goes(store: Store, folder: Path) -> None:
-    _read(store, folder)
+    read_in(store, folder)
     (folder / "a.md").write_text("# Title\n\nAlpha is no longer the first letter.\n")
     (folder / "c.csv").unlink()
-    assert _outcomes(_read(store, folder)) == {
+    assert outcomes(read_in(store, folder)) == {
         "a.md": "updated",
         "inner/b.txt": "unchanged",
         "c.csv": "removed",
@@ -83,21 +75,21 @@ def test_only_what_changed_is_read_again_and_what_is_gone_goes(store: Store, fol
 
 
 def test_a_file_named_outright_does_not_remove_its_neighbours(store: Store, folder: Path) -> None:
-    _read(store, folder)
-    assert _outcomes(_read(store, folder / "a.md")) == {"a.md": "unchanged"}
+    read_in(store, folder)
+    assert outcomes(read_in(store, folder / "a.md")) == {"a.md": "unchanged"}
     assert len(Library(store).documents("c")) == 3
 
 
 def test_a_file_read_with_its_folder_keeps_its_name_there(store: Store, folder: Path) -> None:
-    _read(store, folder)
+    read_in(store, folder)
     (folder / "inner" / "b.txt").write_text("Beta is no longer the second letter.\n")
-    assert _outcomes(_read(store, folder / "inner" / "b.txt")) == {"inner/b.txt": "updated"}
+    assert outcomes(read_in(store, folder / "inner" / "b.txt")) == {"inner/b.txt": "updated"}
 
 
 def test_a_file_named_outright_outlives_its_folder_being_read(store: Store, folder: Path) -> None:
     (folder / "notes.log").write_text("Gamma is the third letter.")
-    _read(store, folder / "notes.log")
-    assert "notes.log" not in _outcomes(_read(store, folder))
+    read_in(store, folder / "notes.log")
+    assert "notes.log" not in outcomes(read_in(store, folder))
     assert len(Library(store).documents("c")) == 4
 
 
@@ -121,14 +113,14 @@ def _hide(monkeypatch: pytest.MonkeyPatch, hidden: Path, error: int) -> None:
 def test_what_may_not_be_looked_at_fails_alone_and_is_not_gone(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch, error: int, hidden: str
 ) -> None:
-    _read(store, folder)
+    read_in(store, folder)
     _hide(monkeypatch, folder / hidden, error)
-    events = _read(store, folder)
+    events = read_in(store, folder)
     (failed,) = [e for e in events if isinstance(e, FileFailed)]
     assert failed.name == hidden
     assert os.strerror(error) in failed.error.message
-    assert set(_outcomes(events).values()) == {"unchanged"}
-    assert len(_outcomes(events)) == 2
+    assert set(outcomes(events).values()) == {"unchanged"}
+    assert len(outcomes(events)) == 2
     assert len(Library(store).documents("c")) == 3
 
 
@@ -138,11 +130,11 @@ def test_a_folder_that_may_not_be_listed_fails_by_its_name(
     def refused(path: str) -> object:
         raise PermissionError(errno.EACCES, "Permission denied", path)
 
-    _read(store, folder)
+    read_in(store, folder)
     monkeypatch.setattr(os, "scandir", refused)
-    events = _read(store, folder)
+    events = read_in(store, folder)
     assert [e.name for e in events if isinstance(e, FileFailed)] == [folder.name]
-    assert _outcomes(events) == {}
+    assert outcomes(events) == {}
     assert len(Library(store).documents("c")) == 3
 
 
@@ -150,10 +142,10 @@ def test_a_folder_that_may_not_be_listed_fails_by_its_name(
 def test_a_path_that_may_not_be_looked_at_is_refused_with_a_sentence(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
-    _read(store, folder)
+    read_in(store, folder)
     _hide(monkeypatch, folder, errno.EACCES)
     with pytest.raises(NothingToIngest, match="Permission denied"):
-        _read(store, folder.parent / named)
+        read_in(store, folder.parent / named)
     assert len(Library(store).documents("c")) == 3
 
 
@@ -164,27 +156,27 @@ def test_a_link_out_of_the_folder_is_counted_and_read_only_when_it_is_named(
     private.write_text("The key is under the mat.")
     link = folder / "notes.md"
     link.symlink_to(private)
-    events = _read(store, folder)
-    assert "notes.md" not in _outcomes(events)
+    events = read_in(store, folder)
+    assert "notes.md" not in outcomes(events)
     (unread,) = (event for event in events if isinstance(event, FilesUnread))
     assert ("links out of the folder", 1) in unread.kinds
-    assert _outcomes(_read(store, link)) == {"notes.md": "added"}
+    assert outcomes(read_in(store, link)) == {"notes.md": "added"}
 
 
 def test_a_file_and_a_link_to_it_are_one_document(store: Store, folder: Path) -> None:
     (folder / "0.md").symlink_to("a.md")
     (folder / "inner" / "link.txt").symlink_to("b.txt")
-    assert set(_outcomes(_read(store, folder))) == {"a.md", "inner/b.txt", "c.csv"}
-    _read(store, folder)
-    assert {d.name for d in Library(store).documents("c")} == {"a.md", "inner/b.txt", "c.csv"}
+    assert set(outcomes(read_in(store, folder))) == {"a.md", "inner/b.txt", "c.csv"}
+    read_in(store, folder)
+    assert names(store) == {"a.md", "inner/b.txt", "c.csv"}
 
 
 def test_a_renamed_folder_is_not_kept_twice(store: Store, folder: Path) -> None:
-    _read(store, folder)
+    read_in(store, folder)
     renamed = folder.rename(folder.with_name("renamed"))
     (renamed / "inner" / "b.txt").write_text("Beta is no longer the second letter.\n")
-    outcomes = [(e.name, e.outcome) for e in _read(store, renamed) if isinstance(e, FileDone)]
-    assert sorted(outcomes) == [("a.md", "moved"), ("c.csv", "moved"), ("inner/b.txt", "added")]
+    told = [(e.name, e.outcome) for e in read_in(store, renamed) if isinstance(e, FileDone)]
+    assert sorted(told) == [("a.md", "moved"), ("c.csv", "moved"), ("inner/b.txt", "added")]
     assert len(Library(store).documents("c")) == 4, "what was changed may be another document"
 
 
@@ -193,29 +185,29 @@ def test_a_copy_of_what_lies_on_a_drive_that_is_not_mounted_replaces_nothing(
 ) -> None:
     drive = folder.parent / "drive"
     shutil.copytree(folder, drive / "documents")
-    _read(store, drive / "documents")
+    read_in(store, drive / "documents")
     shutil.rmtree(drive / "documents")  # what is left when it is not mounted
-    assert "removed" not in _outcomes(_read(store, folder)).values()
+    assert "removed" not in outcomes(read_in(store, folder)).values()
     with pytest.raises(NothingToIngest):
-        _read(store, drive)
+        read_in(store, drive)
     assert len(Library(store).documents("c")) == 6
 
 
 def test_what_lies_behind_a_link_that_leads_nowhere_now_is_not_gone(store: Store, folder: Path) -> None:
-    _read(store, folder)
+    read_in(store, folder)
     shutil.rmtree(folder / "inner")
     (folder / "inner").symlink_to(folder.parent / "drive")
-    assert "removed" not in _outcomes(_read(store, folder)).values()
+    assert "removed" not in outcomes(read_in(store, folder)).values()
     (folder.parent / "drive").mkdir()
-    assert _outcomes(_read(store, folder))["inner/b.txt"] == "removed"
+    assert outcomes(read_in(store, folder))["inner/b.txt"] == "removed"
 
 
 def test_a_file_under_a_new_name_is_not_read_again(store: Store, folder: Path) -> None:
-    _read(store, folder / "inner")
+    read_in(store, folder / "inner")
     (folder / "inner").rename(folder / "renamed")
     (folder / "renamed" / "b.txt").rename(folder / "renamed" / "Gamma ray.txt")
     (document,) = Library(store).documents("c")
-    events = _read(
+    events = read_in(
         store, folder / "renamed", embedder=_Failing(ModelError("Not a number.", "Report this."))
     )
     (done,) = [e for e in events if isinstance(e, FileDone)]
@@ -228,16 +220,16 @@ def test_a_file_under_a_new_name_is_not_read_again(store: Store, folder: Path) -
 
 def test_a_name_that_is_not_utf8_fails_alone(store: Store, folder: Path) -> None:
     Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.txt")).write_text("Delta.")
-    (failed,) = [e for e in _read(store, folder) if isinstance(e, FileFailed)]
+    (failed,) = [e for e in read_in(store, folder) if isinstance(e, FileFailed)]
     assert "UTF-8" in failed.error.message
 
 
 def test_reading_changed_code_reads_everything_again(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _read(store, folder)
+    read_in(store, folder)
     monkeypatch.setattr(indexing, "READER_VERSION", indexing.READER_VERSION + 1)
-    assert set(_outcomes(_read(store, folder)).values()) == {"updated"}
+    assert set(outcomes(read_in(store, folder)).values()) == {"updated"}
 
 
 @pytest.mark.parametrize(
@@ -255,64 +247,25 @@ def test_a_bad_file_fails_alone_with_a_way_out(
     store: Store, folder: Path, name: str, content: bytes
 ) -> None:
     (folder / name).write_bytes(content)
-    events = _read(store, folder)
+    events = read_in(store, folder)
     (failed,) = [e for e in events if isinstance(e, FileFailed)]
     assert failed.name == name
     assert failed.error.message
     assert failed.error.way_out
-    assert len(_outcomes(events)) == 3
-
-
-@pytest.mark.parametrize("name", ["0.txt", "z.txt"])  # before all others and after them
-def test_a_title_over_what_is_not_seen_is_what_can_be_found(store: Store, folder: Path, name: str) -> None:
-    (folder / name).write_text("INTRODUCTION\n\n\u200b\n")
-    events = _read(store, folder)
-    assert _outcomes(events)[name] == "added"
-    assert len(_outcomes(events)) == 4
-    library = Library(store)
-    (read,) = [d for d in library.documents("c") if d.name == name]
-    assert [p.text for p in library.document_passages(read.id)] == ["INTRODUCTION"]
-
-
-def test_a_document_without_passages_is_refused_before_it_is_embedded() -> None:
-    parsed = ParsedDocument((Block("text", "\u200b"),), "\u200b")
-    with pytest.raises(NoText, match=r"odd\.txt holds no text"):
-        indexing.Indexing(indexing.Origin("/odd.txt", "odd.txt", "", 3), parsed, HashEmbedder())
-
-
-def test_a_file_that_is_too_large_is_not_opened(store: Store, tmp_path: Path) -> None:
-    big = tmp_path / "big.txt"
-    with big.open("wb") as file:
-        file.truncate(200 * 1024 * 1024)  # sparse: takes no room
-    (failed,) = [e for e in _read(store, big) if isinstance(e, FileFailed)]
-    assert "MB" in failed.error.message
-
-
-def test_a_wrongly_named_file_is_read_as_what_it_is(store: Store, tmp_path: Path) -> None:
-    page = tmp_path / "page.txt"
-    page.write_text("<html><head><title>T</title></head><body><p>Only this is visible.</p></body></html>")
-    _read(store, page)
-    (document,) = Library(store).documents("c")
-    assert document.media_type == "text/html"
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission_fails_with_a_sentence(store: Store, folder: Path) -> None:
-    (folder / "a.md").chmod(0)
-    assert any(isinstance(e, FileFailed) for e in _read(store, folder))
+    assert len(outcomes(events)) == 3
 
 
 def test_nothing_to_read_says_what_can_be(store: Store, tmp_path: Path) -> None:
     (tmp_path / "x.png").write_bytes(b"x")
     with pytest.raises(NothingToIngest) as caught:
-        _read(store, tmp_path)
+        read_in(store, tmp_path)
     assert "formats" in caught.value.way_out
     with pytest.raises(NothingToIngest, match="does not exist"):
-        _read(store, tmp_path / "nowhere")
+        read_in(store, tmp_path / "nowhere")
 
 
 def test_a_crash_while_reading_leaves_the_library_as_it_was(store: Store, folder: Path) -> None:
-    _read(store, folder)
+    read_in(store, folder)
 
     class Failing(HashEmbedder):
         def embed_passages(self, texts: object) -> Vectors:
@@ -320,7 +273,7 @@ def test_a_crash_while_reading_leaves_the_library_as_it_was(store: Store, folder
 
     (folder / "a.md").write_text("# Title\n\nNew text that never arrives.\n")
     with pytest.raises(KeyboardInterrupt):
-        _read(store, folder, embedder=Failing())
+        read_in(store, folder, embedder=Failing())
     library = Library(store)
     (before,) = [d for d in library.documents("c") if d.name == "a.md"]
     assert "Alpha is the first letter." in library.document_passages(before.id)[0].text
@@ -367,7 +320,7 @@ def test_cancelling_keeps_what_is_read(store: Store, folder: Path) -> None:
 
 
 def test_cancelling_what_is_unchanged_removes_nothing(store: Store, folder: Path) -> None:
-    _read(store, folder)
+    read_in(store, folder)
     (folder / "c.csv").unlink()
     cancel = threading.Event()
     stream = ingest([folder], collection="c", store=store, embedder=HashEmbedder(), cancel=cancel)
@@ -391,19 +344,21 @@ def test_a_language_that_the_embedder_does_not_know_is_told_once(store: Store, t
     for name, text in (("a.md", german), ("b.md", english), ("c.md", german.replace("Vereins", "Bundes"))):
         (tmp_path / name).write_text(f"# Note\n\n{text}\n")
     (tmp_path / "d.csv").write_text("1,2\n3,4\n")
-    told = [one for one in _read(store, tmp_path, embedder=English()) if isinstance(one, LanguagesUnknown)]
+    told = [
+        one for one in read_in(store, tmp_path, embedder=English()) if isinstance(one, LanguagesUnknown)
+    ]
     assert told == [LanguagesUnknown(2, ("German",), "bge-small-en")]
-    again = _read(store, tmp_path, embedder=English())
+    again = read_in(store, tmp_path, embedder=English())
     assert not any(isinstance(one, LanguagesUnknown) for one in again), "nothing new was read"
     other = Store(tmp_path / "other.duckdb")
-    assert not any(isinstance(one, LanguagesUnknown) for one in _read(other, tmp_path)), "it may know any"
+    assert not any(isinstance(one, LanguagesUnknown) for one in read_in(other, tmp_path)), "it may know any"
 
 
 def test_another_embedder_loses_no_passage(store: Store, folder: Path) -> None:
-    _read(store, folder)
+    read_in(store, folder)
     (folder / "a.md").write_text("# Title\n\nChanged.\n")
     other = HashEmbedder(dimensions=32)
-    _read(store, folder, embedder=other)
+    read_in(store, folder, embedder=other)
     library = Library(store)
     assert len(library.documents("c")) == 3
     assert library.embedder() == other.name
@@ -433,13 +388,13 @@ class _Failing(HashEmbedder):
 def test_a_file_that_cannot_be_embedded_fails_alone_and_what_was_there_of_it_stays(
     store: Store, folder: Path
 ) -> None:
-    _read(store, folder / "inner")
+    read_in(store, folder / "inner")
     (folder / "inner" / "b.txt").write_text("Beta is no longer the second letter.\n")
     (folder / "z.txt").write_text("Zeta is the sixth letter.\n")
     error = ModelError("A vector is not a number.", "Report this.")
-    events = _read(store, folder, embedder=_Failing(error))
+    events = read_in(store, folder, embedder=_Failing(error))
     assert [(e.name, e.error) for e in events if isinstance(e, FileFailed)] == [("inner/b.txt", error)]
-    assert _outcomes(events) == {"a.md": "added", "c.csv": "added", "z.txt": "added"}
+    assert outcomes(events) == {"a.md": "added", "c.csv": "added", "z.txt": "added"}
     end = events[-1]
     assert isinstance(end, IngestFinished)
     assert (end.added, end.failed) == (3, 1)
@@ -460,7 +415,7 @@ def test_an_embedder_that_fails_at_everything_stops_it_all(
     store: Store, folder: Path, embedder: _Failing
 ) -> None:
     with pytest.raises(ModelError):
-        _read(store, folder, embedder=embedder)
+        read_in(store, folder, embedder=embedder)
 
 
 def test_a_store_that_cannot_be_written_stops_it_all(
@@ -471,7 +426,7 @@ def test_a_store_that_cannot_be_written_stops_it_all(
 
     monkeypatch.setattr(Library, "put_document", busy)
     with pytest.raises(StoreBusy):
-        _read(store, folder)
+        read_in(store, folder)
 
 
 def _page(data: bytes, media_type: str = "text/html", charset: str = "") -> Callable[[str], Fetched]:
@@ -488,9 +443,9 @@ def test_an_address_is_read_whole_as_a_file_would_be(store: Store, tmp_path: Pat
     url = "https://www.sec.gov/Archives/tlv-20241231.htm"
     (tmp_path / "tlv-20241231.htm").write_text(FILING)
     fetch = _page(FILING.encode())
-    assert _outcomes(_read_page(store, fetch, url, url)) == {url.removeprefix("https://"): "added"}
+    assert outcomes(_read_page(store, fetch, url, url)) == {url.removeprefix("https://"): "added"}
     (page,) = Library(store).documents("c")
-    _read(store, tmp_path / "tlv-20241231.htm")
+    read_in(store, tmp_path / "tlv-20241231.htm")
     file = next(d for d in Library(store).documents("c") if d.source != url)
     assert (page.source, page.sha256, page.bytes) == (url, file.sha256, file.bytes)
     assert (page.title, page.date, page.coverage) == (file.title, "2024-12-31", file.coverage)
@@ -508,11 +463,9 @@ def test_a_page_that_did_not_change_is_not_stored_again(store: Store) -> None:
     assert before.date == now().date().isoformat(), "it gives itself none, so the day it was fetched"
     assert "Ägypten" in Library(store).document_passages(before.id)[0].text
     again = _read_page(store, _page(text, "text/plain", "iso-8859-1"), url)
-    assert _outcomes(again) == {"example.org/notes": "unchanged"}
+    assert outcomes(again) == {"example.org/notes": "unchanged"}
     assert Library(store).documents("c") == [before]
-    assert set(_outcomes(_read_page(store, _page(b"# Gamma", "text/markdown"), url)).values()) == {
-        "updated"
-    }
+    assert set(outcomes(_read_page(store, _page(b"# Gamma", "text/markdown"), url)).values()) == {"updated"}
 
 
 def test_a_page_that_fails_fails_alone(store: Store, folder: Path) -> None:
@@ -526,7 +479,7 @@ def test_a_page_that_fails_fails_alone(store: Store, folder: Path) -> None:
         ingest([folder], addresses=urls, fetch=fetch, collection="c", store=store, embedder=HashEmbedder())
     )
     assert [e.source for e in events if isinstance(e, FileFailed)] == list(urls)
-    assert len(_outcomes(events)) == 3
+    assert len(outcomes(events)) == 3
 
 
 def test_stopping_while_a_page_is_fetched_stops_it_all(store: Store) -> None:
@@ -539,5 +492,5 @@ def test_stopping_while_a_page_is_fetched_stops_it_all(store: Store) -> None:
 
 def test_a_folder_that_is_read_again_leaves_pages_alone(store: Store, folder: Path) -> None:
     _read_page(store, _page(b"Beta.", "text/plain"), "https://example.org/b")
-    assert "removed" not in _outcomes(_read(store, folder)).values()
+    assert "removed" not in outcomes(read_in(store, folder)).values()
     assert len(Library(store).documents("c")) == 4

@@ -18,13 +18,12 @@ from agent.documents.ingest import (
     IngestEvent,
     PageRecognised,
     ScansFound,
-    ingest,
 )
 from agent.documents.reading import read
 from models.protocols import Pixels, RecognisedWord
 from tests.agent.documents.formats.parsed import tables
 from tests.agent.documents.formats.samples import pdf_file
-from tests.scripted import HashEmbedder
+from tests.agent.documents.ingesting import names, read_in
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.store import Store
@@ -71,10 +70,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _read(store: Store, folder: Path, eye: _Eye | None, kept: Path | None = None) -> list[IngestEvent]:
-    paths = [folder]
-    return list(
-        ingest(paths, collection="c", store=store, embedder=HashEmbedder(), recogniser=eye, scans=kept)
-    )
+    return read_in(store, folder, recogniser=eye, scans=kept)
 
 
 def test_scans_are_told_and_read_last(store: Store, folder: Path) -> None:
@@ -125,7 +121,7 @@ def test_a_damaged_picture_keeps_no_other_file_from_being_read(store: Store, fol
     (folder / "0.png").write_bytes(picture.getvalue()[:2000])
     events = _read(store, folder, _Eye({10: "The crane costs 90 euros."}))
     assert [event.name for event in events if isinstance(event, FileFailed)] == ["0.png"]
-    assert {document.name for document in Library(store).documents("c")} == {"a.tiff", "b.md"}
+    assert names(store) == {"a.tiff", "b.md"}
 
 
 def test_without_recognition_pictures_are_of_a_kind_that_is_not_read(store: Store, folder: Path) -> None:

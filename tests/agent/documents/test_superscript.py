@@ -12,7 +12,7 @@ from agent.documents.chunking import chunk
 from agent.documents.coverage import coverage
 from agent.documents.prose import on_one_line
 from agent.documents.tables import is_value, is_year
-from tests.agent.documents.formats.parsed import filing, parse, shape, tables
+from tests.agent.documents.formats.parsed import parse, shape, tables
 from tests.agent.documents.formats.samples import drawn_pdf, saved
 
 STYLED = "<span style='font-size:6.5pt;{}'>{}</span>".format
@@ -121,15 +121,6 @@ def test_pdf_table(tmp_path: Path) -> None:
     (table,) = tables(parse(tmp_path, "a.pdf", drawn_pdf(rows)))
     assert table.header == (("", "2023", "2022"),)
     assert table.rows == (("Sales", "1,234^1", "1,100"), ("Cost", "900", "800^2"))
-
-
-def test_ordinals_of_a_real_filing(data: Path) -> None:
-    labels = [
-        row[0] for table in tables(filing(data, "ULTABEAUTY_2023Q4_EARNINGS.pdf")) for row in table.rows
-    ]
-    assert [label for label in labels if label[1:].endswith(" Quarter") and label[0].isdecimal()] == [
-        f"{ordinal} Quarter" for ordinal in ("1st", "2nd", "3rd", "4th")
-    ] * 2
 
 
 def test_what_is_raised_twice_is_marked_once() -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from agent.documents.ingest import (
-    FileDone,
     FileFailed,
     FilesUnsettled,
     FolderAway,
@@ -23,21 +22,11 @@ from agent.documents.ingest import (
 from agent.folders.sync import SyncUnderWay, forget, sync
 from agent.folders.watch import due
 from models.protocols import Vectors
+from tests.agent.documents.ingesting import Counting, names, outcomes, read_in
 from tests.scripted import HashEmbedder
 from traces.folders import Folder, Folders
 from traces.library import Library
 from traces.store import Store
-
-
-class Counting(HashEmbedder):
-    """Counts the texts that are embedded."""
-
-    texts = 0
-
-    def embed_passages(self, texts: object) -> Vectors:
-        assert isinstance(texts, list)
-        self.texts += len(texts)
-        return super().embed_passages(texts)
 
 
 @pytest.fixture
@@ -48,7 +37,7 @@ def folder(tmp_path: Path, store: Store) -> Path:
     _write(made / "a.md", "Alpha is the first letter.")
     _write(made / "inner" / "b.txt", "Beta is the second letter.")
     _write(made / "c.md", "Gamma is the third letter.")
-    list(ingest([made], collection="c", store=store, embedder=HashEmbedder(), follow=True))
+    read_in(store, made, follow=True)
     return made
 
 
@@ -62,19 +51,11 @@ def _sync(store: Store, embedder: HashEmbedder | None = None) -> list[IngestEven
     return list(sync(store=store, embedder=embedder or HashEmbedder()))
 
 
-def _outcomes(events: list[IngestEvent]) -> dict[str, str]:
-    return {e.name: e.outcome for e in events if isinstance(e, FileDone)}
-
-
-def _names(store: Store) -> set[str]:
-    return {document.name for document in Library(store).documents("c")}
-
-
 def test_what_is_new_changed_or_deleted_is_followed_and_recorded(store: Store, folder: Path) -> None:
     _write(folder / "a.md", "Alpha is no longer first.", age=50)
     (folder / "c.md").unlink()
     _write(folder / "d.md", "Delta is the fourth letter.")
-    assert _outcomes(_sync(store)) == {"a.md": "updated", "c.md": "removed", "d.md": "added"}
+    assert outcomes(_sync(store)) == {"a.md": "updated", "c.md": "removed", "d.md": "added"}
     changes = Folders(store).changes()
     assert {(change.name, change.outcome) for change in changes} == {
         ("a.md", "updated"),
@@ -95,7 +76,7 @@ def test_a_change_in_the_second_of_the_reading_is_not_missed(
     )  # everything was read in the tick of its last change
     (folder / "a.md").write_text("Alpha is the worst letter.")  # as long, and dated alike
     os.utime(folder / "a.md", ns=(about.st_atime_ns, about.st_mtime_ns))
-    assert _outcomes(_sync(store))["a.md"] == "updated"
+    assert outcomes(_sync(store))["a.md"] == "updated"
 
 
 def test_a_renamed_folder_is_followed_without_reading_it(store: Store, folder: Path) -> None:
@@ -103,10 +84,10 @@ def test_a_renamed_folder_is_followed_without_reading_it(store: Store, folder: P
     (folder / "inner").rename(folder / "renamed")
     (folder / "c.md").rename(folder / "renamed" / "gamma.md")
     embedder = Counting()
-    assert _outcomes(_sync(store, embedder)) == {"renamed/b.txt": "moved", "renamed/gamma.md": "moved"}
-    assert embedder.texts == 0
+    assert outcomes(_sync(store, embedder)) == {"renamed/b.txt": "moved", "renamed/gamma.md": "moved"}
+    assert embedder.texts == []
     assert {document.id for document in Library(store).documents("c")} == before
-    assert _names(store) == {"a.md", "renamed/b.txt", "renamed/gamma.md"}
+    assert names(store) == {"a.md", "renamed/b.txt", "renamed/gamma.md"}
     assert {change.detail for change in Folders(store).changes()} == {"inner/b.txt", "c.md"}
 
 
@@ -115,12 +96,12 @@ def test_what_lies_in_a_moved_archive_moves_along(store: Store, folder: Path) ->
     _write(folder / "inner" / "b.txt", "Only the archive says what it said.", age=40)
     os.utime(folder / "old.zip", (time.time() - 60,) * 2)
     _sync(store)
-    assert "old.zip/inner/b.txt" in _names(store)
+    assert "old.zip/inner/b.txt" in names(store)
     (folder / "old.zip").rename(folder / "new.zip")
     embedder = Counting()
-    assert _outcomes(_sync(store, embedder)) == {"new.zip": "moved"}
-    assert embedder.texts == 0
-    assert {name for name in _names(store) if "zip" in name} == {"new.zip", "new.zip/inner/b.txt"}
+    assert outcomes(_sync(store, embedder)) == {"new.zip": "moved"}
+    assert embedder.texts == []
+    assert {name for name in names(store) if "zip" in name} == {"new.zip", "new.zip/inner/b.txt"}
 
 
 @pytest.mark.parametrize("left", ["nothing", "an empty folder", "a file of another kind"])
@@ -135,11 +116,11 @@ def test_a_folder_that_is_away_loses_nothing_and_is_told_once(
     for _ in range(2):
         (away,) = [e for e in _sync(store) if isinstance(e, FolderAway)]
         assert (away.path, away.is_there, away.documents) == (str(folder), left != "nothing", 3)
-    assert len(_names(store)) == 3
+    assert len(names(store)) == 3
     assert [change.outcome for change in Folders(store).changes()] == ["away"]
     shutil.rmtree(folder, ignore_errors=True)
     folder.with_name("elsewhere").rename(folder)
-    assert _outcomes(_sync(store)) == {}
+    assert outcomes(_sync(store)) == {}
     assert Folders(store).changes()[0].outcome == "back"
 
 
@@ -150,9 +131,9 @@ def test_a_file_that_is_being_written_waits(
     _write(folder / "d.md", "Delta is the", age=0)
     events = _sync(store)
     assert [e.names for e in events if isinstance(e, FilesUnsettled)] == [("d.md",)]
-    assert _outcomes(events) == {}
+    assert outcomes(events) == {}
     _write(folder / "d.md", "Delta is the fourth letter.")
-    assert _outcomes(_sync(store)) == {"d.md": "added"}
+    assert outcomes(_sync(store)) == {"d.md": "added"}
 
 
 def test_what_cannot_be_read_is_tried_again_only_when_it_changes(store: Store, folder: Path) -> None:
@@ -161,7 +142,7 @@ def test_what_cannot_be_read_is_tried_again_only_when_it_changes(store: Store, f
     assert [e.name for e in _sync(store) if isinstance(e, FileFailed)] == ["broken.pdf"]
     assert not [e for e in _sync(store) if isinstance(e, FileFailed)]
     _write(folder / "broken.pdf", "Now it is text.", age=30)
-    assert _outcomes(_sync(store)) == {"broken.pdf": "added"}
+    assert outcomes(_sync(store)) == {"broken.pdf": "added"}
 
 
 def test_what_is_left_out_is_not_read_and_goes(store: Store, folder: Path) -> None:
@@ -171,9 +152,10 @@ def test_what_is_left_out_is_not_read_and_goes(store: Store, folder: Path) -> No
         _write(folder / name, "This is nothing to be read.")
     Folders(store).follow(Folder("c", str(folder), ("drafts/", "*.txt", "!keep.txt")))
     _write(folder / "keep.txt", "Epsilon is kept.")
-    assert _outcomes(_sync(store)) == {"inner/b.txt": "removed", "keep.txt": "added"}
-    again = ingest([folder], collection="c", store=store, embedder=HashEmbedder(), follow=True)
-    assert "drafts/d.md" not in _outcomes(list(again)), "what was to be left out is remembered"
+    assert outcomes(_sync(store)) == {"inner/b.txt": "removed", "keep.txt": "added"}
+    assert "drafts/d.md" not in outcomes(read_in(store, folder, follow=True)), (
+        "what was to be left out is remembered"
+    )
 
 
 @pytest.mark.parametrize("name", ["c.md", "what [is] this! # 1.md"])
@@ -182,8 +164,8 @@ def test_a_document_that_is_removed_does_not_come_back(store: Store, folder: Pat
     _sync(store)
     (document,) = [d for d in Library(store).documents("c") if d.name == name]
     assert forget(store, document)
-    assert _outcomes(_sync(store)) == {}
-    assert _names(store) == {"a.md", "inner/b.txt"}
+    assert outcomes(_sync(store)) == {}
+    assert names(store) == {"a.md", "inner/b.txt"}
 
 
 def test_a_collection_that_is_removed_during_a_sync_does_not_come_back(
@@ -201,7 +183,7 @@ def test_a_collection_that_is_removed_during_a_sync_does_not_come_back(
     list(ingest([other], collection="d", store=store, embedder=HashEmbedder(), follow=True))
     _write(folder / "a.md", "Alpha has changed.", age=50)
     _write(other / "x.md", "Xi has changed.", age=50)
-    assert _outcomes(_sync(store, Removing())) == {"x.md": "updated"}
+    assert outcomes(_sync(store, Removing())) == {"x.md": "updated"}
     assert [collection.name for collection in Library(store).collections()] == ["d"]
 
 
@@ -212,7 +194,7 @@ def test_only_one_at_a_time(store: Store, folder: Path) -> None:
     with pytest.raises(SyncUnderWay):
         _sync(store)
     list(under_way)
-    assert "d.md" in _names(store)
+    assert "d.md" in names(store)
 
 
 def test_a_change_in_a_folder_makes_its_collection_due(store: Store, folder: Path, tmp_path: Path) -> None:

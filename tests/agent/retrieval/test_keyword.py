@@ -13,19 +13,17 @@ from rank_bm25 import BM25Okapi
 
 from agent.retrieval import keyword
 from agent.retrieval.keyword import KeywordIndex, KeywordIndexes, Postings, Vocabulary
-from tests.scripted import HashEmbedder
+from tests.agent.made import put
 from traces.library import Library
-from traces.records import NewChunk, NewDocument, Scope
+from traces.records import Scope
 
 _INDEX = KeywordIndex([(1, "common rare"), (2, "common x"), (3, "common y"), (4, "z z")])
 
 
-def test_the_index_follows_the_library(library: Library, embedder: HashEmbedder) -> None:
+def test_the_index_follows_the_library(library: Library) -> None:
     indexes = KeywordIndexes(library)
     assert indexes.search("zeppelin", Scope(), None, 5) == []
-    chunk = NewChunk(0, "text", (), None, "A zeppelin lands", ("zeppelin", "land"))
-    document = NewDocument("news", "/z", "z", "Z", "t", "h", 1, None, "", 1.0, (), 1, (chunk,))
-    library.put_document(document, embedder.embed_passages(["A zeppelin lands"]), embedder.name)
+    put(library, "z", ["A zeppelin lands"])
     ((chunk_id, _),) = indexes.search("zeppelin", Scope(), None, 5)
     assert indexes.coverage("Where did the zeppelin land?", {chunk_id: "news"}) == {chunk_id: 1.0}
 

@@ -37,23 +37,17 @@ def test_only_what_is_new_is_read_and_all_comes_in_order() -> None:
     assert counting.given[2:] == [["a fire"]]
 
 
-def test_only_new_claims_are_judged() -> None:
+def test_only_new_claims_and_answers_are_judged() -> None:
     counting = _Counting()
     reader = MemoReader(counting)
     pairs = [("it burned", "it burned down"), ("it sank", "it burned down")]
+    more = [*pairs[1:], ("it rose", "no")]
     assert reader.support(pairs) == WordReader().support(pairs)
-    assert reader.support([*pairs[1:], ("it rose", "no")]) == WordReader().support(
-        [*pairs[1:], ("it rose", "no")]
-    )
+    assert reader.support(more) == WordReader().support(more)
     assert counting.given == [["it burned", "it sank"], ["it rose"]]
-
-
-def test_only_new_answers_are_judged() -> None:
-    counting = _Counting()
-    reader = MemoReader(counting)
-    pairs = [("it burned", "it burned down"), ("it sank", "it burned down")]
+    counting.given.clear()
     assert reader.judge("What happened?", pairs) == WordReader().judge("What happened?", pairs)
-    reader.judge("What happened?", [*pairs, ("it rose", "no")])
+    reader.judge("What happened?", more)
     reader.judge("And then?", pairs[:1])  # another question
     assert counting.given == [["it burned", "it sank"], ["it rose"], ["it burned"]]
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from agent.retrieval.nearest import VectorIndex, VectorIndexes
 from models.protocols import Vectors
+from tests.agent.made import put
 from tests.scripted import HashEmbedder
 from traces.library import Library
-from traces.records import NewChunk, NewDocument, Scope
+from traces.records import Scope
 from traces.store import Store
 
 
@@ -60,9 +61,7 @@ def test_the_vectors_follow_the_library(library: Library, embedder: HashEmbedder
     indexes = VectorIndexes(library, embedder.name)
     query = embedder.embed_query("A zeppelin lands")
     before = indexes.nearest(query, Scope(("news",)), None, 99)
-    chunk = NewChunk(0, "text", (), None, "A zeppelin lands", ("zeppelin", "land"))
-    document = NewDocument("news", "/z", "z", "Z", "t", "h", 1, None, "", 1.0, (), 1, (chunk,))
-    document_id = library.put_document(document, embedder.embed_passages([chunk.text]), embedder.name)
+    document_id = put(library, "z", ["A zeppelin lands"])
     (first, *others) = indexes.nearest(query, Scope(("news",)), None, 99)
     assert first[1] == pytest.approx(1.0)
     assert others == before
@@ -76,9 +75,3 @@ def test_vectors_of_another_embedder_are_not_near(library: Library) -> None:
     indexes = VectorIndexes(library, "another")
     assert indexes.nearest(np.zeros(3, dtype=np.float32), Scope(), None, 1) == []
     assert indexes.vectors([1, 2], []) == {}
-
-
-def test_an_empty_library_has_nothing_near(store: Store) -> None:
-    indexes = VectorIndexes(Library(store), "e")
-    assert indexes.nearest(np.zeros(3, dtype=np.float32), Scope(), None, 1) == []
-    assert indexes.vectors([1], []) == {}

@@ -11,10 +11,10 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from agent.retrieval.recall import WEIGHTS, Recall, Strategy, aim
-from agent.text.terms import terms
+from tests.agent.made import put
 from tests.scripted import HashEmbedder
 from traces.library import Library
-from traces.records import NewChunk, NewDocument, Scope
+from traces.records import Scope
 from traces.store import Store
 
 
@@ -58,10 +58,8 @@ def test_a_passage_stands_once_however_many_rankings_bring_it(recall: Recall) ->
 
 
 def test_near_doubles_stand_behind_another_view(library: Library, embedder: HashEmbedder) -> None:
-    texts = ["Ostra heat pump price", "Ostra heat pump price again", "Ostra heat pump warranty Norway"]
-    chunks = tuple(NewChunk(i, "text", (), None, text, ("same",)) for i, text in enumerate(texts))
-    document = NewDocument("news", "/d", "d", "D", "t", "h", 1, None, "", 1.0, (), 1, chunks)
-    document_id = library.put_document(document, embedder.embed_passages(texts), embedder.name)
+    texts = ["Ostra heat pump price", "Ostra heat pump price again", "Ostra heat pump warranty in Norway"]
+    document_id = put(library, "d", texts)
     hits = Recall(library, embedder).search(
         "Ostra heat pump price warranty", "hybrid", [Scope(documents=(document_id,))], 9
     )
@@ -108,10 +106,7 @@ def test_a_search_survives_what_another_thread_reads_in(library: Library, embedd
     def ingest() -> None:
         try:
             for number in range(12):
-                text = f"Ceramic bearings, edition {number}"
-                chunk = NewChunk(0, "text", (), None, text, tuple(terms(text)))
-                document = NewDocument("news", "/e", "e", "E", "t", "h", 1, None, "", 1.0, (), 1, (chunk,))
-                library.put_document(document, embedder.embed_passages([text]), embedder.name)
+                put(library, "e", [f"Ceramic bearings, edition {number}"])
         finally:
             done.set()
 
@@ -139,6 +134,7 @@ def test_a_scope_is_a_hard_filter(recall: Recall) -> None:
     for strategy in WEIGHTS:
         hits = recall.search("ceramic bearings supplier", strategy, [Scope(collections=("news",))], 9)
         assert {h.passage.collection for h in hits} <= {"news"}
+        assert recall.search("ceramic bearings", strategy, [Scope(collections=("nope",))], 3) == []
     (hit,) = recall.search("Orlavane", "hybrid", [Scope(sections=("Item 2",))], 9)
     assert hit.passage.section == "Item 2"
 
@@ -157,11 +153,6 @@ def test_a_hard_aim_keeps_only_what_the_planner_names(library: Library) -> None:
     assert aim(library, both, "q", "news", "", hard=True) == [Scope(("news",))]
     assert aim(library, both, "q", "", "Item 2", hard=True) == [Scope(("reports", "news"), (), ("Item 2",))]
     assert aim(library, both, "q", "nowhere", "nothing like it", hard=True) == [Scope(("reports", "news"))]
-
-
-def test_a_collection_that_does_not_exist_holds_nothing(recall: Recall) -> None:
-    for strategy in WEIGHTS:
-        assert recall.search("ceramic bearings", strategy, [Scope(collections=("nope",))], 3) == []
 
 
 def test_what_is_searched_is_loaded_while_the_store_is_closed(

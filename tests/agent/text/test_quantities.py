@@ -162,9 +162,9 @@ def test_reading_a_sentence_takes_less_than_a_millisecond() -> None:
     began = time.perf_counter()
     for _ in range(50):
         read.__wrapped__(sentence, "en")
-    assert (time.perf_counter() - began) / 50 < 0.001 * 5  # five times as long on a busy machine
+    assert (time.perf_counter() - began) / 50 < 0.001 * 5  # allows for a busy machine
 
 
-@pytest.mark.parametrize("code", sorted(babel.Locale("en").languages))
-def test_every_language_is_read(code: str) -> None:
-    read("12 of 20", code)
+def test_every_language_is_read() -> None:
+    for code in babel.Locale("en").languages:
+        assert read("12 of 20", code), code

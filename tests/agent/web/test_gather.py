@@ -13,10 +13,10 @@ from agent.documents.chunking import chunk
 from agent.web import gather as gathering
 from agent.web.fetch import Fetcher, Limits
 from agent.web.gather import WEB_COLLECTION, Gathered, Web, WebUnreachable
-from agent.web.search import SearchResult, Searxng
+from agent.web.search import Searxng
 from models.protocols import GenerationCancelled, Vectors
 from tests.agent.web.loopback import Answer, SearxngServer, Site
-from tests.agent.web.pages import FILING, article
+from tests.agent.web.pages import article
 from tests.scripted import HashEmbedder
 from traces.library import Library
 from traces.store import Store, now
@@ -215,15 +215,6 @@ def test_no_more_pages_than_wanted(web: Open, site: Site) -> None:
     assert site.asked == ["/robots.txt", "/fire"]
 
 
-def test_a_filing_keeps_its_tables(web: Open, site: Site, engine: SearxngServer, store: Store) -> None:
-    site.answers["/tlv-20241231.htm"] = FILING.encode()
-    engine.results = {f"{site.url}/tlv-20241231.htm": "10-K"}
-    (page,) = web().gather("x").pages
-    assert page.title == "Tolvang Corp, FORM 10-K, December 31, 2024"
-    tables = [p.text for p in Library(store).document_passages(page.document_id) if p.kind == "table"]
-    assert any("Revenue | $812 | $640" in table for table in tables)
-
-
 def test_nothing_found_is_a_sentence_and_an_essay_is_cut(web: Open, engine: SearxngServer) -> None:
     engine.results = {}
     gathered = web().gather("essay " * 500)
@@ -272,22 +263,3 @@ def test_stopping_between_two_pages_keeps_the_first(web: Open, store: Store) -> 
     with pytest.raises(GenerationCancelled):
         web(embedder=Stopping()).gather("x", stop=stop)
     assert [d.title for d in Library(store).documents(WEB_COLLECTION)] == ["Fire halts Tolvang"]
-
-
-def test_vectors_of_another_embedder_are_not_mixed_in(web: Open, site: Site, store: Store) -> None:
-    web(pages=1).gather("x")
-    other = HashEmbedder(dimensions=32)
-    web(embedder=other).gather("x")
-    embedded, passages = Library(store).embedded(other.name)
-    assert 0 < embedded < passages
-
-
-def test_any_engine_will_do(store: Store, site: Site) -> None:
-    class Fixed:
-        name = "fixed"
-
-        def search(self, query: str, limit: int) -> list[SearchResult]:
-            return [SearchResult(f"{site.url}/fire", "Fire", query)][:limit]
-
-    web = Web(Fixed(), Fetcher(allowed_hosts=frozenset({site.host})), store, HashEmbedder())
-    assert [page.title for page in web.gather("x").pages] == ["Fire halts Tolvang"]

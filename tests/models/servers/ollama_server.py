@@ -1,8 +1,7 @@
 """A server on this machine that speaks Ollama's published HTTP API, with faults on request.
 
-Its answers come from a *brain*: `ScriptedBrain` says what a test tells it, `ModelBrain` asks a real
-GGUF model. What differs between Ollama's versions, and what goes wrong with it, are the fields of
-`Behaviour`.
+`ScriptedBrain` says what a test tells it. What differs between Ollama's versions, and what goes wrong with
+it, are the fields of `Behaviour`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 from tests.scripted import HashEmbedder
 
@@ -63,20 +62,12 @@ class Piece:
 
 @dataclass
 class Answer:
-    """What a brain makes of a prompt."""
+    """What is answered to a prompt."""
 
     read: int
     pieces: Iterator[Piece]
     cached: int = 0
     thinking: str = ""
-
-
-class Brain(Protocol):
-    """Whatever answers."""
-
-    def answer(self, body: Mapping[str, Any], context: int) -> Answer:
-        """Answer a chat request in a context of so many tokens, dropping the prompt's head."""
-        ...
 
 
 @dataclass
@@ -100,48 +91,6 @@ class ScriptedBrain:
         return Answer(len(words), iter(pieces), cached, self.thinking)
 
 
-class ModelBrain:
-    """Asks a real model; ``chat`` is a `models.llama_cpp.LlamaCppChat`."""
-
-    def __init__(self, chat: Any) -> None:
-        self._chat = chat
-        self._lock = threading.Lock()
-
-    def answer(self, body: Mapping[str, Any], context: int) -> Answer:
-        from models.protocols import Message
-
-        engine, template = self._chat.loaded()
-        messages = [Message(m["role"], str(m["content"])) for m in body["messages"]]
-        tokens = engine.tokenize_prompt(template.render(messages))[-context:]
-        self._lock.acquire()
-        cached = engine.evaluate(tokens)
-        return Answer(len(tokens), self._pieces(engine, body), cached)
-
-    def _pieces(self, engine: Any, body: Mapping[str, Any]) -> Iterator[Piece]:
-        import numpy as np
-
-        from models.llama_cpp.grammar import Picker
-
-        options = body.get("options") or {}
-        wanted = body.get("format")
-        schema = wanted if isinstance(wanted, dict) else None
-        picker = Picker(engine, float(options.get("temperature", 0.8)), schema)
-        try:
-            for _ in range(int(options.get("num_predict", 128))):
-                logits = engine.logits()
-                logprobs = logits - np.logaddexp.reduce(logits)
-                best = np.argsort(logits)[::-1][: int(body.get("top_logprobs") or 0)]
-                top = [(engine.piece(int(t)).decode("utf-8", "replace"), float(logprobs[t])) for t in best]
-                token = picker.next()
-                if token is None:
-                    return
-                yield Piece(engine.piece(token).decode("utf-8", "replace"), top)
-                engine.append(token)
-        finally:
-            picker.close()
-            self._lock.release()
-
-
 class LoopbackOllama:
     """The server; use it as a context manager.
 
@@ -149,8 +98,10 @@ class LoopbackOllama:
     in the middle of an answer.
     """
 
-    def __init__(self, brain: Brain | None = None, models: Sequence[str] = ("tiny:latest",)) -> None:
-        self.brain: Brain = brain or ScriptedBrain()
+    def __init__(
+        self, brain: ScriptedBrain | None = None, models: Sequence[str] = ("tiny:latest",)
+    ) -> None:
+        self.brain = brain or ScriptedBrain()
         self.behaviour = Behaviour()
         self.models = list(models)
         self.requests: list[tuple[str, dict[str, Any]]] = []
@@ -277,12 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
         started = time.perf_counter_ns()
         answer = self.loopback.brain.answer(body, context)
         lines = self._lines(body, answer, context, started)
-        if body.get("stream", True):
-            self._stream(lines)
-        else:
-            *parts, last = lines
-            text = "".join(part["message"]["content"] for part in parts)
-            self._json({**last, "message": {"role": "assistant", "content": text}})
+        self._stream(lines)
 
     def _lines(
         self, body: Mapping[str, Any], answer: Answer, context: int, started: int

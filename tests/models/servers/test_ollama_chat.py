@@ -6,10 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpx
 import pytest
 
-from models.llama_cpp import LlamaCppChat
 from models.protocols import (
     ChatOptions,
     ContextOverflow,
@@ -21,7 +19,7 @@ from models.protocols import (
 )
 from models.servers.ollama import OllamaChat, OllamaEmbedder, OllamaServer, base_url, full_name
 from models.servers.wire import Patience
-from tests.models.servers.ollama_server import Fault, LoopbackOllama, ModelBrain, ScriptedBrain
+from tests.models.servers.ollama_server import Fault, LoopbackOllama
 
 HELLO = [Message("system", "Be brief."), Message("user", "Say hello.")]
 SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
@@ -44,11 +42,6 @@ def open_chat(ollama: LoopbackOllama) -> Iterator[Open]:
     for chat in opened:
         chat.close()
         chat.close()
-
-
-def brain(ollama: LoopbackOllama) -> ScriptedBrain:
-    assert isinstance(ollama.brain, ScriptedBrain)
-    return ollama.brain
 
 
 def test_streams_the_answer_and_bills_it(ollama: LoopbackOllama, open_chat: Open) -> None:
@@ -119,7 +112,7 @@ def test_a_count_without_the_cached_tokens_is_no_cut(ollama: LoopbackOllama, ope
 
 
 def test_a_schema_is_sent_as_format(ollama: LoopbackOllama, open_chat: Open) -> None:
-    brain(ollama).replies = ['{"word": "hello"}']
+    ollama.brain.replies = ['{"word": "hello"}']
     reply = open_chat().generate(HELLO, ChatOptions(schema=SCHEMA))
     assert reply.text == '{"word": "hello"}'
     assert ollama.asked("/api/chat")[0]["format"] == SCHEMA
@@ -130,7 +123,7 @@ def test_a_schema_is_sent_as_format(ollama: LoopbackOllama, open_chat: Open) -> 
 
 def test_thinking_is_kept_apart(ollama: LoopbackOllama, open_chat: Open) -> None:
     ollama.behaviour.thinks = True
-    brain(ollama).thinking = "They want a greeting."
+    ollama.brain.thinking = "They want a greeting."
     pieces: list[str] = []
     reply = open_chat().generate(HELLO, ChatOptions(on_text=pieces.append))
     assert reply.reasoning == "They want a greeting."
@@ -142,14 +135,14 @@ def test_think_tags_are_stripped_where_the_server_leaves_them(
     ollama: LoopbackOllama, open_chat: Open
 ) -> None:
     ollama.behaviour.thinks = ollama.behaviour.thinks_in_tags = True
-    brain(ollama).thinking = "They want a greeting."
+    ollama.brain.thinking = "They want a greeting."
     reply = open_chat().generate(HELLO, ChatOptions())
     assert (reply.text, reply.reasoning) == ("Hello there, friend.", "They want a greeting.")
 
 
 def test_an_answer_that_is_only_in_the_reasoning_is_used(ollama: LoopbackOllama, open_chat: Open) -> None:
     ollama.behaviour.thinks = True
-    brain(ollama).thinking, brain(ollama).replies = "Hello.", [""]
+    ollama.brain.thinking, ollama.brain.replies = "Hello.", [""]
     pieces: list[str] = []
     reply = open_chat().generate(HELLO, ChatOptions(on_text=pieces.append))
     assert reply.text == "".join(pieces) == "Hello."
@@ -163,7 +156,7 @@ def test_thinking_can_be_switched_off(ollama: LoopbackOllama, open_chat: Open) -
 
 def test_a_dropped_format_turns_thinking_back_on(ollama: LoopbackOllama, open_chat: Open) -> None:
     ollama.behaviour.thinks = True
-    brain(ollama).replies = ["Sure! Hello.", '{"word": "hello"}', '{"word": "hello"}']
+    ollama.brain.replies = ["Sure! Hello.", '{"word": "hello"}', '{"word": "hello"}']
     chat = open_chat()
     for _ in range(3):
         chat.generate(HELLO, ChatOptions(schema=SCHEMA))
@@ -186,7 +179,7 @@ def test_choose_reads_log_probabilities(ollama: LoopbackOllama, open_chat: Open)
 
 def test_choose_falls_back_to_a_named_pick(ollama: LoopbackOllama, open_chat: Open) -> None:
     ollama.behaviour.gives_logprobs = False
-    brain(ollama).replies = ["B", '{"choice": "B"}']
+    ollama.brain.replies = ["B", '{"choice": "B"}']
     chat = open_chat()
     choice = chat.choose(HELLO, ["A", "B"])
     assert (choice.probabilities, choice.measured) == ((0.0, 1.0), False)
@@ -195,14 +188,14 @@ def test_choose_falls_back_to_a_named_pick(ollama: LoopbackOllama, open_chat: Op
 
 
 def test_choose_names_its_pick_where_no_label_is_probable(ollama: LoopbackOllama, open_chat: Open) -> None:
-    brain(ollama).replies = ["The", '{"choice": "Y"}']
+    ollama.brain.replies = ["The", '{"choice": "Y"}']
     choice = open_chat().choose(HELLO, ["X", "Y"])
     assert (choice.index, choice.measured) == (1, False)
 
 
 def test_choose_fails_where_nothing_is_picked(ollama: LoopbackOllama, open_chat: Open) -> None:
     ollama.behaviour.gives_logprobs = False
-    brain(ollama).replies = ["I cannot decide."]
+    ollama.brain.replies = ["I cannot decide."]
     with pytest.raises(ModelError, match="picked none of A, B"):
         open_chat().choose(HELLO, ["A", "B"])
 
@@ -301,7 +294,7 @@ def test_cancel_while_text_arrives_stops_the_server(ollama: LoopbackOllama, open
     chat, cancel = open_chat(), threading.Event()
     chat.facts()
     ollama.behaviour.fault = "slow"
-    brain(ollama).replies = ["word " * 400]
+    ollama.brain.replies = ["word " * 400]
     with pytest.raises(GenerationCancelled):
         chat.generate(HELLO, ChatOptions(cancel=cancel, on_text=lambda _: cancel.set()))
     assert ollama.disconnected.wait(60)
@@ -333,7 +326,7 @@ def test_an_error_in_on_text_ends_the_call(ollama: LoopbackOllama, open_chat: Op
 
     chat = open_chat()
     chat.facts()
-    brain(ollama).replies = ["word " * 400, "Hello."]
+    ollama.brain.replies = ["word " * 400, "Hello."]
     ollama.behaviour.fault = "slow"
     with pytest.raises(ZeroDivisionError) as caught:
         chat.generate(HELLO, ChatOptions(on_text=fail))
@@ -397,42 +390,3 @@ def test_proxies_are_not_used(
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     assert open_chat().generate(HELLO, ChatOptions()).text
-
-
-def test_the_loopback_server_answers_in_one_piece_too(ollama: LoopbackOllama) -> None:
-    body = {"model": "tiny", "messages": [{"role": "user", "content": "Hi"}], "stream": False}
-    answer = httpx.post(f"{ollama.url}/api/chat", json=body).json()
-    assert answer["message"] == {"role": "assistant", "content": "Hello there, friend."}
-    assert answer["done"] is True
-    assert answer["done_reason"] == "stop"
-    assert httpx.get(f"{ollama.url}/api/nothing").status_code == 404
-
-
-# With a real model behind it
-
-
-@pytest.fixture
-def model_server(real_chat: LlamaCppChat) -> Iterator[LoopbackOllama]:
-    """A server whose answers come from the real small model."""
-    with LoopbackOllama(ModelBrain(real_chat)) as server:
-        yield server
-
-
-@pytest.mark.model
-def test_a_real_model_answers_through_ollamas_api(
-    model_server: LoopbackOllama, real_chat: LlamaCppChat
-) -> None:
-    chat = OllamaChat("tiny", base_url=model_server.url, context_tokens=2048)
-    question = [Message("user", "What is the capital of France? One word.")]
-    reply = chat.generate(question, ChatOptions(max_tokens=16))
-    assert "Paris" in reply.text
-    direct = real_chat.generate(question, ChatOptions(max_tokens=16))
-    assert reply.text == direct.text
-    assert reply.usage.evaluated == direct.usage.evaluated + direct.usage.reused
-    structured = chat.generate(question, ChatOptions(max_tokens=32, schema=SCHEMA))
-    assert "word" in structured.text
-    labels = [Message("user", "Is Paris in France? A: yes. B: no. Answer with the letter alone.")]
-    through, near = chat.choose(labels, ["A", "B"]), real_chat.choose(labels, ["A", "B"])
-    assert through.measured
-    assert through.probabilities == pytest.approx(near.probabilities, abs=1e-4)
-    chat.close()
