@@ -108,7 +108,7 @@ METHODS ?= forest reward
 
 box: $(VENV)/.installed-test
 	$(BIN)/deepthink models pull bge-small-en ms-marco-minilm-l12 all-minilm-l6-v2 qwen2.5-coder-0.5b
-	$(BIN)/python -m policy.reader make $(READING) --multihop $(DATA) --work $(WORK)/reader
+	$(BIN)/python -m tests.benchmarks.reader make $(READING) --multihop $(DATA) --work $(WORK)/reader
 	$(BIN)/python -m tests.benchmarks.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner
 	$(BIN)/python -m tests.benchmarks.planner make $(READING) --multihop $(DATA) --work $(WORK)/planner-natural \
 	  --start $(WORK)/planner/adapter --natural --rate 1.2e-4

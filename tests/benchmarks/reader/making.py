@@ -11,13 +11,13 @@ from pathlib import Path
 from models.boxed_reader import MODEL, TOKENIZER, BoxedReader
 from models.boxed_reader.manifest import FILE
 from models.boxed_reader.windows import Windows
-from policy.reader import training
-from policy.reader.data import examples
-from policy.reader.evaluation import calibration_of, measured, scores, table
-from policy.reader.export import export
-from policy.reader.network import recovered
-from policy.reader.packing import UNCALIBRATED, made_of, pack, write_card, write_results
-from policy.reader.rows import encoded, load, save
+from tests.benchmarks.reader import training
+from tests.benchmarks.reader.data import examples
+from tests.benchmarks.reader.evaluation import calibration_of, measured, scores, table
+from tests.benchmarks.reader.export import export
+from tests.benchmarks.reader.network import recovered
+from tests.benchmarks.reader.packing import UNCALIBRATED, made_of, pack, write_card, write_results
+from tests.benchmarks.reader.rows import encoded, load, save
 from traces.errors import DeepthinkError
 
 

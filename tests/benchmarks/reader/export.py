@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Final
 
-from policy.reader.network import Weights, network
+from tests.benchmarks.reader.network import Weights, network
 
 OUTPUTS: Final = ("answers", "start", "end", "support")
 _INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")

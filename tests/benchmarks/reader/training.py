@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from models.processor import trains_in_bfloat16
-from policy.reader.network import network
-from policy.reader.rows import NOTHING, Rows, collate, load
+from tests.benchmarks.reader.network import network
+from tests.benchmarks.reader.rows import NOTHING, Rows, collate, load
 
 ROWS: Final = "rows.pickle"
 BASE: Final = "base.safetensors"
@@ -221,8 +221,8 @@ class _Clock:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """One process of a training, as ``python -m policy.reader`` starts it."""
-    parser = argparse.ArgumentParser(prog="policy.reader.training")
+    """One process of a training, as ``python -m tests.benchmarks.reader`` starts it."""
+    parser = argparse.ArgumentParser(prog="tests.benchmarks.reader.training")
     parser.add_argument("work", type=Path)
     parser.add_argument("--minutes", type=float, required=True)
     parser.add_argument("--seed", type=int, default=0)

@@ -21,7 +21,7 @@ from agent.retrieval.keyword import KeywordIndex
 from agent.text.terms import terms
 from models.boxed_reader.windows import answered
 from policy.collecting.questions import QuestionSet, filled, read_questions, references
-from policy.reader.passages import Source, Span, body, cut, evidence, places, shown
+from tests.benchmarks.reader.passages import Source, Span, body, cut, evidence, places, shown
 
 Verdict = Literal["supported", "refuted", "neither"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("supported", "refuted", "neither")

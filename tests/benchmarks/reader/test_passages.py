@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent.text.terms import terms
-from policy.reader.passages import body, cut, evidence, place, places
+from tests.benchmarks.reader.passages import body, cut, evidence, place, places
 
 TABLE = """Prices in euros.
 

@@ -20,9 +20,9 @@ from models.boxed_reader.spans import found
 from models.boxed_reader.windows import answered
 from models.protocols import Reading, Support
 from policy.evaluation.scoring import f1
-from policy.reader import held_out
-from policy.reader.calibration import Scored, ScoredQuestion, calibrated
-from policy.reader.held_out import FOLDS, Claim, Question
+from tests.benchmarks.reader import held_out
+from tests.benchmarks.reader.calibration import Scored, ScoredQuestion, calibrated
+from tests.benchmarks.reader.held_out import FOLDS, Claim, Question
 
 Figures = dict[str, Any]
 ScoredQuestions = list[ScoredQuestion]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from models.boxed_reader import MODEL, TOKENIZER
 from models.boxed_reader.manifest import FILE, Calibration
-from policy.reader.evaluation import Figures, table
+from tests.benchmarks.reader.evaluation import Figures, table
 
 CARD: Final = "README.md"
 UNCALIBRATED: Final = Calibration((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, (0.0, 0.0, 0.0)), (1.0, 0.0, 0.0))
@@ -83,8 +83,8 @@ This card was generated from `manifest.json` and the measured figures by the cod
 
 ## Made
 
-`python -m policy.reader make`. All weights but the word embeddings were trained on from those of the
-published cross-encoder, taken back from its int8 file.
+`python -m tests.benchmarks.reader make`. All weights but the word embeddings were trained further from
+those of the published cross-encoder, recovered from its int8 file.
 
 {made}
 

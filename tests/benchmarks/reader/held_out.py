@@ -10,7 +10,7 @@ from typing import Final
 
 from agent.text.terms import terms
 from policy.collecting.questions import read_questions
-from policy.reader.data import (
+from tests.benchmarks.reader.data import (
     Context,
     Pool,
     Verdict,
@@ -21,7 +21,7 @@ from policy.reader.data import (
     steps,
     written,
 )
-from policy.reader.passages import Source, evidence, places, shown
+from tests.benchmarks.reader.passages import Source, evidence, places, shown
 
 FOLDS: Final = 2
 _WRONG = 3  # passages of other texts beside those of the question's own

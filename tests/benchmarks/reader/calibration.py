@@ -15,8 +15,8 @@ from models.boxed_reader.spans import found
 from models.boxed_reader.windows import Window
 from models.protocols import Reading, Span, Support
 from policy.evaluation.scoring import exact_match
-from policy.reader.data import VERDICTS
-from policy.reader.held_out import Claim, Question
+from tests.benchmarks.reader.data import VERDICTS
+from tests.benchmarks.reader.held_out import Claim, Question
 
 Scored = list[tuple[Window, Score]]
 Floats = npt.NDArray[np.float64]

@@ -11,7 +11,7 @@ import pytest
 
 from models.boxed_reader import MODEL, SHIPPED, TOKENIZER, BoxedReader
 from models.boxed_reader.windows import Windows
-from policy.reader.data import (
+from tests.benchmarks.reader.data import (
     VERDICTS,
     Example,
     Pool,
@@ -21,12 +21,12 @@ from policy.reader.data import (
     judged_answers,
     written,
 )
-from policy.reader.export import export
-from policy.reader.held_out import Claim, Question
-from policy.reader.network import Weights, network, recovered
-from policy.reader.packing import UNCALIBRATED, pack
-from policy.reader.rows import collate, encoded, load, save
-from policy.reader.training import BASE, ROWS, SEEN, TRAINED, train
+from tests.benchmarks.reader.export import export
+from tests.benchmarks.reader.held_out import Claim, Question
+from tests.benchmarks.reader.network import Weights, network, recovered
+from tests.benchmarks.reader.packing import UNCALIBRATED, pack
+from tests.benchmarks.reader.rows import collate, encoded, load, save
+from tests.benchmarks.reader.training import BASE, ROWS, SEEN, TRAINED, train
 
 PASSAGE = "Travel\nFlights are approved by the office manager. Trains need no approval."
 GROUPS = [
@@ -194,7 +194,7 @@ def test_a_training_goes_on_and_ends_by_the_clock(
 
 def test_probabilities_are_fitted_to_what_was_right(windows: Windows) -> None:
     from models.boxed_reader import Score, judgement, reading
-    from policy.reader.calibration import ScoredQuestion, calibrated
+    from tests.benchmarks.reader.calibration import ScoredQuestion, calibrated
 
     draw = np.random.default_rng(0)
     [[window]] = windows.of([("who", PASSAGE)])

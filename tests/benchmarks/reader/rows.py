@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from models.boxed_reader.windows import Window, Windows
-from policy.reader.data import VERDICTS, Example, Group
-from policy.reader.passages import Span
+from tests.benchmarks.reader.data import VERDICTS, Example, Group
+from tests.benchmarks.reader.passages import Span
 
 Tokens: TypeAlias = npt.NDArray[np.int32]
 NOTHING: Final = -1  # no verdict, or no answer, because it was not asked for

@@ -28,7 +28,7 @@ def recovered(model: Path) -> Weights:
     """The float weights of an int8 ONNX file of a BERT, by the names that `network` gives its parameters.
 
     Args:
-        model: The published cross-encoder, or a reader that `policy.reader.export` wrote.
+        model: The published cross-encoder, or a reader that `tests.benchmarks.reader.export` wrote.
     """
     import onnx
     from onnx import numpy_helper

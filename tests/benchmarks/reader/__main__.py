@@ -1,4 +1,4 @@
-"""Makes and measures the boxed reader: ``python -m policy.reader make DATA …``, ``… evaluate DATA …``."""
+"""Make and measure the boxed reader: ``make DATA …`` and ``evaluate DATA …`` after the module's name."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 from models.boxed_reader import SHIPPED, BoxedReader
 from models.catalogue import MS_MARCO_MINILM_L12
 from models.offline import forbid_hubs
-from policy.reader.evaluation import measured, scores, table
-from policy.reader.making import make
-from policy.reader.packing import write_results
+from tests.benchmarks.reader.evaluation import measured, scores, table
+from tests.benchmarks.reader.making import make
+from tests.benchmarks.reader.packing import write_results
 from traces.paths import models_dir
 
 
 def main() -> None:
     """Read the command line and do it."""
-    parser = argparse.ArgumentParser(prog="python -m policy.reader", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.reader", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     making = commands.add_parser("make", help="train, calibrate, measure and pack a reader")
     evaluating = commands.add_parser("evaluate", help="measure a reader on what was held out")
