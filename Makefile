@@ -22,7 +22,7 @@ help:
 	@echo "make test-slow  the tests that take minutes with the 1.5B model"
 	@echo "make soak       kill processes, fill disks and run several at once, for an hour, and keep the table"
 	@echo "make bench      measure speed and size on this machine, and print the tables"
-	@echo "make evaluation hold whole systems against each other on the dev files in DATA, for hours; goes on where it was"
+	@echo "make evaluation compare whole systems on the dev files in DATA, for hours; continues where it was"
 	@echo "make box        make the reader, the planner and the policies that come with the package, from DATA and READING"
 	@echo "make clean      remove the virtual environment and everything built"
 

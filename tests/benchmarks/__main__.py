@@ -27,7 +27,6 @@ NAMES = (
     "training",
     "samples",
     "app",
-    "again",
 )
 
 

@@ -20,13 +20,12 @@ from agent.session import Session
 from agent.state import Action
 from models.catalogue import entry
 from models.fetch import installed
-from policy.collecting.questions import read_questions
-from policy.evaluation.libraries import RememberingEmbedder, pool
 from policy.serving.learned import Served
 from policy.serving.registry import Registry
 from tests.benchmarks import library as made
 from tests.benchmarks.collecting.growing import Grower
 from tests.benchmarks.few import few
+from tests.benchmarks.multihop import RememberingEmbedder, pool, read_questions
 from tests.benchmarks.process import beside_others
 from tests.benchmarks.table import Row, Table
 from traces import paths

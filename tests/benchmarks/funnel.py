@@ -21,12 +21,19 @@ from agent.retrieval.passage_text import show
 from agent.state import PlanStep, RunState, new_state
 from agent.stepping import research_step
 from models.protocols import Embedder
-from policy.collecting.questions import Question, QuestionSet, filled, named, read_questions
-from policy.evaluation.libraries import RememberingEmbedder, pool
 from policy.judging.bootstrap import draws, mean
 from tests.benchmarks import library as made
 from tests.benchmarks.collecting.remembering import RememberingRecall
 from tests.benchmarks.collecting.unread import first_plan, graded, resolved, unread
+from tests.benchmarks.multihop import (
+    Question,
+    QuestionSet,
+    RememberingEmbedder,
+    filled,
+    named,
+    pool,
+    read_questions,
+)
 from tests.benchmarks.table import Row, Table
 from tests.conftest import DATA
 from traces import paths

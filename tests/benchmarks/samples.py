@@ -7,7 +7,7 @@ import sys
 import agent.events as ev
 from agent.documents import sample_library
 from agent.run import Request, run
-from policy.evaluation.scoring import holds
+from policy.evaluation.measures import holds
 from tests.benchmarks.library import chat, embedder, read_into, reader
 from tests.benchmarks.table import Row, Table
 from traces import paths

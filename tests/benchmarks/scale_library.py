@@ -25,8 +25,8 @@ import pyarrow as pa
 
 from agent.text.terms import terms
 from models.protocols import Vectors
-from policy.collecting.questions import read_questions
 from tests.benchmarks.library import embedder
+from tests.benchmarks.multihop import read_questions
 from tests.conftest import DATA
 from traces.library import Library
 from traces.records import SECTION_SEPARATOR, NewDocument

@@ -15,16 +15,16 @@ def test_the_readme_has_the_table_of_the_committed_rows() -> None:
 
 def test_committed_rows_go_on_and_give_way_to_those_of_the_work_folder(tmp_path: Path) -> None:
     committed, work = Rows(tmp_path / "committed.jsonl"), Rows(tmp_path / "work" / "rows.jsonl")
-    for rows, question, short in (
+    for rows, question, answer in (
         (committed, "a", "old"),
         (committed, "b", "kept"),
         (work, "a", "new"),
         (work, "c", "own"),
     ):
-        rows.add(Row("s", question, "shallow", "m", short))
+        rows.add(Row("s", question, "shallow", "m", answer))
     merge(tmp_path / "committed.jsonl", tmp_path / "work" / "rows.jsonl")
     found = Rows(tmp_path / "work" / "rows.jsonl").all()
-    assert {row.question: row.short for row in found} == {"a": "new", "b": "kept", "c": "own"}
+    assert {row.question: row.answer for row in found} == {"a": "new", "b": "kept", "c": "own"}
 
 
 def test_the_seed_stands_beside_the_others_on_its_own_questions() -> None:

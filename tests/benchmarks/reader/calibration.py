@@ -14,7 +14,7 @@ from models.boxed_reader.manifest import Calibration
 from models.boxed_reader.spans import found
 from models.boxed_reader.windows import Window
 from models.protocols import Reading, Span, Support
-from policy.evaluation.scoring import exact_match
+from policy.evaluation.measures import exact_match
 from tests.benchmarks.reader.data import VERDICTS
 from tests.benchmarks.reader.held_out import Claim, Question
 

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 from agent.retrieval.keyword import KeywordIndex
 from agent.text.terms import terms
 from models.boxed_reader.windows import answered
-from policy.collecting.questions import QuestionSet, filled, read_questions, references
+from tests.benchmarks.multihop import QuestionSet, filled, read_questions, references
 from tests.benchmarks.reader.passages import Source, Span, body, cut, evidence, places, shown
 
 Verdict = Literal["supported", "refuted", "neither"]

@@ -19,7 +19,7 @@ from models.boxed_reader.manifest import Calibration
 from models.boxed_reader.spans import found
 from models.boxed_reader.windows import answered
 from models.protocols import Reading, Support
-from policy.evaluation.scoring import f1
+from policy.evaluation.measures import f1
 from tests.benchmarks.reader import held_out
 from tests.benchmarks.reader.calibration import Scored, ScoredQuestion, calibrated
 from tests.benchmarks.reader.held_out import FOLDS, Claim, Question

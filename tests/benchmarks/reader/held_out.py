@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from agent.text.terms import terms
-from policy.collecting.questions import read_questions
+from tests.benchmarks.multihop import read_questions
 from tests.benchmarks.reader.data import (
     Context,
     Pool,

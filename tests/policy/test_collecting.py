@@ -8,18 +8,16 @@ from typing import Any
 import pytest
 
 from agent.budget import Budget
-from policy.collecting.questions import Question
-from policy.collecting.with_model import WithModel, collect, exploration
+from policy.collecting import WithModel, collect, exploration
 from policy.decisions.reading import load_trees
+from policy.questions import Case
 from tests.agent.conftest import UnsureReader, fill
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat
 from traces.collected import Collected
 from traces.runs import Runs
 from traces.store import Store
 
-QUESTION = Question(
-    "1", "Who supplies Orlavane's bearings and what halted its plant?", ("Tolvang Ceramics",)
-)
+QUESTION = Case("1", "Who supplies Orlavane's bearings and what halted its plant?", ("Tolvang Ceramics",))
 STEPS = ["Who supplies Orlavane's ceramic bearings?", "What halted production at the plant of #1?"]
 PLAN: Scripted = {"steps": STEPS}
 READ: Scripted = {"source": 1, "answer": "Tolvang Ceramics"}
@@ -61,7 +59,7 @@ def test_without_answers_only_the_last_state_is_answered(store: Store) -> None:
 
 
 def test_a_question_without_a_known_answer_is_worth_what_the_verifier_supports(store: Store) -> None:
-    unknown = Question("2", QUESTION.text, ())
+    unknown = Case("2", QUESTION.question, ())
     wanted = WithModel("own", [unknown], answers=True, epsilon=0.0, budget=Budget(revisions=0))
     with ScriptedChat([PLAN, READ, WRITTEN, WRITTEN]) as chat:
         list(collect(wanted, chat=chat, embedder=HashEmbedder(), reader=UnsureReader(), store=store))

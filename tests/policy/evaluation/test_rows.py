@@ -1,4 +1,4 @@
-"""Records in files of JSON lines come back as they were, and a file that holds anything else is told of."""
+"""Rows come back from their file as they were; a file that holds anything else is reported."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import pytest
 
 from policy.evaluation.rows import BadLines, Row, Rows
 
-ONE = Row("toy", "one", "lean", "small", "Ann", measures={"f1": 0.5})
+ONE = Row("toy", "one", "lean", "small", "Ann", measures={"right": 0.5})
 TWO = Row("toy", "two", "lean", "small", "")
 
 
 def test_what_was_added_is_read_again_and_the_newest_of_a_key_counts(tmp_path: Path) -> None:
     file = tmp_path / "work" / "rows.jsonl"
     rows = Rows(file)
-    assert len(rows) == 0
-    newer = replace(ONE, short="Bea")
+    assert rows.all() == []
+    newer = replace(ONE, answer="Bea")
     for row in (ONE, TWO, newer):
         rows.add(row)
     assert rows.all() == Rows(file).all() == [newer, TWO]

@@ -1,4 +1,4 @@
-"""Each kind of question file becomes cases; the first n of one are the same whatever n is."""
+"""Each kind of question file becomes cases; the first n of a set are the same whatever n is."""
 
 from __future__ import annotations
 
@@ -8,25 +8,13 @@ from typing import Any
 
 import pytest
 
-from policy.collecting.questions import BadQuestions, Paragraph, Question, QuestionSet
-from policy.evaluation.cases import Case, CaseSet, Place, filings, first, plain, pooled, sample
-from policy.evaluation.libraries import recognised, sets_in
+from policy.questions import BadQuestions, Case, CaseSet, Place, read_set, sets_in
 
 
 def _file(tmp_path: Path, *records: Any) -> Path:
     path = tmp_path / "mine.jsonl"
     path.write_text("\n".join(one if isinstance(one, str) else json.dumps(one) for one in records), "utf-8")
     return path
-
-
-def test_a_pooled_set_names_its_paragraphs_by_their_position() -> None:
-    paragraphs = tuple(Paragraph(f"Title {n}", "Text.") for n in range(12))
-    asked = Question("q", "Who?", ("Ann", "Anne"), frozenset({11, 2}))
-    assert pooled(QuestionSet("hotpotqa_dev", paragraphs, (asked,))) == CaseSet(
-        "hotpotqa_dev",
-        (Case("q", "Who?", ("Ann", "Anne"), (Place("2"), Place("11"))),),
-        ("hotpotqa_dev",),
-    )
 
 
 def test_plain_lines_may_leave_out_all_but_the_question(tmp_path: Path) -> None:
@@ -42,7 +30,7 @@ def test_plain_lines_may_leave_out_all_but_the_question(tmp_path: Path) -> None:
         {"question": "Nobody knows?", "answer": ""},
         {"question": "Nobody at all?"},
     )
-    assert plain(path) == CaseSet(
+    assert read_set(str(path)) == CaseSet(
         "mine",
         (
             Case("a", "Who?", ("Ann",), (Place("r.pdf"), Place("r.pdf", 3))),
@@ -62,9 +50,13 @@ def test_plain_lines_may_leave_out_all_but_the_question(tmp_path: Path) -> None:
     ("damaged", "what"),
     [
         ("{", "Line 3 of mine.jsonl is not JSON"),
+        ("[1]", "Line 3 of mine.jsonl is no JSON object"),
         ({"answer": "Ann"}, "Line 3 of mine.jsonl is not a question"),
+        ({"question": " "}, "Line 3 of mine.jsonl is not a question: ValueError the question is empty"),
+        ({"question": "Why?", "answer": {"text": "b"}}, "Line 3 of mine.jsonl is not a question"),
+        ({"question": " Fine? "}, "mine.jsonl has the question"),
         *(
-            ({"question": "Who?", "evidence": evidence}, "Line 3 of mine.jsonl has no evidence")
+            ({"question": "Who?", "evidence": evidence}, "Line 3 of mine.jsonl is not a question")
             for evidence in (
                 "r.pdf",
                 [3],
@@ -81,58 +73,8 @@ def test_plain_lines_may_leave_out_all_but_the_question(tmp_path: Path) -> None:
 def test_a_bad_line_is_told_with_its_number(tmp_path: Path, damaged: Any, what: str) -> None:
     path = _file(tmp_path, {"question": "Fine?"}, "", damaged)
     with pytest.raises(BadQuestions) as caught:
-        plain(path)
+        read_set(str(path))
     assert caught.value.message.startswith(what)
-
-
-def test_pages_of_filings_are_counted_from_one(tmp_path: Path) -> None:
-    record = {
-        "id": "f",
-        "question": "How much?",
-        "answer": "$2",
-        "doc": "A_10K.pdf",
-        "evidence_pages": [0, 7],
-    }
-    (case,) = filings(_file(tmp_path, record)).cases
-    assert case == Case("f", "How much?", ("$2",), (Place("A_10K.pdf", 1), Place("A_10K.pdf", 8)))
-
-
-def test_filings_may_be_asked_about_as_they_are_published(tmp_path: Path) -> None:
-    record = {
-        "financebench_id": "financebench_id_1",
-        "doc_name": "A_10K",
-        "question": "How much?",
-        "answer": "$2",
-        "evidence": [
-            {"evidence_text": "…", "doc_name": "A_10K", "evidence_page_num": 7},
-            {"evidence_text": "…", "doc_name": "B_8K", "evidence_page_num": 0},
-        ],
-    }
-    path = _file(tmp_path, record)
-    (case,) = filings(path).cases
-    gold = (Place("A_10K.pdf", 8), Place("B_8K.pdf", 1))
-    assert case == Case("financebench_id_1", "How much?", ("$2",), gold)
-    beside, published = tmp_path / "A_10K.pdf", tmp_path / "pdfs" / "B_8K.pdf"
-    published.parent.mkdir()
-    for place in (beside, published):
-        place.touch()
-    found = recognised(str(path))
-    assert (found.kind, found.files) == ("filings", (beside, published))
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"doc": "A.pdf"}, {"evidence_pages": [1]}, {"doc": "A.pdf", "evidence_pages": ["1"]}]
-)
-def test_filings_need_a_document_and_pages(tmp_path: Path, wrong: dict[str, Any]) -> None:
-    with pytest.raises(BadQuestions, match="Line 1"):
-        filings(_file(tmp_path, {"question": "How much?", **wrong}))
-
-
-def test_the_published_filings_can_be_read(data: Path) -> None:
-    read = filings(data / "filings" / "financebench_15.jsonl")
-    assert (read.name, len(read.cases)) == ("financebench_15", 15)
-    assert read.cases[0].gold == (Place("AMCOR_2023_10K.pdf", 52),)
-    assert all(case.answers and case.gold for case in read.cases)
 
 
 _OWN = {
@@ -165,10 +107,10 @@ def test_a_set_of_own_documents_is_judged_by_patterns_over_its_folder(tmp_path: 
         "source": [],
     }
     folder = _own_set(tmp_path / "handbook", _OWN, nowhere)
-    asked = recognised(str(folder / "questions.jsonl"))
-    assert asked.files == (folder / "docs",)
-    assert (asked.cases.name, asked.cases.collections) == ("handbook", ("handbook",))
-    first_case, second = asked.cases.cases
+    asked = read_set(str(folder / "questions.jsonl"))
+    assert asked.files == (("handbook", (folder / "docs",)),)
+    assert (asked.name, asked.collections) == ("handbook", ("handbook",))
+    first_case, second = asked.cases
     assert first_case.gold == (Place("hr/leave.md"),)
     assert (first_case.required, first_case.forbidden, first_case.answers) == (
         ("25",),
@@ -190,11 +132,11 @@ def test_a_folder_names_the_sets_in_it(tmp_path: Path) -> None:
 def test_a_pattern_that_cannot_be_compiled_is_told_with_its_line(tmp_path: Path) -> None:
     folder = _own_set(tmp_path / "own", {**_OWN, "all": ["("]})
     with pytest.raises(BadQuestions, match="Line 1"):
-        recognised(str(folder / "questions.jsonl"))
+        read_set(str(folder / "questions.jsonl"))
 
 
 def test_the_sample_librarys_questions_bring_their_answers_places_and_wrong_values() -> None:
-    read = sample()
+    read = read_set("sample")
     by_id = {case.id: case for case in read.cases}
     unknown = by_id["unanswerable-1"]
     assert not unknown.answers
@@ -208,11 +150,11 @@ def test_the_sample_librarys_questions_bring_their_answers_places_and_wrong_valu
 
 def test_the_first_are_the_same_whatever_their_number() -> None:
     cases = CaseSet("s", tuple(Case(str(n), "?", ()) for n in range(20)), ("s",))
-    ten = first(cases, 10, seed=0)
-    assert first(cases, 4, seed=0).cases == ten.cases[:4]
-    assert first(cases, 99, seed=0).cases[:10] == ten.cases
-    assert set(first(cases, 99, seed=0).cases) == set(cases.cases)
-    assert first(cases, 10, seed=1).cases != ten.cases != cases.cases[:10]
+    ten = cases.first(10, seed=0)
+    assert cases.first(4, seed=0).cases == ten.cases[:4]
+    assert cases.first(None, seed=0).cases[:10] == ten.cases
+    assert set(cases.first(99, seed=0).cases) == set(cases.cases)
+    assert cases.first(10, seed=1).cases != ten.cases != cases.cases[:10]
     assert (ten.name, ten.collections) == ("s", ("s",))
     # Fixed for good: another order would ask other questions than the rows on disk are of.
     assert [case.id for case in ten.cases[:4]] == ["6", "14", "4", "17"]
@@ -220,5 +162,32 @@ def test_the_first_are_the_same_whatever_their_number() -> None:
 
 def test_a_case_that_is_gained_leaves_the_others_in_their_order() -> None:
     cases = tuple(Case(str(n), "?", ()) for n in range(20))
-    fewer = [case for case in first(CaseSet("s", cases), 20, seed=3).cases if case.id != "7"]
-    assert list(first(CaseSet("s", cases[:7] + cases[8:]), 20, seed=3).cases) == fewer
+    fewer = [case for case in CaseSet("s", cases).first(20, seed=3).cases if case.id != "7"]
+    assert list(CaseSet("s", cases[:7] + cases[8:]).first(20, seed=3).cases) == fewer
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"), [(42, ("42",)), ([1.5, "x"], ("1.5", "x")), (None, ()), ([], ()), ([""], ())]
+)
+def test_an_answer_may_be_a_number_or_none(tmp_path: Path, answer: Any, expected: tuple[str, ...]) -> None:
+    (case,) = read_set(str(_file(tmp_path, {"question": "How many?", "answer": answer}))).cases
+    assert case.answers == expected
+
+
+def test_a_text_may_hold_the_line_breaks_that_json_allows(tmp_path: Path) -> None:
+    path = tmp_path / "breaks.jsonl"
+    path.write_text('{"question": "Who wrote\u2028this?", "answer": "A\u0085b"}\r\n', "utf-8")
+    (case,) = read_set(str(path)).cases
+    assert (case.question, case.answers) == ("Who wrote this?", ("A\x85b",))
+
+
+def test_a_file_that_is_empty_missing_or_not_text_is_reported(tmp_path: Path) -> None:
+    for name, content, said in (
+        ("empty.jsonl", b"", "holds no question"),
+        ("binary.jsonl", b"\xff\xfe\x00", "not UTF-8"),
+        ("none.jsonl", None, "No such file"),
+    ):
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(BadQuestions, match=said):
+            read_set(str(tmp_path / name))

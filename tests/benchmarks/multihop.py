@@ -1,27 +1,26 @@
-"""Questions whose answer and evidence are known: HotpotQA, 2WikiMultihopQA, MuSiQue, and plain JSONL.
-
-Each published format becomes the same thing: a question, its answers, the paragraphs that support it, and
-the smaller questions that a good plan would ask, where the format tells them.
-"""
+"""HotpotQA, 2WikiMultihopQA and MuSiQue: questions over a pooled library of their paragraphs."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from traces.errors import DeepthinkError
+import numpy as np
 
+from agent.documents.document import Block, ParsedDocument
+from agent.documents.embedding import embed_library
+from agent.documents.indexing import Indexing, Origin
+from models.protocols import Embedder, Vectors
+from policy.questions import BadQuestions, Case, CaseSet, Place, records
+from traces.library import Library
+from traces.store import Store
 
-class BadQuestions(DeepthinkError):
-    """Raised when a file of questions cannot be read as one."""
-
-    title = "Not a file of questions"
-    kind = "usage"
+_BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,7 @@ class Question:
         id: Within its data set.
         text: The question.
         answers: The answer and its aliases.
-        gold: The paragraphs that support the answer, as positions in `QuestionSet.paragraphs`. Empty
-            where the file has none.
+        gold: The paragraphs that support the answer, as positions in `QuestionSet.paragraphs`.
         hops: The smaller questions, in order; empty where the file does not tell.
         pairs: The smaller questions in the words of people, each with its paragraph: 2Wiki's train file has
             them, its other files do not, so nobody plans with them.
@@ -72,7 +70,7 @@ class Question:
     id: str
     text: str
     answers: tuple[str, ...]
-    gold: frozenset[int] = frozenset()
+    gold: frozenset[int]
     hops: tuple[Hop, ...] = ()
     pairs: tuple[Hop, ...] = ()
     own: tuple[int, ...] = ()
@@ -94,84 +92,23 @@ class QuestionSet:
 
 
 def read_questions(path: Path) -> QuestionSet:
-    """Read a file of JSON lines in any of the formats; which one is told by the fields of its first line.
-
-    Plain lines have ``question``, and may have ``answer`` (a string, a number, or a list of them), ``id``,
-    and ``hops`` (a list of questions). One without an id is called by its words.
+    """Read a published file of JSON lines; the fields of a line tell which set it is of.
 
     Raises:
-        BadQuestions: it cannot be read, or a line is not of the format.
+        BadQuestions: it cannot be read, or a line is not of a published set.
     """
     numbers: dict[Paragraph, int] = {}
     questions: list[Question] = []
-    for line, record in _records(path):
+    for line, record in records(path):
+        read = _musique if "question_decomposition" in record else _hotpot
         try:
-            questions.append(_question(record, numbers))
+            questions.append(read(record, numbers))
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise BadQuestions(
                 f"Line {line} of {path.name} is not a question: {type(error).__name__} {error}.",
-                "Each line is a JSON object of HotpotQA, 2WikiMultihopQA, MuSiQue, or has a “question”.",
+                "Each line is a JSON object of HotpotQA, 2WikiMultihopQA or MuSiQue.",
             ) from error
-    if not questions:
-        raise BadQuestions(f"{path.name} holds no question.", "Name a file of JSON lines.")
-    seen: set[str] = set()
-    for question in questions:
-        if question.id in seen:
-            raise BadQuestions(
-                f"{path.name} has the question {question.id} twice: {question.text}", "Remove one of them."
-            )
-        seen.add(question.id)
     return QuestionSet(path.stem, tuple(numbers), tuple(questions))
-
-
-def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadQuestions(f"{path} cannot be read: {why}.", "Name a file of JSON lines.") from error
-    for number, line in enumerate(text.split("\n"), start=1):  # JSON may hold other line breaks
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise BadQuestions(
-                f"Line {number} of {path.name} is not JSON: {error}.", "Name a file of JSON lines."
-            ) from error
-        if not isinstance(record, dict):
-            raise BadQuestions(
-                f"Line {number} of {path.name} is no JSON object.", "Name a file of JSON lines."
-            )
-        yield number, record
-
-
-def _question(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:
-    if "question_decomposition" in record:
-        return _musique(record, numbers)
-    if "supporting_facts" in record:
-        return _hotpot(record, numbers)
-    text = " ".join(str(record["question"]).split())
-    if not text:
-        raise ValueError("the question is empty")
-    hops = tuple(Hop(str(one), "") for one in record.get("hops", ()))
-    key = record.get("id", record.get("financebench_id", _digest(text)))
-    return Question(str(key), text, _answers(record.get("answer")), hops=hops)
-
-
-def _answers(told: Any) -> tuple[str, ...]:
-    if told is None:
-        return ()
-    listed = told if isinstance(told, list) else [told]
-    for one in listed:
-        if isinstance(one, bool) or not isinstance(one, str | int | float):
-            raise TypeError(f"{one!r} is no answer: a text, a number, or a list of them is")
-    return tuple(str(one) for one in listed)
-
-
-def _digest(text: str) -> str:
-    """Of a question that has no id: the same wherever it stands, in this file or in another."""
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _musique(record: dict[str, Any], numbers: dict[Paragraph, int]) -> Question:
@@ -279,3 +216,113 @@ def references(question: str) -> list[int]:
 def filled(question: str, answers: Sequence[str]) -> str:
     """``question`` with the hops' ``answers`` in the place of the references to them."""
     return _REFERENCE.sub(lambda match: answers[int(match[1]) - 1], question)
+
+
+class RememberingEmbedder:
+    """An `Embedder` that embeds no text twice: a tree asks for the same sentences again and again.
+
+    Args:
+        embedder: Makes the vectors.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, Vectors] = {}
+
+    @property
+    def name(self) -> str:
+        """The embedder's own."""
+        return self._embedder.name
+
+    @property
+    def dimensions(self) -> int:
+        """The embedder's own."""
+        return self._embedder.dimensions
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """As the embedder does."""
+        new = list(dict.fromkeys(text for text in texts if text not in self._known))
+        if new:
+            self._known.update(zip(new, self._embedder.embed_passages(new), strict=True))
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return np.stack([self._known[text] for text in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        """As the embedder does; a query is kept apart from a passage of the same words."""
+        key = f"\0{text}"
+        if key not in self._known:
+            self._known[key] = self._embedder.embed_query(text)
+        return self._known[key]
+
+    def forget(self) -> None:
+        """Free the memory."""
+        self._known.clear()
+
+
+def pool(
+    questions: QuestionSet,
+    store: Store,
+    embedder: RememberingEmbedder,
+    cancel: threading.Event | None = None,
+) -> Iterator[tuple[int, int]]:
+    """Put every paragraph into the library as a document of its own, in the collection of the set's name.
+
+    What is there already is not read again, only embedded anew if another embedder was there before; what
+    another file of that name left there is replaced or removed. Yields how many paragraphs are in, and how
+    many there are.
+    """
+    library = Library(store)
+    there = library.documents(questions.name) if _there(library, questions.name) else []
+    held = {document.name: document.sha256 for document in there}
+    missing = [n for n, one in enumerate(questions.paragraphs) if held.get(str(n)) != _digest(one)]
+    wanted = {str(n) for n in range(len(questions.paragraphs))}
+    for document in there:
+        if document.name not in wanted:
+            library.remove_document(document.id)
+    done = len(questions.paragraphs) - len(missing)
+    for start in range(0, len(missing), _BATCH):
+        if cancel is not None and cancel.is_set():
+            return
+        batch = [
+            (n, _indexing(questions.paragraphs[n], n, questions.name, embedder))
+            for n in missing[start : start + _BATCH]
+        ]
+        embedder.embed_passages([text for _, one in batch for text in one.texts])
+        with store.connect():
+            for _, one in batch:
+                for _ in one.embed():
+                    pass
+                one.store(library, questions.name)
+        done += len(batch)
+        yield done, len(questions.paragraphs)
+    for at in embed_library(library, embedder, cancel=cancel):
+        yield at.done, at.total
+
+
+def _there(library: Library, collection: str) -> bool:
+    return collection in library.generations((collection,))
+
+
+def _indexing(paragraph: Paragraph, number: int, name: str, embedder: Embedder) -> Indexing:
+    text = _text(paragraph)
+    parsed = ParsedDocument((Block("text", text),), text, title=paragraph.title)
+    origin = Origin(f"{name}/{number}", str(number), _digest(paragraph), len(text))
+    return Indexing(origin, parsed, embedder)
+
+
+def _text(paragraph: Paragraph) -> str:
+    return paragraph.text or paragraph.title
+
+
+def _digest(paragraph: Paragraph) -> str:
+    return hashlib.sha256(f"{paragraph.title}\n{_text(paragraph)}".encode()).hexdigest()
+
+
+def pooled(questions: QuestionSet) -> CaseSet:
+    """The questions as cases over the library that `pool` makes: a paragraph's document is its position."""
+    cases = (
+        Case(one.id, one.text, one.answers, tuple(Place(str(number)) for number in sorted(one.gold)))
+        for one in questions.questions
+    )
+    return CaseSet(questions.name, tuple(cases), (questions.name,))

@@ -1,4 +1,4 @@
-"""Files of questions: three published formats and plain lines become one thing."""
+"""Published files of questions become one thing, and their paragraphs a library."""
 
 from __future__ import annotations
 
@@ -8,8 +8,23 @@ from typing import Any
 
 import pytest
 
-from policy.collecting.questions import BadQuestions, Hop, filled, named, read_questions, references
+from policy.questions import BadQuestions, Case, Place
+from tests.benchmarks.multihop import (
+    Hop,
+    Paragraph,
+    QuestionSet,
+    RememberingEmbedder,
+    filled,
+    named,
+    pool,
+    pooled,
+    read_questions,
+    references,
+)
 from tests.conftest import DATA
+from tests.scripted import HashEmbedder
+from traces.library import Library
+from traces.store import Store
 
 HOTPOT: dict[str, Any] = {
     "_id": "h1",
@@ -81,61 +96,29 @@ def test_musique(tmp_path: Path) -> None:
     assert filled("Who married #1?", ["Ode"]) == "Who married Ode?"
 
 
-def test_plain_lines(tmp_path: Path) -> None:
-    lines = [{"question": "Why?"}, {"question": "Who?", "answer": ["Ode", "Ms Ode"], "id": "x"}]
-    first, second = read_questions(_file(tmp_path, *lines)).questions
-    assert (first.answers, first.gold) == ((), frozenset())
-    assert (second.id, second.answers) == ("x", ("Ode", "Ms Ode"))
+def test_a_record_of_no_set_is_reported_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(BadQuestions, match="Line 2"):
+        read_questions(_file(tmp_path, HOTPOT, {"question": "a", "supporting_facts": []}))
 
 
-def test_a_question_without_an_id_is_called_the_same_wherever_it_stands(tmp_path: Path) -> None:
-    (alone,) = read_questions(_file(tmp_path, {"question": "Why?"})).questions
-    before, after = read_questions(_file(tmp_path, {"question": "Who?"}, {"question": "Why?"})).questions
-    assert alone.id == after.id != before.id
+def test_a_pooled_set_is_asked_over_its_paragraphs_by_position(tmp_path: Path) -> None:
+    read = pooled(read_questions(_file(tmp_path, MUSIQUE)))
+    gold = (Place("0"), Place("1"))
+    assert read.cases == (Case("m1", MUSIQUE["question"], ("Bergen", "Bergen, Norway"), gold),)
+    assert (read.name, read.collections) == ("set", ("set",))
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"), [(42, ("42",)), ([1.5, "x"], ("1.5", "x")), (None, ()), ([], ())]
-)
-def test_an_answer_may_be_a_number_or_none(tmp_path: Path, answer: Any, expected: tuple[str, ...]) -> None:
-    (read,) = read_questions(_file(tmp_path, {"question": "How many?", "answer": answer})).questions
-    assert read.answers == expected
+def test_the_library_follows_the_file(tmp_path: Path) -> None:
+    store = Store(tmp_path / "deepthink.duckdb")
 
+    def filled_with(*titles: str) -> tuple[list[tuple[int, int]], list[str]]:
+        paragraphs = tuple(Paragraph(title, f"{title} lies on a river.") for title in titles)
+        told = list(pool(QuestionSet("dev", paragraphs, ()), store, RememberingEmbedder(HashEmbedder())))
+        return told, [document.title for document in Library(store).documents("dev")]
 
-def test_a_text_may_hold_the_line_breaks_that_json_allows(tmp_path: Path) -> None:
-    path = tmp_path / "breaks.jsonl"
-    path.write_text('{"question": "Who wrote\u2028this?", "answer": "A\u0085b"}\r\n', "utf-8")
-    (read,) = read_questions(path).questions
-    assert (read.text, read.answers) == ("Who wrote this?", ("A\x85b",))
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "holds no question"),
-        ("{", "is not JSON"),
-        ("[1]", "no JSON object"),
-        ('{"answer": "x"}', "not a question"),
-        ('{"question": " "}', "the question is empty"),
-        ('{"question": "a", "answer": {"text": "b"}}', "is no answer"),
-        ('{"question": "Why?"}\n{"question": "Why? "}', "twice: Why?"),
-        ('{"question": "a", "id": 1}\n{"question": "b", "id": 1}', "twice"),
-        ('{"question": "a", "supporting_facts": []}', "not a question"),
-    ],
-)
-def test_what_is_no_file_of_questions_is_told(text: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "bad.jsonl"
-    path.write_text(text, "utf-8")
-    with pytest.raises(BadQuestions, match=said):
-        read_questions(path)
-
-
-def test_a_file_that_is_not_there_or_not_text_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BadQuestions, match="No such file"):
-        read_questions(tmp_path / "none.jsonl")
-    (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadQuestions, match="not UTF-8"):
-        read_questions(tmp_path / "binary.jsonl")
+    assert filled_with("Avelin", "Kestrel") == ([(2, 2)], ["Avelin", "Kestrel"])
+    assert filled_with("Avelin", "Kestrel") == ([], ["Avelin", "Kestrel"])
+    assert sorted(filled_with("Avelin", "Oder")[1]) == ["Avelin", "Oder"]
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared data is not here")

@@ -1,49 +1,50 @@
-"""The systems without a loop: what each reads, what it may say, and what is told of it."""
+"""What each system reads, what it may say, and what is known of its answer."""
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+from agent.budget import Budget
 from agent.deps import Deps
-from agent.events import AnswerText, Event, NodeStarted
+from agent.events import AnswerText, Event, NodeStarted, RunFinished, RunStarted, Searched
 from agent.prompts import NOT_FOUND
 from agent.request import EmptyLibrary
 from agent.state import Evidence
-from models.protocols import GenerationCancelled, Reading, Reply, Usage
-from policy.collecting.questions import Paragraph, Question, QuestionSet
-from policy.evaluation.answered import Answered, Cost, Parts, System
-from policy.evaluation.cache import CachedChat
-from policy.evaluation.cases import Case, Place, pooled
-from policy.evaluation.libraries import RememberingEmbedder, pool
-from policy.evaluation.plain import (
-    PLAIN,
-    ClosedBook,
+from models.protocols import GenerationCancelled, ModelError, Reading, Reply, Usage
+from policy.evaluation.systems import (
+    SYSTEMS,
+    Answered,
+    Cost,
     Crag,
+    Looped,
+    Parts,
     SearchAndAnswer,
     SearchAndGuess,
     Shallow,
-    WatchedRecall,
+    System,
 )
+from policy.questions import Place
 from tests.agent.conftest import fill
+from tests.policy.evaluation.working import CASE, READER, STEPS, WRITTEN, parts, replying
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
+from traces.runs import Runs
 from traces.store import Store
 
-SUPPLIER = Case(
-    "s", "Who supplies Orlavane's ceramic bearings?", ("Tolvang Ceramics",), (Place("annual-report"),)
-)
+SUPPLIER = "Who supplies Orlavane's ceramic bearings?"
 SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
+PLAIN = [system for system in SYSTEMS.values() if not isinstance(system, Looped)]
 FROM_PASSAGES: list[System] = [Shallow(), SearchAndAnswer(), Crag()]
+LEAN = Looped("lean rules, live", "lean", "rules")
+NO_REVISION = Budget(revisions=0)
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """A small library, which nothing here changes."""
+    """A small library; only runs are added to it."""
     store = Store(tmp_path_factory.mktemp("library") / "store.duckdb")
     fill(store, HashEmbedder())
     return store
@@ -54,38 +55,28 @@ def _parts(store: Store, chat: ScriptedChat) -> Parts:
 
 
 def _answered(
-    system: System, store: Store, replies: Sequence[Scripted], case: Case = SUPPLIER
+    system: System, store: Store, replies: Sequence[Scripted], asked: str = SUPPLIER
 ) -> tuple[Answered, list[str]]:
     """What it gave, and the prompts that it made of it."""
     with ScriptedChat(replies) as chat:
-        answered = system.answer(case, _parts(store, chat))
+        answered = system.answer(asked, _parts(store, chat))
     return answered, ["\n".join(m.content for m in call.messages) for call in chat.calls]
 
 
-def test_the_systems_are_called_as_tables_call_them() -> None:
-    assert [system.name for system in PLAIN] == [
-        "closed-book",
-        "shallow",
-        "search-and-answer",
-        "search-and-guess",
-        "crag",
-    ]
-
-
 def test_a_closed_book_sees_the_question_and_nothing_else(store: Store) -> None:
-    answered, prompts = _answered(ClosedBook(), store, ["Tolvang Ceramics does."])
-    assert SUPPLIER.question in prompts[0]
+    answered, prompts = _answered(SYSTEMS["closed-book"], store, ["Tolvang Ceramics does."])
+    assert SUPPLIER in prompts[0]
     assert "PASSAGES" not in prompts[0]
     assert (answered.text, answered.abstained) == ("Tolvang Ceramics does.", False)
     assert answered.held == answered.cited == ()
-    assert (answered.sentences, answered.flagged, dict(answered.traced)) == (0, 0, {})
+    assert (answered.sentences, answered.flagged, answered.recalled) == (0, 0, None)
     assert (answered.cost.steps, answered.cost.calls) == (0, 1)
     assert answered.cost.generated == 3
 
 
 @pytest.mark.parametrize("reply", ["I do not know.", "I don't know who supplies them.", ""])
 def test_a_closed_book_may_say_that_it_does_not_know(store: Store, reply: str) -> None:
-    answered, _ = _answered(ClosedBook(), store, [reply])
+    answered, _ = _answered(SYSTEMS["closed-book"], store, [reply])
     assert answered.abstained
 
 
@@ -96,7 +87,6 @@ def test_an_answer_is_told_with_its_evidence_and_its_cost(filled: Store, system:
     assert answered.held[0] == Place("annual-report")
     assert answered.cited == (Place("annual-report"),)
     assert (answered.sentences, answered.flagged) == (1, 0)
-    assert answered.traced == {"reached": 1.0, "recalled": 1.0}
     assert answered.stopped == ""
     assert answered.cost == Cost(1, 1, answered.cost.evaluated, 0, len(SAID.split()), answered.cost.seconds)
     assert answered.cost.evaluated > 20
@@ -116,12 +106,6 @@ def test_the_sentence_for_nothing_found_is_an_abstention(filled: Store, system: 
     assert (answered.text, answered.abstained) == (NOT_FOUND, True)
     assert (answered.sentences, answered.cited) == (0, ())
     assert answered.held  # it had read them
-
-
-@pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
-def test_a_case_without_gold_is_not_traced(filled: Store, system: System) -> None:
-    answered, _ = _answered(system, filled, [NOT_FOUND], replace(SUPPLIER, gold=()))
-    assert answered.traced == {}
 
 
 @pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
@@ -162,26 +146,11 @@ def test_search_and_guess_reads_the_same_and_has_no_leave_to_find_nothing(filled
 
 @pytest.mark.parametrize("system", FROM_PASSAGES, ids=lambda system: system.name)
 def test_only_the_collections_asked_for_are_searched(filled: Store, system: System) -> None:
-    asked = replace(SUPPLIER, question="What halted production at the Brevnes plant of Tolvang Ceramics?")
+    asked = "What halted production at the Brevnes plant of Tolvang Ceramics?"
     with ScriptedChat([NOT_FOUND]) as chat:
         answered = system.answer(asked, replace(_parts(filled, chat), collections=("news",)))
     assert answered.held[0] == Place("fire")
     assert set(answered.held) <= {Place("fire"), Place("launch")}
-    assert answered.traced == {"reached": 0.0, "recalled": 0.0}
-
-
-class _Watched(Crag):
-    """Tells how many searches were made for how much evidence."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.searches = -1
-
-    def found(self, question: str, deps: Deps) -> list[Evidence]:
-        evidence = super().found(question, deps)
-        assert isinstance(deps.recall, WatchedRecall)
-        self.searches = len(deps.recall.made)
-        return evidence
 
 
 class _Scoring(WordReader):
@@ -196,17 +165,18 @@ class _Scoring(WordReader):
 
 
 def test_crag_looks_again_where_no_passage_helps(filled: Store) -> None:
-    watched = _Watched()
-    made: list[int] = []
+    searches: list[int] = []
     held: list[int] = []
     for score in (0.99, 0.3, 0.0):
+        told: list[Event] = []
         with ScriptedChat([NOT_FOUND]) as chat:
-            answered = watched.answer(SUPPLIER, replace(_parts(filled, chat), reader=_Scoring(score)))
+            given = replace(_parts(filled, chat), reader=_Scoring(score), on_event=told.append)
+            answered = Crag().answer(SUPPLIER, given)
         assert (answered.cost.steps, answered.cost.calls) == (1, 1)
-        made.append(watched.searches)
-        held.append(len(answered.passages))
-    assert made[0] == made[1] < made[2]
-    assert held == [4, 4, 2]  # the reader is not alone in saying that nothing is there
+        searches.append(sum(isinstance(event, Searched) for event in told))
+        held.append(len(answered.held))
+    assert searches[0] == searches[1] < searches[2]
+    assert held[2] < held[0]  # the reader is not alone in saying that nothing is there
 
 
 def test_without_a_passage_nobody_is_asked(filled: Store) -> None:
@@ -234,23 +204,6 @@ def test_a_sentence_that_the_limit_cut_off_is_dropped(filled: Store) -> None:
     assert answered.text == SAID
 
 
-def test_a_resumed_question_took_as_long_as_the_first_time(filled: Store, tmp_path: Path) -> None:
-    file = tmp_path / "replies.jsonl"
-    with ScriptedChat([SAID]) as chat:
-        first = Shallow().answer(SUPPLIER, replace(_parts(filled, chat), chat=CachedChat(chat, file)))
-    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    file.write_text("".join(json.dumps({**line, "seconds": 1e6}) + "\n" for line in lines), "utf-8")
-    with ScriptedChat([]) as chat:
-        again = Shallow().answer(SUPPLIER, replace(_parts(filled, chat), chat=CachedChat(chat, file)))
-    assert again.cost.seconds > 9e5
-    assert again.cost.seconds < 1.5e6
-
-    def timeless(answered: Answered) -> Answered:
-        return replace(answered, cost=replace(answered.cost, seconds=0), first_words=None)
-
-    assert timeless(again) == timeless(first)
-
-
 def test_whoever_watches_reads_along(filled: Store) -> None:
     for system in PLAIN:
         told: list[Event] = []
@@ -270,23 +223,93 @@ def test_an_answer_is_given_up_when_that_is_wanted(filled: Store, system: System
         system.answer(SUPPLIER, replace(_parts(filled, chat), cancel=cancel))
 
 
-def test_two_hops_of_one_question_are_followed_apart(filled: Store) -> None:
-    both = replace(SUPPLIER, gold=(Place("annual-report"), Place("elsewhere")))
-    answered, _ = _answered(Shallow(), filled, [SAID], both)
-    assert answered.traced == {"reached": 0.5, "recalled": 0.5}
+def _run(system: System, script: list[Scripted], store: Store, budget: Budget) -> Answered:
+    with ScriptedChat(script) as chat:
+        return system.answer(CASE.question, parts(chat, store, budget))
 
 
-def test_a_pooled_set_is_searched_and_traced_by_its_positions(store: Store) -> None:
-    texts = ["The river Elm flows north.", "Hank Snow was born in Brooklyn.", "Hello Love is by Hank Snow."]
-    asked = Question("q", "Where was Hank Snow born?", ("Brooklyn",), frozenset({1}))
-    questions = QuestionSet(
-        "small_dev", tuple(Paragraph(f"T{n}", text) for n, text in enumerate(texts)), (asked,)
-    )
-    list(pool(questions, store, RememberingEmbedder(HashEmbedder())))
-    read = pooled(questions)
-    with ScriptedChat(["Hank Snow was born in Brooklyn [1]."]) as chat:
-        parts = replace(_parts(store, chat), collections=read.collections)
-        answered = SearchAndAnswer().answer(read.cases[0], parts)
-    assert answered.cited == (Place("1"),)
-    assert set(answered.held) == {Place("0"), Place("1"), Place("2")}
-    assert answered.traced == {"reached": 1.0, "recalled": 1.0}
+def test_a_run_of_the_loop_is_an_answer(filled: Store) -> None:
+    with replying(3) as chat:
+        answered = LEAN.answer(CASE.question, parts(chat, filled, NO_REVISION))
+    assert answered.text.startswith(WRITTEN)
+    assert not answered.abstained
+    assert answered.held[:2] == (Place("annual-report"), Place("fire"))
+    assert answered.cited == (Place("annual-report"),)
+    assert (answered.sentences, answered.flagged) == (1, 0)
+    assert (answered.cost.steps, answered.cost.calls) == (2, 3)
+    assert answered.stopped == "rules: the plan is done, and asking again brought no more"
+    assert answered.recalled is not None
+    assert set(CASE.gold) <= set(answered.recalled)
+    assert answered.noted == (Place("annual-report"),)
+    stored = Runs(filled).find("last")
+    assert (stored.question, stored.decider) == (CASE.question, "rules")
+
+
+def test_a_run_searches_only_the_given_collections(filled: Store) -> None:
+    script: list[Scripted] = [{"steps": STEPS[:1]}, WRITTEN]
+    with ScriptedChat(script) as chat:
+        given = Parts(chat, HashEmbedder(), READER, filled, ("reports",), NO_REVISION)
+        answered = LEAN.answer(CASE.question, given)
+    assert answered.recalled is not None
+    assert Place("fire") not in answered.recalled
+
+
+def test_a_run_that_finds_nothing_is_an_abstention(filled: Store) -> None:
+    answered = _run(LEAN, [{"steps": STEPS[:1]}, NOT_FOUND], filled, NO_REVISION)
+    assert (answered.text, answered.abstained) == (NOT_FOUND, True)
+    assert answered.cited == ()
+    assert answered.held != ()
+
+
+def test_what_a_run_s_sources_do_not_say_is_flagged(filled: Store) -> None:
+    script: list[Scripted] = [
+        {"steps": STEPS[:1]},
+        f"{WRITTEN} A flood in Kasmere ruined nine warehouses of Haldrecht.",
+    ]
+    answered = _run(LEAN, script, filled, NO_REVISION)
+    assert (answered.sentences, answered.flagged) == (2, 1)
+
+
+def test_the_seed_asks_its_model_everywhere(filled: Store) -> None:
+    step = {"question": STEPS[0], "reason": "r", "tool": "reports", "keywords": "supplier", "section": ""}
+    script: list[Scripted] = [
+        {"steps": [step]},
+        "ceramic bearings single supplier",
+        {"searches": ["supplier of ceramic bearings"]},
+        {"justification": "exact names", "strategy": "keyword"},
+        {"A": "correct"},
+        "(A) Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics.",
+        {"source": 1, "answer": "Tolvang Ceramics", "sentence": "Tolvang Ceramics supplies them."},
+        {"A": 0.1, "B": 0.1, "C": 0.8},
+        "All is known.",
+        WRITTEN,
+        {"verdicts": ["supported"]},
+    ]
+    answered = _run(Looped("seed", "seed"), script, filled, Budget())
+    assert answered.cost.calls == len(script)
+    assert answered.cost.steps == 1
+    assert answered.held == (Place("annual-report"),)
+    assert answered.stopped == "llm: All is known."
+
+
+def test_a_run_that_fails_says_so(filled: Store) -> None:
+    broken = ModelError("The model is gone.", "Start it.")
+    with pytest.raises(ModelError, match="gone"):
+        _run(LEAN, [broken], filled, NO_REVISION)
+
+
+def test_whoever_watches_is_told_the_run(filled: Store) -> None:
+    told: list[Event] = []
+    with replying(3) as chat:
+        LEAN.answer(CASE.question, replace(parts(chat, filled, NO_REVISION), on_event=told.append))
+    assert isinstance(told[0], RunStarted)
+    assert isinstance(told[-1], RunFinished)
+    assert "".join(event.text for event in told if isinstance(event, AnswerText)) == WRITTEN
+
+
+def test_a_run_that_is_given_up_can_be_resumed(filled: Store) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    with ScriptedChat([]) as chat, pytest.raises(GenerationCancelled):
+        LEAN.answer(CASE.question, replace(parts(chat, filled, NO_REVISION), cancel=cancel))
+    assert Runs(filled).find("last").status == "cancelled"

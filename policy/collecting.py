@@ -26,8 +26,8 @@ from agent.state import ACTIONS, Action, RunState
 from agent.steering import Steering
 from agent.stepping import begun, finish, planned_step, updated
 from models.protocols import Chat, Completer, Embedder, GenerationCancelled, Reader
-from policy.collecting.questions import Question
-from policy.evaluation.scoring import exact_match, f1, holds
+from policy.evaluation.measures import exact_match, f1, holds
+from policy.questions import Case
 from traces.collected import Collected, CollectedQuestion
 from traces.errors import DeepthinkError
 from traces.library import Library
@@ -73,11 +73,11 @@ class WithModel:
         collections: Where to look; all if empty.
         epsilon: Share of exploration: REVISE where the plan would go on, or the other way round.
         seed: Of the exploration.
-        budget: Of each question.
+        budget: Of each case.
     """
 
     name: str
-    questions: Sequence[Question]
+    questions: Sequence[Case]
     answers: bool = False
     collections: tuple[str, ...] = ()
     epsilon: float = 0.1
@@ -101,18 +101,18 @@ def collect(
     through anew. A question that fails is told and left out; the others go on.
 
     Raises:
-        EmptyLibrary, UnknownCollection: before the first question.
+        EmptyLibrary, UnknownCollection: before the first case.
     """
     library = Library(store)
     collections = searchable(library, wanted.collections, web=False)
     collected = Collected(store)
     held = collected.held(wanted.name, at_every_state=wanted.answers)
-    todo = [question for question in wanted.questions if question.id not in held]
+    todo = [case for case in wanted.questions if case.id not in held]
     done, total = len(wanted.questions) - len(todo), len(wanted.questions)
     yield CollectingProgress("collecting", done, total)
     states, failed = 0, list[str]()
     began = time.monotonic()
-    for number, question in enumerate(todo, start=1):
+    for number, case in enumerate(todo, start=1):
         if cancel is not None and cancel.is_set():
             return
         session = Session(chat, wanted.budget, lambda _event: None, Steering(cancel))
@@ -128,19 +128,19 @@ def collect(
             approve="always",
         )
         try:
-            decisions, outcomes = _worked(question, wanted, deps)
+            decisions, outcomes = _worked(case, wanted, deps)
         except GenerationCancelled:
             return
         except DeepthinkError as error:
-            failed.append(f"{question.text}: {error.message}")
+            failed.append(f"{case.question}: {error.message}")
         else:
             states += len(decisions)
             collected.put(
                 CollectedQuestion(
                     dataset=wanted.name,
-                    question_id=question.id,
-                    question=question.text,
-                    answers=question.answers,
+                    question_id=case.id,
+                    question=case.question,
+                    answers=case.answers,
                     passages=(),
                     embedder=embedder.name,
                     reranker=reader.name,
@@ -152,10 +152,10 @@ def collect(
         yield CollectingProgress("collecting", done + number, total, states, left, tuple(failed))
 
 
-def _worked(question: Question, wanted: WithModel, deps: Deps) -> tuple[list[DecisionRow], list[Outcome]]:
-    rng = random.Random(f"{wanted.seed} {question.id}")
+def _worked(case: Case, wanted: WithModel, deps: Deps) -> tuple[list[DecisionRow], list[Outcome]]:
+    rng = random.Random(f"{wanted.seed} {case.id}")
     session = deps.session
-    state = begun(question.text, deps)
+    state = begun(case.question, deps)
     decisions: list[DecisionRow] = []
     outcomes: list[Outcome] = []
     path = ""
@@ -169,7 +169,7 @@ def _worked(question: Question, wanted: WithModel, deps: Deps) -> tuple[list[Dec
         decisions.append(_row(len(decisions), path, seen, valid, action, probabilities))
         if wanted.answers or action == "FINISH":
             with session.beside():  # a run that goes on from here has written no answer
-                outcomes.append(_answered(path, state, question, deps))
+                outcomes.append(_answered(path, state, case, deps))
         if action == "FINISH":
             return decisions, outcomes
         path += action[0]
@@ -212,17 +212,17 @@ def _row(
     )
 
 
-def _answered(path: str, state: RunState, question: Question, deps: Deps) -> Outcome:
+def _answered(path: str, state: RunState, case: Case, deps: Deps) -> Outcome:
     """What an answer from this state is worth: against the known answers, else by the verifier."""
     checked = finish(state, deps)
     answered = checked["status"] == "answered"
     share = checked["share"] if answered else 0.0
-    if not question.answers:
+    if not case.answers:
         return Outcome(path, "verifier", share, {"supported": share})
     said = [checked["answer"], *(note["answer"] for note in state["notes"] if note["found"])]
-    best = max((f1(one, question.answers) for one in said), default=0.0) if answered else 0.0
-    exact = max((exact_match(one, question.answers) for one in said), default=0.0) if answered else 0.0
-    stated = float(answered and holds(checked["answer"], question.answers))
+    best = max((f1(one, case.answers) for one in said), default=0.0) if answered else 0.0
+    exact = max((exact_match(one, case.answers) for one in said), default=0.0) if answered else 0.0
+    stated = float(answered and holds(checked["answer"], case.answers))
     # The answer is prose: that it states the right one counts as much as being nothing else.
     detail = {"f1": best, "em": exact, "holds": stated, "supported": share}
     return Outcome(path, "answer", max(best, stated), detail)
