@@ -11,7 +11,7 @@ import pytest
 from policy.decisions.returns import Examples, examples
 from policy.decisions.trees import Tree, fold
 from policy.training import forest, improvement
-from policy.training.improvement import FOLDS, improved
+from policy.training.forest import FOLDS, improved
 from tests.policy.trees import random_trees
 
 COST = 0.05
